@@ -126,7 +126,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     training, training_numbers = training_sentence(
         question.training, result, result.predict_columns(target, question.interval), question.price, question.interval
     )
-    beside, beside_numbers = _reference(result, curve, growth, work, question)
+    beside, beside_numbers = reference(result, curve, growth.target.count, work, question)
     sentences = {
         "plan": "" if plan is None else plan.sentence,
         "expect": "; ".join([expect_sentence(expected, growth, places), *further_words(targets, predicted)]),
@@ -205,10 +205,20 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
     return numbers
 
 
-def _reference(
-    result: FitResult, curve: Scaling, growth: Growth, work: Work, question: Question
+def reference(
+    result: FitResult, curve: Scaling, count: float, work: Work, question: Question
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return how the series compares with published ones, what its exchange should cost, and why it is slow."""
+    """Return how the series compares with published ones, what its exchange should cost, and why it is slow.
+
+    Sentences and numbers by name; without those that are not known.
+
+    Parameters
+    ----------
+    curve : Scaling
+        The predictions along the count.
+    count : float
+        Of the target.
+    """
     rows = curve.steps.columns
     series = series_measured(result, pd.DataFrame(rows), work.at)
     sentences: dict[str, str] = {}
@@ -216,11 +226,11 @@ def _reference(
     if series is not None:
         words = [*question.words, *(str(v[-1]) for v in rows.values() if v.dtype.kind in "OU")]
         words.append(question.hints.get(BANDWIDTH, ""))
-        sentences["normal"], numbers = normal_of(series, growth.target.count, words)
+        sentences["normal"], numbers = normal_of(series, count, words)
     if question.hints and curve.quantity.is_time:
-        here = curve.steps.counts == growth.target.count
-        target = {name: cells[here][:1] for name, cells in rows.items()}
-        seconds = growth.target.value if question.steps and not growth.whole else None
+        here = int(np.argmin(np.abs(curve.steps.counts - count)))
+        target = {name: cells[here : here + 1] for name, cells in rows.items()}
+        seconds = float(curve.curve[curve.quantity.name].iloc[here]) if question.steps and not work.whole else None
         sentences["exchange"], costs = exchange_of(result.panel, question.hints, target, seconds, series)
         numbers |= costs
     if series is not None:

@@ -20,7 +20,6 @@ from genperf.normal.sentences import exchange_text, normal_text
 from genperf.panel import Panel
 from genperf.panel.nodes import devices_and_nodes
 from genperf.panel.typical import medians_along
-from genperf.panel.work import work_of_columns
 from genperf.result import FitResult
 from genperf.scaling import KINDS, is_whole
 from genperf.table import Factor
@@ -112,26 +111,6 @@ def series_measured(
     kind = "assumed" if work is None else "total" if total else ""
     devices, nodes, assumed = devices_and_nodes(panel, columns)
     return Series(count, devices, nodes, rates, assumed, kind)
-
-
-def normal_at(result: FitResult, target: pd.DataFrame) -> tuple[str, dict[str, Any]]:
-    """Return where the measured step to a configuration stands; empty where that is not known.
-
-    Parameters
-    ----------
-    target : DataFrame
-        One row.
-    """
-    text = result.schema.target.work or work_of_columns(result.panel)
-
-    def work_of(columns: Mapping[str, Array]) -> Array | None:
-        return None if text is None else np.asarray(parse(text, list(columns)).evaluate(columns), float)
-
-    series = series_measured(result, target, work_of)
-    if series is None:
-        return "", {}
-    words = [str(value) for value in target.iloc[0] if isinstance(value, str)]
-    return normal_of(series, float(target[series.count.name].iloc[0]), words)
 
 
 def known_of(series: Series, words: Iterable[str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from genperf.errors import GenperfError, TableError, listed
 from genperf.fitting import fit_group
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
+from genperf.models.network import checked_hints
 from genperf.panel import Panel
 from genperf.panel.counts import is_size
 from genperf.panel.evidence import sparse
@@ -74,7 +75,12 @@ SERIES = SeriesSettings()
 
 
 def ask(
-    table: str | Path | pd.DataFrame, want: str | None = None, at: Mapping[str, Any] | None = None, **configuration: Any
+    table: str | Path | pd.DataFrame,
+    want: str | None = None,
+    at: Mapping[str, Any] | None = None,
+    *,
+    hints: Mapping[str, str | float] | None = None,
+    **configuration: Any,
 ) -> TableAnswer:
     """Answer one configuration from a table whose columns are recognised.
 
@@ -84,6 +90,8 @@ def ask(
         The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
     at : mapping, optional
         The configuration, by columns whose names are no identifiers.
+    hints : mapping, optional
+        Of the network, as for `genperf.fit`: what its exchange should cost is answered as well.
 
     Raises
     ------
@@ -100,7 +108,7 @@ def ask(
     """
     wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
     cells = open_files([str(table)]) if isinstance(table, str | Path) else table
-    return ask_recognised(recognised(cells), wanted, want)
+    return ask_recognised(recognised(cells), wanted, want, hints=checked_hints(hints or {}))
 
 
 def ask_recognised(

@@ -272,7 +272,7 @@ def _supports(evidence: Evidence, chosen: Measured) -> str:
             return f"a step takes as long as its input, {wrong:.2g} x the computation, whatever the count"
         return f"each sample takes {_percent(wrong)} longer than its computation, and nothing hides that"
     return {
-        OVERLAP: f"the exchange adds {_percent(parts['exposed'])} to a step at {place}, and no computation hides it",
+        OVERLAP: f"the exchange takes {_percent(parts['exposed'])} of a step at {place}, and no computation hides it",
         LINK: f"the exchange takes {wrong:.2g} x {expected.get(sound, 'a usual one')}",
         COMPUTATION: f"a sample takes {wrong:.2g} x the computation of the sound runs",
         BATCH: f"{_percent(max(parts['fixed'], parts['exposed']))} of a step at {place} stay with a larger batch",

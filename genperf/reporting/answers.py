@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from genperf.advice import suggest
-from genperf.advice.ask import expectation, work_of
-from genperf.advice.normal import causes_of, normal_at
+from genperf.advice.ask import expectation, reference, work_of
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
 from genperf.attribution.growth import growth_of
@@ -115,16 +114,17 @@ def summary(place: Place, grown: tuple[Growth, Expectation] | None = None) -> di
 
 def _normal(place: Place) -> list[Answer]:
     """Return how the measured efficiency compares with published series, and why it is low; nothing if not known."""
-    text, numbers = normal_at(place.result, place.frame) if place.scaling is not None else ("", {})
+    if place.scaling is None:
+        return []
+    work = work_of(place.result, place.question)
+    sentences, numbers = reference(place.result, place.scaling, place.count, work, place.question)
     if "normal" not in numbers:
         return []
-    compared = numbers["normal"]
+    compared, causes = numbers["normal"], numbers["causes"]
     low, median, high, value = (round(100.0 * compared[name], 1) for name in ("low", "median", "high", "value"))
     short = f"{value:.0f} %: {judged(compared['percentile'])}"
-    normal = Answer(NORMAL, short, (capitalised(text),), marks=(low, median, high, value))
-    rows = {str(name): cells.to_numpy() for name, cells in place.frame.items()}
-    _, diagnosis = causes_of(place.result, rows, numbers, place.question.work, place.question.hints)
-    return [normal, *([_why(diagnosis["causes"])] if diagnosis["causes"] else [])]
+    texts = tuple(capitalised(sentences[name]) for name in ("normal", "exchange") if sentences.get(name))
+    return [Answer(NORMAL, short, texts, marks=(low, median, high, value)), *([_why(causes)] if causes else [])]
 
 
 def _why(causes: list[dict[str, Any]]) -> Answer:

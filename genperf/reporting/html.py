@@ -27,7 +27,7 @@ from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
 from genperf.reporting.place import place_of
 from genperf.reporting.proposal import PROPOSAL, proposal
-from genperf.reporting.provenance import command_of, versions
+from genperf.reporting.provenance import command_of, hints_of, versions
 from genperf.reporting.sheet import quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
@@ -252,7 +252,9 @@ def _question(result: FitResult, names: tuple[str, ...], key: tuple[str, ...], v
     paid = None if view.job.price is None else price_of(view.job.price, view.job.per)
     constants = {name: value for name, value in values.items() if value is not None}
     steps, plan = result.schema.of_steps, view.job.plan
-    return Question(None, sample, paid, view.job.per, constants, view.interval, steps, plan=plan)
+    return Question(
+        None, sample, paid, view.job.per, constants, view.interval, steps, plan=plan, hints=hints_of(result)
+    )
 
 
 def _bytes(result: FitResult) -> int:

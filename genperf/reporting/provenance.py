@@ -76,9 +76,29 @@ def _changed_options(text: str) -> list[str]:
     for name, usual in _USUAL.items():
         words += [f"--{_OPTION.get(name, name)}", match[name]] if match[name] != usual else []
     for name in ("mapping", "fix", "hints"):
-        for pair in filter(None, (match[name] or "").split(", ")):
-            words += [f"--{_OPTION.get(name, name)}", "=".join(pair.split(": ", 1))]
+        for key, value in _pairs(match[name]).items():
+            words += [f"--{_OPTION.get(name, name)}", f"{key}={value}"]
     return words
+
+
+def hints_of(result: FitResult) -> dict[str, str]:
+    """Return the hints that a model was fitted with.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "seconds": [1.0, 1.1, 1.2, 1.3]})
+    >>> hints_of(gp.fit(gp.read_table(runs), hints={"devices per node": 8}))
+    {'devices per node': '8'}
+    """
+    match = _OPTIONS.match(str(result.options.get("request", "")))
+    return {} if match is None else _pairs(match["hints"])
+
+
+def _pairs(text: str | None) -> dict[str, str]:
+    """Return the pairs of an option of several values."""
+    return dict(pair.split(": ", 1) for pair in filter(None, (text or "").split(", ")))
 
 
 def versions() -> dict[str, str]:
