@@ -15,7 +15,7 @@ def cards_of(browser: Browser, step_s: list[float]) -> list[str]:
     runs = pd.DataFrame({"gpus": [8, 16, 32], "nodes": [1, 2, 4], "batch_per_gpu": 32, "step_s": step_s})
     table = gp.read_table(runs, time="step_s", extrinsic="gpus,nodes", intrinsic="batch_per_gpu")
     browser.open(page(gp.fit(table, hints={"bandwidth": "25Gbit/s", "parameters": "110M"})))
-    return [str(text) for text in browser.js(CARDS)]
+    return [str(text).replace("\N{NO-BREAK SPACE}", " ") for text in browser.js(CARDS)]
 
 
 def test_a_low_efficiency_has_a_cause_and_the_run_that_decides(browser: Browser) -> None:
