@@ -144,10 +144,6 @@ class _Paths:
 
     Each is of shape (1 + points·copies, rows): first the central values. Further quantities rise in some copies of the
     path and fall in others, as nothing tells how they depend on the main one.
-
-    Parameters
-    ----------
-    predicted : mapping of str to ndarray of shape (rows,)
     """
 
     def __init__(

@@ -176,15 +176,7 @@ def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
 
 
 def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
-    """Return weighted quantiles over the first axis, interpolated between the middles of the weights.
-
-    Parameters
-    ----------
-    values : ndarray of shape (draws, …)
-
-    Returns
-    -------
-    ndarray of shape (levels, …)
+    """Return weighted quantiles over the first axis, interpolated: of shape (draws, …) → (levels, …).
 
     Examples
     --------
@@ -202,10 +194,6 @@ def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
 
 def count_quantiles(counts: Array, weights: Array, levels: Sequence[float]) -> list[float]:
     """Return weighted quantiles of counts, some of which may be infinite, without interpolation.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (draws,)
 
     Examples
     --------

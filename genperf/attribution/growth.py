@@ -57,12 +57,7 @@ class Work:
         return render(substitute(parse(self.formula).node, {n: Number(v) for n, v in self.constants.items()}))
 
     def at(self, columns: Mapping[str, npt.NDArray[Any]]) -> Array | None:
-        """Return the samples of a step at some configurations, shape (rows,); one where all share one amount of work.
-
-        Parameters
-        ----------
-        columns : mapping of str to ndarray of shape (rows,)
-        """
+        """Return the samples of a step at some configurations; one where all share one amount of work."""
         return None if self.node is None else over_columns(self.node, columns)
 
     @property
@@ -84,12 +79,8 @@ def growth_of(
     """Return the smallest count, the largest measured one (the smallest for a target inside) and the target.
 
     Speed-up and efficiency are those of `scaling`. The cost of a further sample is that of the added machines over the
-    added throughput, relative to the cost of a sample at the start, in every draw.
-
-    Parameters
-    ----------
-    per : str, optional
-        The column that counts what is paid for; the workers where omitted.
+    added throughput, relative to the cost of a sample at the start, in every draw; `per` names the column that counts
+    what is paid for, in the place of the workers.
     """
     counts = curve.steps.counts
     at = {name: values[-1] for name, values in curve.steps.columns.items()}

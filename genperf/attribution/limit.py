@@ -22,17 +22,6 @@ from genperf.words.quantity import value_name
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class AlikeSettings:
-    """When two terms have one shape."""
-
-    #: Relative difference of their ratios up to which these are equal: of rounding.
-    tolerance: float = 1e-9
-
-
-ALIKE = AlikeSettings()
-
-
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the terms of a series by label, those together that are in one ratio at every run and at some rows.
 
@@ -70,13 +59,15 @@ def _proportional(one: Array, other: Array) -> bool:
     if not (np.all(one > 0.0) and np.all(other > 0.0)):
         return False
     ratios = one / other
-    return bool(np.ptp(ratios) <= ALIKE.tolerance * ratios.max())
+    return bool(np.ptp(ratios) <= LIMIT.tolerance * ratios.max())
 
 
 @dataclass(frozen=True)
 class LimitSettings:
-    """How much is shown of what limits a configuration."""
+    """When two terms have one shape, and how much is shown of what limits a configuration."""
 
+    #: Relative difference of the ratios of two terms up to which these are equal: of rounding.
+    tolerance: float = 1e-9
     #: Factors where a step has no named parts: they fit in a sentence.
     max_factors: int = 3
 

@@ -22,15 +22,20 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class MemberSettings:
-    """Which members an answer is about."""
+class TermSettings:
+    """Which members an answer is about, and when the data cannot tell two terms apart."""
 
     #: Share of the ensemble below which a member takes no part in crossovers and in the search for terms that cannot be
     #: told apart. A guess: at 0.05 it moves no interval of 90 % by itself.
     least_weight: float = 0.05
+    #: Draws of two terms whose correlation is below this one trade against each other. A guess: at −0.95 their sum
+    #: varies less than a quarter as much as either.
+    correlation: float = -0.95
+    #: A term whose draws vary by less than this share of its largest value is constant: rounding errors.
+    relative_tolerance: float = 1e-9
 
 
-MEMBERS = MemberSettings()
+TERMS = TermSettings()
 
 
 @dataclass(frozen=True)
@@ -70,20 +75,6 @@ def serving(members: Sequence[Member]) -> Sequence[Member]:
 HIDDEN = "hidden by overlap"
 #: Row for what the prediction knows beside the expression: how the measurements depart from its form.
 FORM = "unexplained"
-
-
-@dataclass(frozen=True)
-class AliasSettings:
-    """When the data cannot tell two terms apart."""
-
-    #: Draws of two terms whose correlation is below this one trade against each other. A guess: at −0.95 their sum
-    #: varies less than a quarter as much as either.
-    correlation: float = -0.95
-    #: A term whose draws vary by less than this share of its largest value is constant: rounding errors.
-    relative_tolerance: float = 1e-9
-
-
-ALIASING = AliasSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +283,7 @@ def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, s
     total = sum(m.weight for m in result.members)
     trading: dict[tuple[str, str], bool] = {}
     for member in serving(result.members):
-        if stack_of(result.members) is None and member.weight < MEMBERS.least_weight * total:
+        if stack_of(result.members) is None and member.weight < TERMS.least_weight * total:
             continue
         drawn = member.expression.term_values(columns, member.draw_values())
         names = list(drawn)
@@ -305,7 +296,7 @@ def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, s
 
 def _trade(x: Array, y: Array) -> bool:
     """Tell whether two terms, each of shape (draws, rows), trade against each other in every row where both vary."""
-    tolerance = ALIASING.relative_tolerance
+    tolerance = TERMS.relative_tolerance
     moving = (x.std(axis=0) > tolerance * np.abs(x).max()) & (y.std(axis=0) > tolerance * np.abs(y).max())
     together = [np.corrcoef(x[:, j], y[:, j])[0, 1] for j in np.flatnonzero(moving)]
-    return bool(together) and max(together) < ALIASING.correlation
+    return bool(together) and max(together) < TERMS.correlation

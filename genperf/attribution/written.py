@@ -28,6 +28,10 @@ class WrittenSettings:
     least_effect: float = 0.005
     #: Factors of all terms, such as interactions, that are listed, the largest effect first. A guess: a screen.
     max_shared: int = 12
+    #: Deviation of a level's exponent from the shared one from which on it is listed: 0.02 is 1.4 % per doubling.
+    least_deviation: float = 0.02
+    #: Deviations that are listed, largest first.
+    most_deviations: int = 6
 
 
 WRITTEN = WrittenSettings()
@@ -190,17 +194,6 @@ def _number(value: float) -> str:
     return f"{value:.{WRITTEN.digits}g}"
 
 
-@dataclass(frozen=True)
-class LevelSettings:
-    """Which exponents are worth telling."""
-
-    #: Deviation from the shared exponent from which on one is told: 0.02 is 1.4 % per doubling.
-    least: float = 0.02
-    #: Deviations that are told, largest first.
-    most: int = 6
-
-
-LEVELS = LevelSettings()
 #: What of a factor is an exponent.
 POWERS = ("intrinsic", "extrinsic")
 
@@ -244,10 +237,15 @@ def level_exponents(result: FitResult) -> list[LevelExponent]:
     out = []
     for constant in member.expression.constants:
         deviation, meaning = float(member.values[constant.name]), constant.meaning
-        if abs(deviation) >= LEVELS.least and meaning is not None and meaning.part in POWERS and meaning.level:
+        if (
+            abs(deviation) >= WRITTEN.least_deviation
+            and meaning is not None
+            and meaning.part in POWERS
+            and meaning.level
+        ):
             shared = _shared(member, meaning.factor)
             out.append(LevelExponent(meaning.level, meaning.categorical, meaning.factor, shared + deviation, shared))
-    return sorted(out, key=lambda e: -abs(e.exponent - e.shared))[: LEVELS.most]
+    return sorted(out, key=lambda e: -abs(e.exponent - e.shared))[: WRITTEN.most_deviations]
 
 
 def _shared(member: Member, factor: str) -> float:

@@ -5,8 +5,8 @@ import pytest
 from worked_models import member, model
 
 from genperf.attribution import explain
-from genperf.attribution.crossover import crossovers
 from genperf.attribution.ladder import ladder
+from genperf.attribution.scaling import crossovers
 from genperf.attribution.terms import by_label
 
 TERMS = {"compute": "a/workers", "network": "b*workers"}

@@ -178,6 +178,7 @@ def test_first_below_and_last_smallest() -> None:
     # Straight over ln n from 0 at 1 to −3 at 2: −2 at 2^(2/3) = 1.59.
     assert first_below(counts, dips, -2.0, False) == pytest.approx([2 ** (2 / 3)])
     assert first_below(counts, dips, -2.0, True).tolist() == [2.0]
+    assert first_below(counts, 0.0 * dips, -2.0, True).tolist() == [np.inf]
     # Already below at the first count.
     assert first_below(counts, dips - 5.0, -2.0, True).tolist() == [1.0]
     # Of two equal least values, the larger count.
