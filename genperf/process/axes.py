@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from genperf.discrepancy.product import Axis
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, render, substitute
@@ -23,9 +22,11 @@ def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
     axes = [_axis(f, table) for f in table.factors if f.distinct > 1 or (f.role == "extrinsic" and f.numeric)]
     known = {axis.formula for axis in axes}
     for name, node in derived(table, mapping).items():
-        text = render(node)
-        if text not in known and _varies(node, table):
-            axes.append(_number(text, True, 0.0 if name in COUNTS else _centre(node, table), name in COUNTS))
+        with np.errstate(all="ignore"):
+            x = np.log(np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),)))
+        text, varies = render(node), bool(np.all(np.isfinite(x))) and float(np.ptp(x)) > 1e-9
+        if text not in known and varies and len(names_in(node)) > 1:
+            axes.append(_number(text, True, 0.0 if name in COUNTS else float(np.mean(x)), name in COUNTS))
             known.add(text)
     return tuple(axes)
 
@@ -65,19 +66,3 @@ def _number(formula: str, positive: bool, centre: float, count: bool, each: floa
     walk, step = (s.walk, s.step) if count else (0.0, 0.0)
     linear = s.count_linear if count else s.linear
     return Axis(formula, "ln" if positive else "ln1p", linear, s.rate, s.smooth, s.length, walk, step, each, centre)
-
-
-def _centre(node: Node, table: Table) -> float:
-    """Return the mean of ln of a derived factor."""
-    return float(np.mean(np.log(_values(node, table))))
-
-
-def _varies(node: Node, table: Table) -> bool:
-    values = _values(node, table)
-    good = bool(np.all(np.isfinite(values)) and np.all(values > 0.0))
-    return good and len(names_in(node)) > 1 and float(np.ptp(np.log(values))) > 1e-9
-
-
-def _values(node: Node, table: Table) -> npt.NDArray[np.float64]:
-    with np.errstate(all="ignore"):
-        return np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))

@@ -132,8 +132,8 @@ def _members(table: Table, mapping: Mapping[str, str], noise: float) -> _Members
         first = first or fit
         factors = np.ones(len(y))
         factors[searched] = fit.factors
-        whole = Fit(fit.kernel, fit.noise, factors)
-        candidates.append(Candidate(mean.kind, mean, basis, constants, whole, x, fit.covariance(x)))
+        covariance = fit.kernel.between([(a, a) for a in x])
+        candidates.append(Candidate(mean.kind, mean, basis, constants, replace(fit, factors=factors), x, covariance))
     growth = growth_of(table, mapping, noise)
     anchors = None if growth is None else growth.anchors(np.arange(len(y)))
     if anchors is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
-from genperf.formula import Call, Name, Node, Number, Text, bind_values, call, evaluate, names_in
+from genperf.formula import Call, Name, Node, Number, Text, bind_values, call, chain, evaluate, names_in
 from genperf.models import MODELS
 from genperf.models.compose import unused_name
 from genperf.panel import Panel
@@ -22,9 +22,9 @@ from genperf.process.sums import Basis, Coefficients
 from genperf.table import Factor, Table
 
 Array = npt.NDArray[np.float64]
-#: Families of the literature that serve as a mean: those whose terms are many and each linear in a coefficient.
 #: What messages call the means.
 LABELS = {"sum": "a sum of products", "server": "a shared server", "physics": "a transformer's terms"}
+#: Families of the literature that serve as a mean: those whose terms are many and each linear in a coefficient.
 PHYSICS = ("transformer", "transformer-memory")
 
 
@@ -66,17 +66,16 @@ class Mean:
         """Return the expression of the terms above zero, their places, and its constants."""
         used = [j for j in range(len(self.nodes)) if constants.columns[j] > 0.0]
         levels = [Constant(unused_name(f"d_{n}[{v}]", columns), "level", -np.inf, np.inf, 0.0) for n, v in self.levels]
-        effect: Node | None = None
+        effects: list[Node] = []
         for constant, (name, level) in zip(levels, self.levels, strict=True):
             here = Call("where", (call("equal", Name(name), Text(level)), Number(1.0), Number(0.0)))
-            part = call("multiply", Name(constant.name), here)
-            effect = part if effect is None else call("add", effect, part)
+            effects.append(call("multiply", Name(constant.name), here))
+        factor = [call("exp", chain("add", effects))] if effects else []
         terms, amounts = [], []
         for j in used:
             amount = coefficient(unused_name(f"a_{_plain(self.names[j])}", columns))
-            node = self.nodes[j]
-            whole = Name(amount.name) if node == Number(1.0) else call("multiply", Name(amount.name), node)
-            terms.append(Term(self.names[j], whole if effect is None else call("multiply", whole, call("exp", effect))))
+            basis = [] if self.nodes[j] == Number(1.0) else [self.nodes[j]]
+            terms.append(Term(self.names[j], chain("multiply", [Name(amount.name), *basis, *factor])))
             amounts.append(amount)
         texts = tuple(dict.fromkeys(name for name, _ in self.levels))
         expression = Expression(self.family or self.kind, tuple(terms), (*amounts, *levels), None, texts)
@@ -97,13 +96,10 @@ def means_of(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
 def _work(table: Table, mapping: Mapping[str, str]) -> Mean:
     """Return the work of a device times the pipeline's bubble, where the table knows them; otherwise a constant."""
     parts = derived(table, mapping) if table.target.is_time else {}
-    node = parts.get("work")
-    if node is None:
+    if "work" not in parts:
         return Mean("work", ("constant",), (Number(1.0),), (False,))
-    if "bubble" in parts:
-        node = call("multiply", node, parts["bubble"])
-    node = _scaled(node, table)
-    return Mean("work", ("work",), (node,), (False,))
+    node = call("multiply", parts["work"], parts["bubble"]) if "bubble" in parts else parts["work"]
+    return Mean("work", ("work",), (_scaled(node, table),), (False,))
 
 
 def _scaled(node: Node, table: Table) -> Node:
@@ -117,21 +113,13 @@ def _scaled(node: Node, table: Table) -> Node:
 def _sum(kind: str, functions: Sequence[str], table: Table, levels: tuple[tuple[str, str], ...]) -> Mean | None:
     """Return a sum over products of sizes and of functions of counts."""
     choices = [_choices(f, functions) for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
-    choices = [c for c in choices if c]
-    if not choices:
+    products = list(islice(_products([c for c in choices if c]), SUMS.most_columns - 1))
+    if not products:
         return None
-    names, growing = ["constant"], [False]
-    nodes: list[Node] = [Number(1.0)]
-    for chosen in _products(choices):
-        if len(names) >= SUMS.most_columns:
-            break
-        node: Node = chosen[0][1]
-        for _, part, _ in chosen[1:]:
-            node = call("multiply", node, part)
-        names.append(_name([part[0] for part in chosen]))
-        nodes.append(node)
-        growing.append(kind == "sum" and any(part[2] == "grows" for part in chosen))
-    return Mean(kind, tuple(names), tuple(nodes), tuple(growing), levels)
+    names = ("constant", *(_name([name for name, _, _ in chosen]) for chosen in products))
+    nodes = (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products))
+    growing = (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products))
+    return Mean(kind, names, nodes, growing, levels)
 
 
 Choice = tuple[str, Node, str]

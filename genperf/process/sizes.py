@@ -32,10 +32,6 @@ class Fit:
     #: Shape (rows,). By which a row's noise variance is multiplied.
     factors: Array
 
-    def covariance(self, x: Sequence[npt.NDArray[Any]]) -> Array:
-        """Return the covariance between rows, without noise."""
-        return self.kernel.between([(a, a) for a in x])
-
 
 def names_of(axis: Axis) -> tuple[str, ...]:
     """Return the sizes of an axis that are searched."""
