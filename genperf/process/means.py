@@ -24,8 +24,6 @@ from genperf.table import Factor, Table
 Array = npt.NDArray[np.float64]
 #: What messages call the means.
 LABELS = {"sum": "a sum of products", "server": "a shared server", "physics": "a transformer's terms"}
-#: Families of the literature that serve as a mean: those whose terms are many and each linear in a coefficient.
-PHYSICS = ("transformer", "transformer-memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,36 +164,29 @@ def _plain(name: str) -> str:
 
 
 def _physics(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
-    """Return the family of the literature that the table has the factors of, as a sum at unit coefficients."""
-    factors = Panel(table.factors, mapping)
-    of_time = table.target.is_time
-    for name in PHYSICS:
-        family = MODELS[name]
-        if family.missing(factors) or (name == "transformer") is not of_time:
-            continue
-        try:
-            expression = next((e for e in reversed(family.expressions(table.factors, mapping)) if e.is_sum), None)
-        except ModelError:
-            expression = None
-        if expression is None:
-            continue
-        zero = {c.name: 0.0 for c in expression.constants if c.kind == "level"}
-        names: list[str] = []
-        nodes: list[Node] = []
-        first: dict[str, str] = {}
-        for term in expression.terms:
-            inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
-            for one in inside:
-                unit = {other: float(other == one) for other in inside}
-                node = bind_values(term.node, {**unit, **zero})
-                values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
-                if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
-                    of = first.setdefault(one, term.name)
-                    names.append(term.name if of == term.name else f"{term.name} of {of}")
-                    nodes.append(_scaled(node, table))
-        switches = {c.name.partition("[")[0][2:] for c in expression.constants if c.kind == "level"}
-        levels = tuple(
-            (f.name, level) for f in table.categorical if f.name in switches and f.distinct > 1 for level in f.levels
-        )
-        return [Mean("physics", tuple(names), tuple(nodes), (False,) * len(names), levels, name)]
-    return []
+    """Return the terms of a transformer's time or memory at unit coefficients, where the table has its factors."""
+    family = MODELS["transformer" if table.target.is_time else "transformer-memory"]
+    if family.missing(Panel(table.factors, mapping)):
+        return []
+    try:
+        expression = [e for e in family.expressions(table.factors, mapping) if e.is_sum][-1]
+    except (ModelError, IndexError):
+        return []
+    zero = {c.name: 0.0 for c in expression.constants if c.kind == "level"}
+    terms: list[tuple[str, Node]] = []
+    first: dict[str, str] = {}
+    for term in expression.terms:
+        inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
+        for one in inside:
+            node = bind_values(term.node, {**{other: float(other == one) for other in inside}, **zero})
+            values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
+            if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
+                of = first.setdefault(one, term.name)
+                terms.append((term.name if of == term.name else f"{term.name} of {of}", _scaled(node, table)))
+    switches = {c.name.partition("[")[0][2:] for c in expression.constants if c.kind == "level"}
+    switching = [f for f in table.categorical if f.name in switches and f.distinct > 1]
+    levels = tuple((f.name, level) for f in switching for level in f.levels)
+    if not terms:
+        return []
+    names, nodes = zip(*terms, strict=True)
+    return [Mean("physics", names, nodes, (False,) * len(names), levels, family.name)]

@@ -76,6 +76,33 @@ def test_a_constant_time_is_constant() -> None:
     assert out.time.to_numpy() == pytest.approx(2.0, rel=0.02)
 
 
+def wide(factors: int = 38) -> pd.DataFrame:
+    """A table of many factors, two of which matter."""
+    sizes = np.random.default_rng(3).integers(1, 5, (60, factors)).astype(float)
+    frame = pd.DataFrame(sizes, columns=[f"f{k}" for k in range(factors)])
+    frame = frame.assign(workers=np.tile([1, 2, 4], 20), net=np.tile(list("ab"), 30))
+    return frame.assign(s=0.1 * frame.f0 + frame.f1 / frame.workers)
+
+
+@pytest.mark.parametrize(
+    ("frame", "intrinsic"),
+    [
+        (runs((4,)), "batch"),
+        (runs().assign(net=[f"net {k}" for k in range(16)]), "batch"),
+        (wide(), ",".join(f"f{k}" for k in range(38))),
+    ],
+    ids=["one count", "a level for each row", "forty factors"],
+)
+def test_odd_tables_are_answered_with_intervals(frame: pd.DataFrame, intrinsic: str) -> None:
+    result = gp.fit(frame, **{**ROLES, "intrinsic": intrinsic})
+    inside = frame.drop(columns="s").iloc[:1]
+    near, far = (result.predict(inside.assign(workers=n)).iloc[0] for n in (int(inside.workers.iloc[0]), 512))
+    assert near.lower <= near.time <= near.upper
+    assert near.lower <= frame.s.iloc[0] <= near.upper
+    assert far.upper / far.lower > near.upper / near.lower
+    assert far.verdict != "ok"
+
+
 def test_a_factor_that_may_be_zero_or_below() -> None:
     frame = runs().assign(offset=lambda d: np.where(d.batch == 16, -1.0, np.where(d.workers > 2, 0.0, 3.0)))
     result = gp.fit(frame, **{**ROLES, "intrinsic": "batch,offset"})
