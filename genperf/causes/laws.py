@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,6 +35,8 @@ class Runs:
     jobs: bool = False
     #: Measured seconds of `computation`, `exchange` and `input`, nan where they were not measured.
     phases: Mapping[str, Array] = field(default_factory=dict)
+    #: The configurations as text.
+    places: tuple[str, ...] = ()
 
     @property
     def reference(self) -> float:
@@ -44,11 +46,18 @@ class Runs:
 
 @dataclass(frozen=True)
 class Form:
-    """A law of a slow step: what differs from a sound one."""
+    """A law of a slow step: what differs from a sound one, and what is said of it."""
 
     cause: str
     #: Parameters that are other than those of a sound step.
     wrong: Mapping[str, Prior] = field(default_factory=dict)
+    #: What speaks for it, with the wrong parameter (`wrong`, `more`), parts of the step in per cent (`exposed`,
+    #: `fixed`, `waits`), the slow configuration of most devices (`place`), what an exchange is compared with (`usual`).
+    supports: str = ""
+    #: The one run that decides.
+    decide_by: str = ""
+    #: Whether some runs can show it at all.
+    possible: Callable[[Runs], bool] = lambda runs: True
     #: Whether the exchange overlaps the backward pass, and the input is read during the step before.
     overlaps: bool = True
     prefetches: bool = True
@@ -57,6 +66,89 @@ class Form:
 NONE, OVERLAP, LINK, INPUT = "none", "exchange not overlapped", "slow link", "input pipeline"
 COMPUTATION, BATCH, STRAGGLERS = "slow computation", "small batch", "stragglers"
 INSIDE, START = "contention inside the node", "start-up counted in"
+
+_SYNTHETIC = "one run at {place} with synthetic data, or data in memory"
+_LARGER = "one run at {place} with twice the batch of a device: samples per second rise"
+
+
+def _several(runs: Runs) -> bool:
+    """Tell whether devices exchange anything."""
+    return bool(runs.devices.max() > 1.0)
+
+
+def _alone(runs: Runs) -> bool:
+    """Tell whether the batch may be small: sound runs beside these have the same, and a job has none."""
+    return bool(runs.slow.all()) and not runs.jobs
+
+
+#: The slow steps. A cause with two forms has half of its probability in each.
+FORMS = (
+    Form(NONE),
+    Form(
+        OVERLAP,
+        supports="the exchange takes {exposed} of a step at {place}, and no computation hides it",
+        decide_by="a profile of one step at {place}: does the exchange begin before the backward pass ends",
+        possible=_several,
+        overlaps=False,
+    ),
+    Form(
+        LINK,
+        {"link": (6.0, 0.7)},
+        "the exchange takes {wrong:.2g} x {usual}",
+        "a bandwidth test between two nodes (nccl-tests, iperf): compare it with the nominal rate",
+        _several,
+    ),
+    Form(
+        INPUT,
+        {"input": (2.0, 0.4)},
+        "a step takes as long as its input, {wrong:.2g} x the computation, whatever the count",
+        _SYNTHETIC,
+    ),
+    Form(
+        INPUT,
+        {"input": (0.3, 0.6)},
+        "each sample takes {more} longer than its computation, and nothing hides that",
+        _SYNTHETIC,
+        prefetches=False,
+    ),
+    Form(
+        COMPUTATION,
+        {"slower": (1.8, 0.4)},
+        "a sample takes {wrong:.2g} x the computation of the sound runs",
+        "one run of one device with synthetic data, on this machine and on the sound one",
+        # Sound runs show how long a sample should take.
+        lambda runs: not runs.slow.all(),
+    ),
+    Form(BATCH, {"fixed": (0.7, 0.8)}, "{fixed} of a step at {place} stay with a larger batch", _LARGER, _alone),
+    Form(
+        BATCH,
+        {"exchange": (1.5, 0.6)},
+        "{exposed} of a step at {place} stay with a larger batch",
+        _LARGER,
+        lambda runs: _alone(runs) and _several(runs),
+    ),
+    Form(
+        STRAGGLERS,
+        {"uneven": (0.15, 0.5)},
+        "waiting for the slowest device takes {waits} of a step at {place}",
+        "the step time of each device in one run at {place}: the slowest beside the median",
+        _several,
+    ),
+    Form(
+        INSIDE,
+        {"inside": (0.4, 0.5)},
+        "devices that share a node compute {more} longer",
+        "one run of as many devices, one on each node",
+        lambda runs: bool(np.ptp(runs.devices / runs.nodes) > 0.0),
+    ),
+    Form(
+        START,
+        {"fixed": (0.7, 0.8)},
+        "{fixed} of the time at {place} are the same at every count",
+        "one run at {place} with twice the steps",
+        lambda runs: runs.jobs,
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -77,20 +169,6 @@ class CauseSettings:
             "layer": (0.08, 0.7),
             "growth": (0.3, 0.8),
         }
-    )
-    #: The slow steps. A cause with two forms has half of its probability in each.
-    forms: tuple[Form, ...] = (
-        Form(NONE),
-        Form(OVERLAP, overlaps=False),
-        Form(LINK, {"link": (6.0, 0.7)}),
-        Form(INPUT, {"input": (2.0, 0.4)}),
-        Form(INPUT, {"input": (0.3, 0.6)}, prefetches=False),
-        Form(COMPUTATION, {"slower": (1.8, 0.4)}),
-        Form(BATCH, {"fixed": (0.7, 0.8)}),
-        Form(BATCH, {"exchange": (1.5, 0.6)}),
-        Form(STRAGGLERS, {"uneven": (0.15, 0.5)}),
-        Form(INSIDE, {"inside": (0.4, 0.5)}),
-        Form(START, {"fixed": (0.7, 0.8)}),
     )
     #: The probability, before the runs, that nothing is wrong; the causes share the rest.
     none: float = 0.5
@@ -169,14 +247,14 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> Evidence:
     quickest = float(np.exp(np.min(logarithms - np.log(runs.batch))))
     priors = {"computation": (0.6 * quickest, 1.5), **CAUSES.sound}
     priors |= {f"wrong {name}": prior for name, prior in form.wrong.items()}
-    middles, spreads = (np.array([change(prior) for prior in priors.values()]) for change in (_ln, _spread))
+    medians, spreads = np.array(list(priors.values())).T
     generator = np.random.default_rng(seed)
     mean: Array = np.zeros(len(priors))
     root: Array = np.eye(len(priors))
     for count in CAUSES.draws:
         normal = generator.standard_normal((count, len(priors)))
         draws = mean + normal @ root.T
-        values = dict(zip(priors, np.exp(middles + spreads * draws).T[:, :, None], strict=True))
+        values = dict(zip(priors, (medians * np.exp(spreads * draws)).T[:, :, None], strict=True))
         posterior = _density(runs, form, values) - 0.5 * np.sum(draws**2, axis=1)
         weights = posterior + 0.5 * np.sum(normal**2, axis=1) + np.linalg.slogdet(root)[1]
         shares = _tempered(weights, CAUSES.effective * len(priors))
@@ -185,7 +263,7 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> Evidence:
         covariance = CAUSES.wider * (shares[:, None] * away).T @ away
         root = np.asarray(np.linalg.cholesky(covariance + CAUSES.least_variance * np.eye(len(priors))))
     logarithm = float(weights.max() + np.log(np.mean(np.exp(weights - weights.max()))))
-    central = np.exp(middles + spreads * draws[int(np.argmax(posterior))])
+    central = medians * np.exp(spreads * draws[int(np.argmax(posterior))])
     parts = parts_of({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
     shown = {name: np.broadcast_to(part, (1, len(logarithms)))[0] for name, part in parts.items()}
     return Evidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), shown)
@@ -227,13 +305,3 @@ def _tempered(weights: Array, least: float) -> Array:
         if 1.0 / np.sum(shares**2) >= least:
             return np.asarray(shares)
         power *= 0.7
-
-
-def _ln(prior: Prior) -> float:
-    """Return the mean of ln."""
-    return float(np.log(prior[0]))
-
-
-def _spread(prior: Prior) -> float:
-    """Return the standard deviation of ln."""
-    return prior[1]

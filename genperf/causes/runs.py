@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,14 +38,6 @@ _PHASES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """Runs for the laws, and the configuration of each as text."""
-
-    runs: Runs
-    places: tuple[str, ...]
-
-
 def measured(
     schema: Schema,
     at: Mapping[str, Any] | None = None,
@@ -53,7 +45,7 @@ def measured(
     work: str | None = None,
     hints: Mapping[str, str] | None = None,
     table: Table | None = None,
-) -> Measured:
+) -> Runs:
     """Return the measured steps at given levels; of factors left open, those with most configurations.
 
     Parameters
@@ -79,9 +71,8 @@ def measured(
     # A node that is not told from its devices is one.
     devices = np.maximum(devices, nodes)
     varied = [count.name, *(n for n in _scaled(panel) if n != count.name and len(np.unique(columns[n])) > 1)]
-    places = tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians)))
     in_seconds = schema.of_steps or work is not None or work_of_columns(panel) is not None
-    runs = Runs(
+    return Runs(
         devices,
         nodes,
         _batch(schema, panel, columns, devices, work),
@@ -91,25 +82,22 @@ def measured(
         _exchange(panel, columns, hints or {}) if in_seconds else None,
         is_whole(schema.scaling),
         {} if table is None else _phases(table, chosen),
+        tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians))),
     )
-    return Measured(runs, places)
 
 
-def beside(slow: Measured, sound: Measured) -> Measured:
+def beside(slow: Runs, sound: Runs) -> Runs:
     """Return slow runs with sound ones of the same program beside them."""
-    a, b = slow.runs, sound.runs
     unknown = np.full(len(sound.places), np.nan)
-    both = replace(
-        a,
-        devices=np.concatenate([a.devices, b.devices]),
-        nodes=np.concatenate([a.nodes, b.nodes]),
-        batch=np.concatenate([a.batch, b.batch]),
-        seconds=np.concatenate([a.seconds, b.seconds]),
-        scatter=np.concatenate([a.scatter, b.scatter]),
-        slow=np.repeat([True, False], [len(slow.places), len(sound.places)]),
-        phases={name: np.concatenate([values, b.phases.get(name, unknown)]) for name, values in a.phases.items()},
-    )
-    return Measured(both, slow.places + sound.places)
+    both: dict[str, Any] = {
+        name: np.concatenate([getattr(slow, name), getattr(sound, name)])
+        for name in ("devices", "nodes", "batch", "seconds", "scatter")
+    }
+    both["slow"] = np.repeat([True, False], [len(slow.places), len(sound.places)])
+    both["phases"] = {
+        name: np.concatenate([values, sound.phases.get(name, unknown)]) for name, values in slow.phases.items()
+    }
+    return replace(slow, **both, places=slow.places + sound.places)
 
 
 def with_groups(table: Table) -> Table:

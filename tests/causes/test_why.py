@@ -10,7 +10,7 @@ import pytest
 from helpers import shell_of
 
 import genperf as gp
-from genperf.causes.laws import CAUSES, INPUT
+from genperf.causes.laws import FORMS, INPUT, NONE
 
 #: The exchange of 100 MB over m nodes at 25 Gbit/s, s: 2·(m - 1)/m·M/B.
 HINTS = {"bandwidth": "25Gbit/s", "message": "100MB"}
@@ -123,9 +123,9 @@ def test_the_same_runs_have_the_same_probabilities_from_a_model_and_again() -> N
     assert sum(probabilities) <= 1.0 + 1e-9
 
 
-def test_the_priors_of_the_forms_share_what_none_leaves() -> None:
-    assert 0.0 < CAUSES.none < 1.0
-    assert [form.cause for form in CAUSES.forms].count(INPUT) == 2
+def test_each_cause_says_what_speaks_for_it_and_what_decides() -> None:
+    assert all(form.supports and form.decide_by for form in FORMS if form.cause != NONE)
+    assert len({form.cause for form in FORMS}) == 9
 
 
 @pytest.fixture
