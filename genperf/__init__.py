@@ -5,6 +5,8 @@ The public names are handed on lazily, so that importing `genperf` costs nothing
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +36,12 @@ _HOME = {
     "GenperfError": "genperf.errors",
 }
 
+#: What takes a model or a Table takes a path or a DataFrame as well: by what it is opened.
+_OPENED = {
+    **dict.fromkeys(("explain", "suggest", "optimize"), ("genperf.fitting", "model_of")),
+    "validate": ("genperf.panel.tables", "table_of"),
+    "report": ("genperf.fitting", "model_or_table"),
+}
 __all__ = ["__version__", *_HOME]
 
 
@@ -42,8 +50,18 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'genperf' has no attribute '{name}'")
     home = import_module(_HOME[name])
     value = home if home.__name__ == f"genperf.{name}" else getattr(home, name)
-    globals()[name] = value
-    return value
+    globals()[name] = value if name not in _OPENED else _opening(value, *_OPENED[name])
+    return globals()[name]
+
+
+def _opening(function: Callable[..., Any], home: str, opener: str) -> Callable[..., Any]:
+    """Return a function whose first argument is opened before it is called."""
+
+    @wraps(function)
+    def opened(source: Any, *arguments: Any, **options: Any) -> Any:
+        return function(getattr(import_module(home), opener)(source), *arguments, **options)
+
+    return opened
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ from genperf.advice.ask import Answer, Question
 from genperf.advice.ask import ask as ask_model
 from genperf.advice.table_answers import MAX_LISTED, QuantityAnswer, TableAnswer
 from genperf.errors import GenperfError, TableError, listed
-from genperf.fitting import fit_group
+from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
@@ -26,7 +26,7 @@ from genperf.panel.measured import Measured, measurement_of_column
 from genperf.panel.question import Selection, select, with_counts_in_names
 from genperf.panel.reading import Reading, column_named, growth, slope_of
 from genperf.panel.tables import Recognised, recognised
-from genperf.result import FitResult
+from genperf.result import FitResult, GroupedResult, is_model
 from genperf.table import Factor, Table, read_table
 from genperf.table.clean import is_number, label, labels
 from genperf.table.jobs import taken_as_job
@@ -36,7 +36,7 @@ from genperf.table.source import Source
 from genperf.table.target import TIME_UNITS
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import canonical_of, counts_devices
-from genperf.words.numbers import join_values, three_digits
+from genperf.words.numbers import join_values, samples_called, three_digits
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -75,17 +75,18 @@ SERIES = SeriesSettings()
 
 
 def ask(
-    table: str | Path | pd.DataFrame,
+    table: FitResult | str | Path | pd.DataFrame,
     want: str | None = None,
     at: Mapping[str, Any] | None = None,
     *,
     hints: Mapping[str, str | float] | None = None,
     **configuration: Any,
-) -> TableAnswer:
-    """Answer one configuration from a table whose columns are recognised.
+) -> TableAnswer | Answer:
+    """Answer one configuration from a table whose columns are recognised, or from a model.
 
     Parameters
     ----------
+    table : path, DataFrame or FitResult
     want : str, optional
         The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
     at : mapping, optional
@@ -107,8 +108,44 @@ def ask(
     ('images_per_s', 'extrapolating-blind')
     """
     wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
+    if isinstance(table, FitResult) or is_model_file(table):
+        return ask_fitted(model_of(table), wanted, Question(hints=checked_hints(hints or {})))
     cells = open_files([str(table)]) if isinstance(table, str | Path) else table
     return ask_recognised(recognised(cells), wanted, want, hints=checked_hints(hints or {}))
+
+
+def is_model_file(source: object) -> bool:
+    """Tell whether what is asked is the file of a model, rather than one of a table."""
+    return (
+        isinstance(source, str | Path)
+        and Path(source).suffix == ".json"
+        and Path(source).is_file()
+        and is_model(source)
+    )
+
+
+def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
+    """Answer one configuration from a model; of several groups, from the one that the question names.
+
+    Raises
+    ------
+    GenperfError
+        Where the question names no group.
+    """
+    groups = dict.fromkeys(fitted.group) if isinstance(fitted, GroupedResult) else {}
+    named = {column_named(name, [*groups]) or name: text for name, text in at.items()}
+    if isinstance(fitted, GroupedResult):
+        key = tuple(named.pop(name, "") for name in groups)
+        if key not in fitted.results:
+            known = "; ".join(", ".join(one) for one in list(fitted.results)[:4])
+            raise GenperfError(f"the model has no group {', '.join(key)}", hint=f"--at {', '.join(groups)} of {known}")
+        fitted = fitted.results[key]
+    if not named or SCALE in named:
+        count = fitted.panel.along()
+        named[count.name] = named.pop(SCALE, label(SERIES.multiples[0] * count.upper))
+    wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
+    question = replace(question or Question(), sample=samples_called(fitted.schema.target.throughput))
+    return ask_model(fitted, wanted, question)
 
 
 def ask_recognised(
@@ -410,12 +447,14 @@ class _Reader:
     def _question(self, name: str, selection: Selection | None) -> dict[str, Any]:
         """Return what the sentences say of the work of a step."""
         work = self.given.get("work")
-        rate = bool(self.roles(name, selection).get("throughput"))
+        roles = self.roles(name, selection)
+        rate = bool(roles.get("throughput"))
         constants = {n: float(v) for n, v in (selection.held if selection else {}).items() if is_number(v)}
         return {
             "work": work,
             "sample": self._header(name).counted or "samples",
-            "steps": not rate or bool(work),
+            # Without a batch each worker does one sample: that time is of no step.
+            "steps": not rate or bool(work) or not roles.get("work"),
             "constants": {**constants, **self.question.constants},
             "hints": self.hints,
             "words": self._words(selection),

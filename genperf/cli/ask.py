@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from genperf.cli.declared import declared
 from genperf.cli.messages import tell
-from genperf.cli.options import once, recognised_table, table_options
+from genperf.cli.options import names_of, once, recognised_table, table_options
 from genperf.cli.output import Output, results, show_json
 from genperf.cli.shown import training_of
 from genperf.errors import GenperfError
@@ -25,7 +26,7 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 @table_options
 @results()
 def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Answer what to expect of one configuration from TABLE, whose columns are recognised.
+    """Answer what to expect of one configuration from TABLE, whose columns are recognised, or from a model.
 
     TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
     It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`.
@@ -33,15 +34,22 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """
     from genperf.advice.ask import Question
     from genperf.advice.plan import plan_of
-    from genperf.advice.tables import ask_recognised
+    from genperf.advice.tables import ask_fitted, ask_recognised, is_model_file
     from genperf.attribution.derived import price_of
+    from genperf.result import load_model
 
     paid = None if o.price is None else price_of(o.price, o.per)
-    opened = recognised_table(_source(o.table, given["delimiter"]), {**given, "mapping": o.mapping})
+    hints = once(o.hints, "--hint")
     plan = plan_of(o.samples, o.deadline, o.budget)
     question = Question(None, "samples", paid, o.per, training=training_of(o.tokens, o.peak), plan=plan)
+    if len(o.table) == 1 and is_model_file(o.table[0]):
+        fitted = load_model(o.table[0])
+        reply = ask_fitted(fitted, _configuration(o.at, names_of(fitted)), replace(question, hints=hints))
+        show_json(reply.to_dict()) if out.as_json else tell(str(reply))
+        return
+    opened = recognised_table(_source(o.table, given["delimiter"]), {**given, "mapping": o.mapping})
     wanted = _configuration(o.at, opened.source.columns)
-    answer = ask_recognised(opened, wanted, o.want, question, once(o.hints, "--hint"), o.seed)
+    answer = ask_recognised(opened, wanted, o.want, question, hints, o.seed)
     if out.as_json:
         show_json(answer.to_dict())
         return

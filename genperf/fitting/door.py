@@ -17,7 +17,7 @@ from genperf.fitting.models import Model, model_named
 from genperf.fleet import fit_fleet
 from genperf.models.network import with_devices_per_node
 from genperf.panel import Panel
-from genperf.panel.tables import read_table
+from genperf.panel.tables import read_table, table_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table import Table
 
@@ -167,9 +167,23 @@ def model_of(source: FitResult | GroupedResult | Table | str | Path | pd.DataFra
     >>> model_of(runs).schema.factors[0].name
     'gpus'
     """
+    opened = model_or_table(source)
+    return fit(opened) if isinstance(opened, Table) else opened
+
+
+def model_or_table(
+    source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
+) -> FitResult | GroupedResult | Table:
+    """Return a model or a table: as it is, from its file, or with the columns recognised.
+
+    Raises
+    ------
+    GenperfError
+        Where the file or the table cannot be read.
+    """
     if isinstance(source, FitResult | GroupedResult):
         return source
-    return load_model(source) if isinstance(source, str | Path) and is_model(source) else fit(source)
+    return load_model(source) if isinstance(source, str | Path) and is_model(source) else table_of(source)
 
 
 def fit_group(

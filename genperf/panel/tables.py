@@ -141,3 +141,14 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
             f"read_table has no option '{unknown}'", hint=suggest(unknown, OPTIONS) or f"one of {', '.join(OPTIONS)}"
         )
     return recognised(source, roles, mapping).table()
+
+
+def table_of(source: Table | str | Path | pd.DataFrame) -> Table:
+    """Return a table as it is, or read with its columns recognised; rows that cannot be read are left out.
+
+    Raises
+    ------
+    TableError
+        As `read_table` does.
+    """
+    return source if isinstance(source, Table) else read_table(source, skip_bad_rows=True)

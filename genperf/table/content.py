@@ -209,6 +209,9 @@ def refuse_other_text(text: str, name: str) -> None:
     if _WEB_PAGE.match(text):
         raise TableError("is a web page, not a table", hint="download the file itself, or copy its table", where=name)
     start = text[: CONTENT.signature_chars]
+    if re.match(r'\s*\{\s*"program": ?"genperf"', start):
+        hint = "ask, predict, explain, report, suggest, compare and optimize take it"
+        raise TableError("is a model, not a table of runs", hint=hint, where=name)
     for importer, signature in SIGNATURES.items():
         if re.search(signature, start):
             hint = f"genperf import {importer} {shlex.quote(name)} -o table.csv"

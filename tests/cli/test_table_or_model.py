@@ -1,5 +1,6 @@
 """A table stands wherever a model may: its columns are recognised, and the roles are printed as options."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,6 +89,51 @@ def test_a_count_of_another_name_is_found_by_every_fit() -> None:
     assert result.panel.workers is not None
     assert result.panel.workers.name == "p"
     assert gp.validate(table, "amdahl", "leave-one-out").frame()["model"].tolist() == ["amdahl"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda source: gp.explain(source).frame(),
+        lambda source: gp.suggest(source, {"gpus": 32}).frame(),
+        lambda source: gp.optimize(source, {"gpus": [1, 2, 4, 8, 16]}).frame(),
+        lambda source: pd.DataFrame([gp.ask(source, gpus=16).to_dict()["sentences"]]),
+    ],
+)
+def test_python_takes_a_frame_a_path_or_a_model_alike(shell: Shell, call: Callable[[object], pd.DataFrame]) -> None:
+    model = gp.fit(RUNS)
+    gp.save_model(model, "model.json")
+    first, *others = [call(source) for source in (RUNS, "runs.csv", Path("runs.csv"), model, "model.json")]
+    for other in others:
+        columns = [column for column in first if column in other and column != "next"]
+        assert columns
+        pd.testing.assert_frame_equal(first[columns], other[columns])
+
+
+def test_python_validates_and_reports_a_frame_or_a_path(shell: Shell) -> None:
+    errors = [gp.validate(source, "amdahl", "leave-one-out").frame() for source in (RUNS, "runs.csv")]
+    pd.testing.assert_frame_equal(*(one.drop(columns="seconds") for one in errors))
+    for source in (RUNS, "runs.csv"):
+        assert gp.report(source, "page.html").stat().st_size > 100_000
+
+
+def test_a_model_answers_as_its_table_does(shell: Shell) -> None:
+    assert shell("fit", "nets.csv", "-o", "nets.json")[0] == 0
+    of_table, of_model = (
+        json.loads(shell("ask", name, "--at", "net=b", "--at", "gpus=16", "--json")[1])
+        for name in ("nets.csv", "nets.json")
+    )
+    assert of_model["throughput"] == pytest.approx(of_table["throughput"], rel=1e-6)
+    assert of_model["verdict"] == of_table["verdict"]
+    status, _, errors = shell("ask", "nets.json", "--at", "gpus=16")
+    assert (status, "the model has no group" in errors, "net of a; b" in errors) == (1, True, True)
+
+
+@pytest.mark.parametrize("command", ["check", "fit", "validate"])
+def test_a_model_where_only_a_table_is_of_use_is_named(shell: Shell, command: str) -> None:
+    assert shell("fit", "runs.csv", "-o", "model.json")[0] == 0
+    status, _, errors = shell(command, "model.json")
+    assert (status, "is a model, not a table of runs" in errors) == (1, True)
 
 
 def test_python_compares_the_series_of_a_table(shell: Shell) -> None:
