@@ -23,7 +23,7 @@ from genperf.panel import Panel
 from genperf.panel.counts import is_size
 from genperf.panel.evidence import sparse
 from genperf.panel.measured import Measured, measurement_of_column
-from genperf.panel.question import Selection, select, with_counts_in_names
+from genperf.panel.question import Selection, select
 from genperf.panel.reading import Reading, column_named, growth, slope_of
 from genperf.panel.tables import Recognised, recognised
 from genperf.result import FitResult, GroupedResult, is_model
@@ -172,19 +172,15 @@ def ask_recognised(
     GenperfError
         As `ask` does.
     """
-    arrays = {n: np.asarray(cells, dtype=object) for n, cells in opened.columns.items()}
-    plain, wanted, notes = with_counts_in_names(arrays, _with_parts_of_names(opened.source, at))
-    source, lets = opened.source, lets_of(opened.given.get("let"))
-    if set(plain) != set(arrays) or any(plain[n] is not arrays[n] for n in plain):
-        source = replace(source, cells={n: plain[n] for n in plain if n not in lets}, numbers={}, made={}, idle=())
-    reading = replace(opened, source=source, at=wanted, want=want).reading
+    wanted, source = _with_parts_of_names(opened.source, at), opened.source
+    reading = replace(opened, at=wanted, want=want).reading
     wanted = _resolved(reading, wanted)
     reader = _Reader(source, reading, opened.given, question or Question(), dict(hints or {}), seed)
     whole = any(opened.given.get(name) for name in _FACTORS) or "*" in reading.derived.get(reading.scale or "", "")
     selection = None if whole else select(reading, wanted)
     if selection is not None and not reader.is_series(selection):
         selection = None
-    return reader.answered(selection, wanted, want, [*(step.text for step in source.steps), *notes])
+    return reader.answered(selection, wanted, want, [step.text for step in source.steps])
 
 
 def _with_parts_of_names(source: Source, at: Mapping[str, str]) -> dict[str, str]:

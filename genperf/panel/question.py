@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,13 +12,11 @@ import numpy.typing as npt
 from genperf.errors import TableError
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import Evidence
-from genperf.panel.reading import Reading, column_named
-from genperf.table.clean import label
+from genperf.panel.reading import Reading
 from genperf.vocabulary.names import canonical_of
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
-_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -53,64 +50,6 @@ class Selection:
     following: tuple[str, ...] = ()
     #: The levels of what is taken that other series have.
     others: tuple[dict[str, str], ...] = ()
-
-
-def with_counts_in_names(
-    columns: Mapping[str, npt.NDArray[np.object_]], at: Mapping[str, str]
-) -> tuple[dict[str, npt.NDArray[np.object_]], dict[str, str], list[str]]:
-    """Read the counts that names hold, where a question requests a level that the table lacks.
-
-    `8x A100` beside 8 devices is the kind `A100`, whose other rows are `A100` and `2x A100`. `pipeline-8` has the form
-    of `pipeline-2` and `pipeline-4`: the number is a count, and rows of another form are not of the series.
-
-    Returns
-    -------
-    columns : dict of str to ndarray of shape (rows,)
-    at : dict of str to str
-        The question, over these columns.
-
-    Examples
-    --------
-    >>> runs = {"gpu": np.array(["V100", "2x V100", "A100"], object), "n": np.array(["1", "2", "1"], object)}
-    >>> columns, at, notes = with_counts_in_names(runs, {"gpu": "4x V100", "n": "4"})
-    >>> columns["gpu"].tolist(), at
-    (['V100', 'V100', 'A100'], {'gpu': 'V100', 'n': '4'})
-    >>> runs = {"run": np.array(["base", "stages-2", "stages-4"], object)}
-    >>> columns, at, notes = with_counts_in_names(runs, {"run": "stages-8"})
-    >>> columns["stages"].tolist(), at
-    (['', '2', '4'], {'stages': '8'})
-    """
-    cells, wanted, notes = dict(columns), dict(at), []
-    unknown = {key: text for key, text in at.items() if column_named(key, columns) is None}
-    for key, text in at.items():
-        name = column_named(key, columns)
-        if name is None or text in cells[name] or amount(text) is not None or not _NUMBER.search(text):
-            continue
-        texts = [label(cell) for cell in cells[name]]
-        counts = {n: v for k, v in at.items() if (n := column_named(k, columns)) not in (None, name) and _whole(v)}
-        for count, value in counts.items():
-            kinds = [_without(t, label(n)) for t, n in zip(texts, cells[count], strict=True)]
-            if (kind := _without(text, value)) in kinds:
-                cells[name] = np.array(kinds, dtype=object)
-                wanted[key] = kind
-                notes.append(f"'{name}' holds the count of {count}: its kind is {kind}")
-                break
-        else:
-            form, parts = _NUMBER.sub("#", text), _NUMBER.findall(text)
-            alike = [_NUMBER.findall(t) if _NUMBER.sub("#", t) == form else [] for t in texts]
-            differing = [j for j, part in enumerate(parts) if any(a and int(a[j]) != int(part) for a in alike)]
-            if len(differing) != 1:
-                continue
-            (j,) = differing
-            count = next((k for k, v in unknown.items() if _whole(v) and int(v) == int(parts[j])), "")
-            count = count or _word_beside(text, j) or f"number of {name}"
-            count = count if count not in cells else f"number of {name}"
-            cells[count] = np.array([str(int(a[j])) if a else "" for a in alike], dtype=object)
-            del cells[name], wanted[key]
-            wanted[count] = str(int(parts[j]))
-            unknown.pop(count, None)
-            notes.append(f"'{count}' is the number in '{name}': {form.replace('#', parts[j])}")
-    return cells, wanted, notes
 
 
 def select(reading: Reading, at: Mapping[str, str]) -> Selection:
@@ -219,25 +158,3 @@ def _no_level(name: str, text: str, evidence: Evidence) -> TableError:
     levels = list(evidence.levels)
     near = difflib.get_close_matches(text, levels, QUESTION.max_levels, 0.4) or levels[: QUESTION.max_levels]
     return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(near)}")
-
-
-def _whole(text: str) -> bool:
-    return text.strip().isdigit()
-
-
-def _without(text: str, count: str) -> str:
-    """Return a name without the number that is its count, and the sign of multiplication behind it."""
-    if not _whole(count):
-        return text
-    matched = next(
-        (m for m in re.finditer(r"(?<![\w.])(\d+)\s?[x×*]\s*|\d+", text) if int(m[1] or m[0]) == int(count)), None
-    )
-    return text if matched is None else " ".join((text[: matched.start()] + text[matched.end() :]).split())
-
-
-def _word_beside(text: str, place: int) -> str:
-    """Return the word before the number at a place of a name, or else behind it."""
-    number = list(_NUMBER.finditer(text))[place]
-    before = re.search(r"([^\W\d_]+)[\s_=:-]*$", text[: number.start()])
-    behind = re.match(r"[\s_=:-]*([^\W\d_]+)", text[number.end() :])
-    return before[1] if before else behind[1] if behind else ""

@@ -33,9 +33,9 @@ _MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x�
 #: Nodes × devices of each.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)")
 _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
-#: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16` behind it.
+#: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(\d+)[\s_\-]?([^\W\d_]+)(?![^\W_])")
-_WORD_FIRST = re.compile(r"(?<![^\W_])([^\W\d_]+)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(\d+)(?![^\W_])")
+_WORD_FIRST = re.compile(r"(?<![^\W_])([^\W\d_]+(?:\d+(?=-))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(\d+)(?![^\W_])")
 Values = dict[str, float]
 Taken = tuple[Values, str]
 

@@ -247,6 +247,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"rate": [12500.0, 24250.0]},
         ["2 cells: 'k tok/s' of 'rate' converted to 'tok/s'"],
     ),
+    "slices of a kind": (
+        lines("slice,rate", "v3-8,9", "v3-32,34", "v3-128,130"),
+        {"v3": [8, 32, 128]},
+        ["3 cells: 'v3' read from the names in 'slice'"],
+    ),
     "a command with its count": (
         lines("command,real", "mpirun -np 1 ./heat 4096,9", "mpirun -np 4 ./heat 4096,3"),
         {"np": [1, 4]},
