@@ -49,9 +49,11 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'genperf' has no attribute '{name}'")
     home = import_module(_HOME[name])
-    value = home if home.__name__ == f"genperf.{name}" else getattr(home, name)
-    globals()[name] = value if name not in _OPENED else _opening(value, *_OPENED[name])
-    return globals()[name]
+    value: Any = home if home.__name__ == f"genperf.{name}" else getattr(home, name)
+    if name in _OPENED:
+        value = _opening(value, *_OPENED[name])
+    globals()[name] = value
+    return value
 
 
 def _opening(function: Callable[..., Any], home: str, opener: str) -> Callable[..., Any]:

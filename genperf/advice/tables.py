@@ -132,8 +132,8 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     GenperfError
         Where the question names no group.
     """
-    groups = dict.fromkeys(fitted.group) if isinstance(fitted, GroupedResult) else {}
-    named = {column_named(name, [*groups]) or name: text for name, text in at.items()}
+    groups = dict.fromkeys(fitted.group if isinstance(fitted, GroupedResult) else ())
+    named = {column_named(name, groups) or name: text for name, text in at.items()}
     if isinstance(fitted, GroupedResult):
         key = tuple(named.pop(name, "") for name in groups)
         if key not in fitted.results:
