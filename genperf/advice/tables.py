@@ -86,7 +86,6 @@ def ask(
 
     Parameters
     ----------
-    table : path, DataFrame or FitResult
     want : str, optional
         The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
     at : mapping, optional
