@@ -119,7 +119,7 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
         centre, variance, run = pooled(result.members, columns)
         within = pooled_covariance(result.members, columns)
         return Uncertainty(centre[None, :], np.ones(1), within, run - variance)
-    beyond = result.spread.beyond(distance_beyond(result.schema, columns))
+    beyond = result.spread.per_doubling * distance_beyond(result.schema, columns)
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
     for member, (mean, _) in zip(result.members, forecasts(result.members, columns), strict=True):

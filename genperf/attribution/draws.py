@@ -50,27 +50,24 @@ class Curves:
 
     #: Shape (draws, rows).
     mean: Array
-    #: Shape (draws or 1, rows, rows). Of a process; None where the draws depart from their means by `below` and `above`
-    #: alone.
+    #: Shape (draws or 1, rows, rows). Of a process; None where the draws depart from their means by `shared` alone.
     covariance: Array | None
-    #: Shape (draws or 1, rows). Standard deviations below and above the mean of what moves all rows of a draw together.
-    below: Array
-    above: Array
+    #: Shape (draws or 1, rows). Standard deviation of what moves all rows of a draw together.
+    shared: Array
 
     def paths(self, seed: int) -> Array:
         """Return a curve of each draw, shape (draws, rows)."""
         z = _scattered(len(self.mean), seed)[:, None]
-        together = self.mean + z * np.where(z < 0.0, self.below, self.above)
+        together = self.mean + z * self.shared
         return together if self.covariance is None else together + _departures(self.covariance, len(self.mean), seed)
 
-    def ratios(self, of: Places, to: Places) -> tuple[Array, Array, Array]:
-        """Return the mean of ln of ratios, and its standard deviations below and above, each (draws, pairs)."""
+    def ratios(self, of: Places, to: Places) -> tuple[Array, Array]:
+        """Return the mean of ln of ratios and its standard deviation, each (draws, pairs)."""
         c = self.covariance
         variance = 0.0 if c is None else np.maximum(c[:, of, of] + c[:, to, to] - 2.0 * c[:, of, to], 0.0)
         mean = self.mean[:, of] - self.mean[:, to]
-        ends = (np.sqrt(variance + (sd[:, of] - sd[:, to]) ** 2) for sd in (self.below, self.above))
-        below, above = (np.broadcast_to(sd, mean.shape) for sd in ends)
-        return mean, below, above
+        deviation = np.sqrt(variance + (self.shared[:, of] - self.shared[:, to]) ** 2)
+        return mean, np.broadcast_to(deviation, mean.shape)
 
 
 def _curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> list[Curves]:
@@ -87,9 +84,8 @@ def _curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[
     for member, (mean, variance) in zip(members, forecasts(members, columns), strict=True):
         discrepancy = None if many else member.discrepancy
         covariance = stacked if discrepancy is None else discrepancy.covariance(columns)
-        further = [member.mean_variance(spread, far) for spread in (result.spread.below, result.spread)]
-        shared = variance if covariance is None else np.zeros_like(further[0])
-        out.append(Curves(mean, covariance, *(np.sqrt(shared + each) for each in further)))
+        shared = member.mean_variance(result.spread, far) + (variance if covariance is None else 0.0)
+        out.append(Curves(mean, covariance, np.sqrt(shared)))
     return out
 
 
@@ -109,29 +105,25 @@ class Ratios:
 
     #: Shape (draws,). They add up to one.
     weights: Array
-    #: Shape (draws, pairs). The mean, and the standard deviations below and above it.
+    #: `mean`, `deviation`: of shape (draws, pairs).
     mean: Array
-    below: Array
-    above: Array
+    deviation: Array
 
     @classmethod
     def of(cls, result: FitResult, columns: Mapping[str, Any], over: Places | int, under: Places | int) -> Ratios:
         """Compare some rows with others."""
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
         parts = [curves.ratios(of, to) for curves in _curves_of(result, columns)]
-        mean, below, above = (np.vstack(each) for each in zip(*parts, strict=True))
-        return cls(shares(result.members), mean, below, above)
+        return cls(shares(result.members), *(np.vstack(each) for each in zip(*parts, strict=True)))
 
     def quantiles(self, levels: tuple[float, float]) -> Array:
         """Return the ends of the interval of ln of each ratio, shape (2, pairs), in closed form."""
-        ends = zip((self.below, self.above), levels, strict=True)
-        return np.log([mixture_quantiles(self.mean, self.weights, sd, np.array([p]))[0] for sd, p in ends])
+        return np.log(mixture_quantiles(self.mean, self.weights, self.deviation, np.array(levels)))
 
     def chance_below(self, logarithm: Array) -> Array:
         """Return the probability that ln of each ratio is at most some value, shape (pairs,)."""
-        away = logarithm - self.mean
-        sd = np.maximum(np.where(away < 0.0, self.below, self.above), 1e-300)
-        return np.asarray(self.weights @ ndtr(away / sd))
+        away = (logarithm - self.mean) / np.maximum(self.deviation, 1e-300)
+        return np.asarray(self.weights @ ndtr(away))
 
 
 def _departures(covariances: Array, draws: int, seed: int) -> Array:

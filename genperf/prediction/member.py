@@ -39,7 +39,7 @@ class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     crossover: float | None = None
 
 
-class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Spread(msgspec.Struct, frozen=True):
     """Standard deviations of ln T beside the constants' uncertainty."""
 
     #: Of repeats of one configuration.
@@ -47,37 +47,8 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Of a configuration inside the measured range that was not fitted: noise and form together, less what the
     #: discrepancy explains.
     misfit: float = 0.0
-    #: What the first doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
+    #: What each doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
     per_doubling: float = 0.0
-    #: Of the doublings: 1 where each adds as much as the first, 0 where those after it add nothing, as beyond the
-    #: second node of an unknown network.
-    exponent: float = 1.0
-    #: The same below the central value, where it is not that above it: an unmeasured network makes a run much
-    #: longer, or not at all.
-    per_doubling_below: float | None = None
-    exponent_below: float = 1.0
-
-    @property
-    def below(self) -> Spread:
-        """The spread of what lies below the central value."""
-        if self.per_doubling_below is None:
-            return self
-        return Spread(self.noise, self.misfit, self.per_doubling_below, self.exponent_below)
-
-    def beyond(self, doublings: Array) -> Array:
-        """Return the standard deviation that distance from the data adds above the central value, shape (rows,).
-
-        Parameters
-        ----------
-        doublings : ndarray of shape (rows,)
-
-        Examples
-        --------
-        >>> spread = Spread(per_doubling=0.2, exponent=0.5, per_doubling_below=0.1)
-        >>> spread.beyond(np.array([0.0, 1.0, 4.0])), spread.below.beyond(np.array([0.0, 1.0, 4.0]))
-        (array([0. , 0.2, 0.4]), array([0. , 0.1, 0.4]))
-        """
-        return np.asarray(np.where(doublings > 0.0, self.per_doubling * doublings**self.exponent, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +123,7 @@ class Member:
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:
         """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""
         known = self.discrepancy is not None
-        return np.zeros_like(doublings)[None, :] if known else (spread.beyond(doublings) ** 2)[None, :]
+        return np.zeros_like(doublings)[None, :] if known else ((spread.per_doubling * doublings) ** 2)[None, :]
 
     def run_variance(self, spread: Spread) -> Array:
         """Return the variance that one new run adds, shape (draws, 1) or (1, 1)."""

@@ -204,24 +204,20 @@ def _band(
     floor = np.log(FLOOR * schema.lowest) if schema.lowest > 0 else -np.inf
     mean, shares = np.maximum(np.nan_to_num(forecast[0], nan=floor, neginf=floor), floor), forecast[2]
     tail = (1.0 - interval) / 2.0
-    levels, above = np.array([tail, 1.0 - tail]), np.sqrt(_variances(model, forecast[1], model.spread, far, band))
+    levels, above = np.array([tail, 1.0 - tail]), np.sqrt(_variances(model, forecast[1], far, band))
     lower, upper = mixture_quantiles(mean, shares, above, levels)
-    below = model.spread.below
-    if below is not model.spread:
-        deviations = np.sqrt(_variances(model, forecast[1], below, far, band))
-        lower = mixture_quantiles(mean, shares, deviations, levels[:1])[0]
     return lower, upper
 
 
-def _variances(model: Fitted, variance: Array, spread: Spread, far: Array, band: Band) -> Array:
+def _variances(model: Fitted, variance: Array, far: Array, band: Band) -> Array:
     """Return the variance of ln T of each draw, with what is added to that of the draws, shape (draws, rows)."""
     variance = variance.copy()
     start = 0
     for member in model.members[:1] if len(variance) == 1 else model.members:
         draws = slice(start, start + len(member.draws))
-        variance[draws] += member.mean_variance(spread, far)
+        variance[draws] += member.mean_variance(model.spread, far)
         if band == "prediction":
-            variance[draws] += member.run_variance(spread)
+            variance[draws] += member.run_variance(model.spread)
         start = draws.stop
     return variance
 

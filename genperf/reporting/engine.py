@@ -86,8 +86,7 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
         "stack": _stack(stack_of(result.members), model),
         "noise": spread.noise,
         "misfit": max(spread.misfit, spread.noise),
-        # What the first doubling adds, and the exponent: below the central value and above it, once where they agree.
-        "beyond": [[s.per_doubling, s.exponent] for s in dict.fromkeys((spread.below, spread))],
+        "perDoubling": spread.per_doubling,
         # Of the distance from the data; those of the verdicts leave out what follows the scale of series.
         "settled": grow_with_workers(schema.panel),
         "floor": float(np.log(FLOOR * schema.lowest)) if schema.lowest > 0 else None,

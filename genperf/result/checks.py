@@ -152,11 +152,8 @@ def _inside_bounds(constant: ConstantRecord) -> bool:
 
 def _of_spread(spread: Spread) -> _Rules:
     for name in spread.__struct_fields__:
-        value = getattr(spread, name)
-        inside = value is None or 0.0 <= value <= CHECKS.largest_logarithm
+        inside = 0.0 <= getattr(spread, name) <= CHECKS.largest_logarithm
         yield not inside, f"spread.{name}: it is not a standard deviation"
-    steepest = max(spread.exponent, spread.exponent_below)
-    yield steepest > 1.0, "spread.exponent: an error would grow faster than the distance"
 
 
 def _of_evidence(evidence: Evidence, schema: Schema) -> _Rules:

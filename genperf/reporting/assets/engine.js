@@ -128,11 +128,7 @@ class Engine {
       const [centre, run] = this.pooled(x);
       return levels.map((level) => Math.exp(centre + this.quantiles.find(([l]) => l === level)[1] * Math.sqrt(run)));
     }
-    const forecast = this.mixture(x), ends = this.beyond.map((beyond) => this.bandBeside(x, levels, forecast, beyond));
-    return levels.map((level, k) => ends[level < 0.5 ? 0 : ends.length - 1][k]);
-  }
-  // The same where the spread below the central value is that above it.
-  bandBeside(x, levels, [mean, discrepancies, shares], [perDoubling, exponent]) {
+    const [mean, discrepancies, shares] = this.mixture(x);
     const variance = discrepancies.slice();
     const far = distanceBeyond(this.factors, x, this.settled), floor = this.floor === null ? -Infinity : this.floor;
     let start = 0;
@@ -140,7 +136,7 @@ class Engine {
       for (let d = 0; d < m.draws.length; d++) {
         variance[start + d] += m.series
           ? m.series.runVariance(d, this.noise)
-          : (far > 0 ? perDoubling * far ** exponent : 0) ** 2 + this.misfit ** 2;
+          : (this.perDoubling * far) ** 2 + this.misfit ** 2;
       }
       start += m.draws.length;
     }
