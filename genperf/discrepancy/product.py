@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -14,6 +14,8 @@ from genperf.formula import evaluate, parse
 
 Array = npt.NDArray[np.float64]
 Scale = Literal["ln", "ln1p", "level"]
+Positive = Annotated[float, msgspec.Meta(gt=0.0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
 
 
 class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -28,14 +30,14 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     formula: str
     #: x is ln of a number, sign·ln(1 + |.|) of one that may be zero or below, or a label.
     scale: Scale
-    linear: float
+    linear: NotNegative
     #: How fast the local part falls with |x − z|, or with another level.
-    rate: float
-    smooth: float = 0.0
-    length: float = 1.0
-    walk: float = 0.0
-    step: float = 0.0
-    each: float = 0.0
+    rate: NotNegative
+    smooth: NotNegative = 0.0
+    length: Positive = 1.0
+    walk: NotNegative = 0.0
+    step: NotNegative = 0.0
+    each: NotNegative = 0.0
     #: Subtracted from x; 0 for a count.
     centre: float = 0.0
 
@@ -101,9 +103,9 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
 
     axes: tuple[Axis, ...]
     #: s: standard deviation of the level, and above what the effects of two factors multiply.
-    size: float
+    size: Positive
     #: l.
-    local: float
+    local: NotNegative
 
     @cached_property
     def factors(self) -> tuple[str, ...]:
@@ -136,12 +138,9 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         """Say what does not fit the anchors, of a kernel that was read from a file; None where all does."""
         if not self.axes or not set(self.factors) <= set(anchors):
             return "the axes do not match the anchors"
-        sizes = [v for a in self.axes for v in (a.linear, a.rate, a.smooth, a.walk, a.step, a.each)]
-        if not self.size > 0.0 or not self.local >= 0.0 or any(v < 0.0 for v in sizes):
-            return "a size is below zero"
         for axis in self.axes:
             labels = any(anchors[name].dtype == object for name in parse(axis.formula).names)
-            if labels is not (axis.scale == "level") or not axis.length > 0.0:
+            if labels is not (axis.scale == "level"):
                 return f"the axis '{axis.formula}' does not match the anchors"
             if not labels and not np.all(np.isfinite(axis.coordinates(anchors))):
                 return f"an anchor's '{axis.formula}' has no logarithm"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy.product import Product
+from genperf.discrepancy.product import NotNegative, Positive, Product
 from genperf.formula import evaluate, parse
 
 Array = npt.NDArray[np.float64]
@@ -29,13 +29,13 @@ class Part(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     #: Shape (k,). ln T − ln f at the first k anchors, which are those that the part knows.
     residuals: Array
     #: Standard deviation of ln T of a new run.
-    noise: float
+    noise: Positive
     #: Shape (k,). By which an anchor's noise variance is multiplied.
     factors: Array
     #: Inside the measured range.
-    weight: float
+    weight: NotNegative
     #: By categorical factor: variance of ln f at a level that no anchor has, where f has an effect of each level.
-    unseen: dict[str, float] = {}
+    unseen: dict[str, NotNegative] = {}
 
 
 class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,11 +46,11 @@ class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: The largest measured value.
     upper: float
     #: Of the parts, in their order.
-    weights: tuple[float, ...]
+    weights: tuple[NotNegative, ...]
     #: As `Stack.width`.
-    width: float
+    width: Positive
     #: Share of an error that configurations have in common which differ in their levels alone.
-    common: float = 1.0
+    common: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
 
     def values(self, columns: Columns) -> Array:
         """Return the factor at each row."""
@@ -70,10 +70,10 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     anchors: dict[str, Array]
     parts: tuple[Part, ...]
     #: Standard deviations to either side of a 90 % interval inside the range.
-    width: float
+    width: Positive
     beyond: tuple[Beyond, ...] = ()
     #: Standard deviation of ln T of repeats: a new run differs from the mean by no less.
-    repeats: float = 0.0
+    repeats: NotNegative = 0.0
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -199,17 +199,15 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         even &= all(p.residuals.shape == p.factors.shape == (k,) for p, k in zip(self.parts, sizes, strict=True))
         if not count or not even or min(sizes, default=0) == 0:
             return "the anchors are not of one length"
-        if any(p.weight < 0.0 or not p.noise > 0.0 or np.any(p.factors <= 0.0) for p in self.parts):
-            return "a weight, a noise or a factor of noise is not above zero"
-        if any(not v >= 0.0 or name not in self.anchors for p in self.parts for name, v in p.unseen.items()):
+        if any(np.any(p.factors <= 0.0) for p in self.parts) or not sum(p.weight for p in self.parts) > 0.0:
+            return "the weights or the factors of noise are not above zero"
+        if any(name not in self.anchors for p in self.parts for name in p.unseen):
             return "the variance of a level that was not measured does not match the anchors"
-        if not sum(p.weight for p in self.parts) > 0.0 or not self.width > 0.0 or not self.repeats >= 0.0:
-            return "the weights, the width or the noise of repeats are not above zero"
         for beyond in self.beyond:
             names = parse(beyond.factor).names
             if not names or any(n not in self.anchors or self.anchors[n].dtype == object for n in names):
                 return f"'{beyond.factor}' is no number of the anchors"
-            if len(beyond.weights) != len(self.parts) or min(beyond.weights) < 0.0 or not beyond.width > 0.0:
+            if len(beyond.weights) != len(self.parts):
                 return f"the weights beyond '{beyond.factor}' do not match the parts"
         for part in self.parts:
             fault = part.kernel.fault(self.anchors)
