@@ -97,8 +97,10 @@ class Growth:
     @property
     def speedup(self) -> float | None:
         """The rate over that of the smallest count."""
-        first, last = self.smallest.rate, self.target.rate
-        return None if first is None or last is None else last / first
+        first, last, efficiency = self.smallest.rate, self.target.rate, self.target.efficiency
+        if first is not None and last is not None:
+            return last / first
+        return None if efficiency is None else efficiency.value * self.target.count / self.smallest.count
 
 
 @dataclass(frozen=True)

@@ -184,11 +184,11 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
     value = expected.value
     numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
     target, efficiency = growth.target, growth.target.efficiency
-    if target.rate is None or efficiency is None:
+    if efficiency is None:
         return numbers
     ends = {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
     numbers.update(speedup=growth.speedup, efficiency=efficiency.value, **ends)
-    if not growth.whole:
+    if target.rate is not None and not growth.whole:
         numbers["throughput"] = target.rate
         work = target.rate * target.value
         numbers |= {"throughput_lower": work / value.upper, "throughput_upper": work / value.lower}
@@ -198,7 +198,7 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
     if growth.marginal.value == float("inf"):
         return {**numbers, "marginal_cost": None}
     numbers["marginal_cost_ratio"] = growth.marginal.value
-    if growth.price is not None:
+    if growth.price is not None and growth.start.cost is not None:
         size, ending = (1.0, "") if growth.whole else (1e6, "_per_million")
         here, there = (size * (stage.cost or 0.0) for stage in (growth.start, target))
         numbers.update({f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value})

@@ -96,6 +96,9 @@ def growth_of(
     names = [name for name in ("machines", "work", "throughput", "cost") if known.has(name)]
     follow = {name: over_columns(known.node(name), columns) for name in names}
     machines, samples = follow["machines"], follow.get("work")
+    if samples is None and curve.steps.work is not None:
+        # Of work that is not known by its samples, what counts is how it grows.
+        samples = curve.steps.work * counts / counts[0]
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > first:
         gain, marginal, chance = _marginal(result, curve, (first, last), machines, samples)

@@ -47,7 +47,10 @@ def expect_sentence(expected: Expectation, growth: Growth | None, places: str) -
         name = "workers" if growth is None else growth.name
         quoted = name if name.isidentifier() else f"`{name}`"
         question = f"the work of a step: --work '32*{quoted}' or --work 1024"
-        return f"expect a step of {plain} at {places}; throughput and efficiency need {question}"
+        if growth is None or growth.target.efficiency is None:
+            return f"expect a step of {plain} at {places}; throughput and efficiency need {question}"
+        known = efficiency_text(growth, expected)
+        return f"expect a step of {plain} at {places}, {known}; the throughput needs {question}"
     first = count_text(growth.smallest.count, growth.name)
     beside = growth.target.count > growth.smallest.count
     speedup = three_digits(growth.speedup or 1.0)
@@ -156,7 +159,7 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
     small, large = count_text(start.count, growth.name), count_text(target.count, growth.name)
     if not growth.grows:
         return f"nothing smaller than {large} was measured to compare its cost with"
-    if growth.marginal is None or start.rate is None or target.rate is None:
+    if growth.marginal is None:
         ratio = target.value * target.machines / (start.value * start.machines)
         one = singular(growth.paid_name)
         return (
@@ -180,8 +183,8 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
 def money_text(growth: Growth, expected: Expectation) -> str:
     """Return what a million samples, or a whole job, cost at both counts, with the interval at the configuration."""
     start, target, price = growth.start, growth.target, growth.price
-    if price is None:
-        return ""
+    if price is None or start.cost is None:
+        return "what it costs needs the work of a step (--work)" if price is not None else ""
     size = 1.0 if growth.whole else 1e6
     here, there = (size * (stage.cost or 0.0) for stage in (start, target))
     low, high = (three_digits(there * end / target.value) for end in (expected.value.lower, expected.value.upper))
