@@ -40,7 +40,7 @@ _HOME = {
 _OPENED = {
     **dict.fromkeys(("explain", "suggest", "optimize"), ("genperf.fitting", "model_of")),
     "validate": ("genperf.panel.tables", "table_of"),
-    "report": ("genperf.fitting", "model_or_table"),
+    **dict.fromkeys(("report", "why"), ("genperf.fitting", "model_or_table")),
 }
 __all__ = ["__version__", *_HOME]
 

@@ -26,6 +26,7 @@ from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
 from genperf.table.factor import measure
 from genperf.table.phases import phase_seconds
+from genperf.vocabulary.names import counts_devices
 from genperf.words.numbers import join_values
 
 #: What a step is scaled by and what a device works on: all other factors are held.
@@ -64,6 +65,9 @@ def measured(
         raise GenperfError(f"causes are of a slow step, and '{schema.target.column}' is no time", hint="--time COLUMN")
     panel = schema.panel.with_axis
     count = panel.along()
+    if not counts_devices(count.name):
+        text = f"'{count.name}' counts no devices, and the causes are of steps that several devices make together"
+        raise GenperfError(text, hint="a column such as gpus or nodes")
     chosen = _chosen(panel, dict(at or {}))
     medians = [panel.medians[j] for j in chosen]
     columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}

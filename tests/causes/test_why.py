@@ -155,6 +155,14 @@ def test_explain_why_compares_levels_of_a_table(file: str, capsys: pytest.Captur
     assert "decide by: a bandwidth test" in out
 
 
+def test_a_frame_and_a_file_are_read_and_counts_of_no_devices_refused(file: str) -> None:
+    runs = pd.read_csv(file)
+    from_file, from_frame = (gp.why(of, {"cluster": "new"}, sound={"cluster": "old"}) for of in (file, runs))
+    assert from_file.to_dict() == from_frame.to_dict()
+    with pytest.raises(gp.GenperfError, match="'users' counts no devices"):
+        gp.why(pd.DataFrame({"users": [1, 2, 4], "step_s": [1.0, 1.1, 1.3]}))
+
+
 def test_levels_and_quantities_that_are_not_there_are_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, errors = shell_of(capsys)("explain", file, "--why", "--at", "cluster=newest")
     assert status == 1
