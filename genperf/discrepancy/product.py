@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -145,14 +145,6 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
             if not labels and not np.all(np.isfinite(axis.coordinates(anchors))):
                 return f"an anchor's '{axis.formula}' has no logarithm"
         return None
-
-    def numbered(self, places: Mapping[str, int], formula: Callable[[str], int]) -> dict[str, Any]:
-        """Return the kernel as plain data, for a page that knows factors and formulas by number."""
-        axes = []
-        for axis in self.axes:
-            fields = msgspec.structs.asdict(axis)
-            axes.append({**fields, "formula": formula(axis.formula)})
-        return {"axes": axes, "size": self.size, "local": self.local}
 
 
 def distinct(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.formula import names_in, parse
+from genperf.formula import parse
 from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
     @property
     def factors(self) -> tuple[str, ...]:
         """The factors that the covariance depends on."""
-        return tuple(sorted({name for axis in self.axes for name in names_in(parse(axis).node)}))
+        return tuple(sorted({name for axis in self.axes for name in parse(axis).names}))
 
     def coordinates(self, columns: Mapping[str, Any]) -> Array:
         """Return log2 of the axes, shape (rows, axes)."""
@@ -73,18 +73,6 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
             parse(axis, set(anchors))
         whole = bool(self.axes) and len(self.axes) == len(self.origin) and self.step > 0.0
         return None if whole else "axes, origin and step do not match"
-
-    def numbered(self, places: Mapping[str, int], formula: Callable[[str], int]) -> dict[str, Any]:
-        """Return the kernel as plain data, for a page that knows factors and formulas by number.
-
-        Parameters
-        ----------
-        places : mapping of str to int
-            Of the factors.
-        formula : callable
-            Text → number.
-        """
-        return {"axes": [formula(axis) for axis in self.axes], "step": self.step, "origin": list(self.origin)}
 
 
 def walk_from(axes: tuple[str, ...], step: float, anchors: Mapping[str, Any]) -> RandomWalk:

@@ -197,11 +197,13 @@ def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) 
 
 def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     """Return a discrepancy as data: its anchors, and what depends on them alone."""
-    order, geometry = list(model.factors), discrepancy.geometry
+    order, geometry, walk = list(model.factors), discrepancy.geometry, discrepancy.kernel
     return {
         "kernel": {
-            "type": discrepancy.kernel.__struct_config__.tag,
-            **discrepancy.kernel.numbered({name: i for i, name in enumerate(order)}, model.formula),
+            "type": walk.__struct_config__.tag,
+            "axes": [model.formula(axis) for axis in walk.axes],
+            "step": walk.step,
+            "origin": list(walk.origin),
         },
         "anchors": [[order.index(name), *_column(values)] for name, values in discrepancy.anchors.items()],
         "noise": discrepancy.noise,
@@ -225,7 +227,14 @@ def _stack(stack: Stack | None, model: Model) -> dict[str, Any] | None:
         "anchors": [[places[name], *_column(values)] for name, values in stack.anchors.items()],
         "parts": [
             {
-                "kernel": part.kernel.numbered(places, model.formula),
+                "kernel": {
+                    "axes": [
+                        {**msgspec.structs.asdict(axis), "formula": model.formula(axis.formula)}
+                        for axis in part.kernel.axes
+                    ],
+                    "size": part.kernel.size,
+                    "local": part.kernel.local,
+                },
                 "dual": packed(stack.dual(k)),
                 "noises": packed(part.noise**2 * part.factors),
                 "noise": part.noise,
