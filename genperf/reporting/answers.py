@@ -10,7 +10,7 @@ import numpy as np
 from genperf.advice import suggest
 from genperf.advice.ask import expectation, reference, work_of
 from genperf.advice.plan import planned
-from genperf.attribution import Scaling
+from genperf.attribution import Scaling, scaling
 from genperf.attribution.growth import growth_of
 from genperf.attribution.limit import limit_of
 from genperf.attribution.terms import aliased
@@ -19,6 +19,7 @@ from genperf.facts import Expectation, Growth
 from genperf.growth.record import RECORDS, record_like
 from genperf.normal.sentences import judged
 from genperf.panel.nodes import leaves_node
+from genperf.panel.work import POSSIBLE
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import Place, short
@@ -67,17 +68,19 @@ PAYS = "Does growing pay?"
 
 def answers(place: Place, verdict: str, grown: tuple[Growth, Expectation] | None = None) -> list[Answer]:
     """Return the answers about one model, those about scaling with the reason where there are none."""
-    result, scaling = place.result, place.scaling
+    result, curve = place.result, place.scaling
     part, following = _largest_part(place), _next(place)
-    if scaling is None or scaling.refusal:
+    if curve is None or curve.refusal:
         why, is_time = place.why_not, result.schema.target.is_time
-        if scaling is not None:
-            why = scaling.refusal if is_time else only_for_times("efficiency and knee", scaling.quantity)
+        if curve is not None and is_time:
+            return [*_of_each_kind(place, curve, verdict), part, following, *_normal(place)]
+        if curve is not None:
+            why = only_for_times("efficiency and knee", curve.quantity)
         left = [Answer(about, "left out", (capitalised(why),)) for about in ([BAND, KNEE] if is_time else [BAND])]
         return [*left, part, following, *_normal(place)]
     pays = [] if grown is None else [_pays(*grown)]
     pays += _plan(place)
-    return [_band(place, scaling, verdict), _knee(place, scaling), part, *pays, following, *_normal(place)]
+    return [_band(place, curve, verdict), _knee(place, curve), part, *pays, following, *_normal(place)]
 
 
 def summary(place: Place, grown: tuple[Growth, Expectation] | None = None) -> dict[str, Any]:
@@ -151,6 +154,28 @@ def _band(place: Place, answer: Scaling, verdict: str) -> Answer:
         *_record(place, answer.along, ratio, verdict),
     ]
     return Answer(BAND, f"{there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
+
+
+def _of_each_kind(place: Place, unknown: Scaling, verdict: str) -> list[Answer]:
+    """Return the answers about scaling for weak and for strong, with these names, where nothing shows which it is."""
+    along, upto = unknown.along, float(unknown.steps.counts[-1])
+    at = {name: value for name, value in place.values.items() if name != along}
+    each = [
+        scaling(place.result, at, along=along, upto=upto, kind=kind, interval=unknown.interval) for kind in POSSIBLE
+    ]
+    why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
+    out = []
+    for about, kinds in (
+        (BAND, [_band(place, one, verdict) for one in each]),
+        (KNEE, [_knee(place, one) for one in each]),
+    ):
+        named = [(one.kind, answer) for one, answer in zip(each, kinds, strict=True)]
+        shorts = "; ".join(f"{kind}: {answer.short}" for kind, answer in named)
+        alike = set.intersection(*(set(answer.sentences) for _, answer in named))
+        sentences = [f"If {kind}: {text}" for kind, answer in named for text in answer.sentences if text not in alike]
+        sentences += [text for text in kinds[0].sentences if text in alike]
+        out.append(Answer(about, shorts, (why, *sentences), kinds[0].verdict))
+    return out
 
 
 def _record(place: Place, along: str, ratio: float, verdict: str) -> list[str]:

@@ -65,3 +65,15 @@ def test_the_first_sentence_says_whether_to_buy(shell: Shell) -> None:
     )
     assert re.match(expected, first), first
     assert not re.search(r"\d{4}\.|\d\.\d{3}", first)
+
+
+def test_weak_and_strong_are_both_answered_where_nothing_shows_which(shell: Shell) -> None:
+    Path("runs.csv").write_text("gpus,step_s\n1,1.0\n2,1.1\n4,1.21\n8,1.33\n")
+    found = cards(shell)
+    band, knee = found["How well does it scale?"], found["Where is the knee?"]
+    weak, strong = re.fullmatch(r"weak: (\d+) % at 16 gpus; strong: (\d+) % at 16 gpus", band["short"]).groups()
+    assert int(weak) > 60 > 10 > int(strong)
+    assert re.fullmatch(r"weak: none found; strong: \d gpus?", knee["short"])
+    for card in (band, knee):
+        assert "--scaling weak or --scaling strong" in card["sentences"][0]
+        assert len({*card["sentences"]}) == len(card["sentences"])
