@@ -181,6 +181,8 @@ class CauseSettings:
     repeats: Prior = (1.0, 1.0)
     #: The backward pass as a part of the computation: what an exchange can hide behind.
     backward: float = 2.0 / 3.0
+    #: Configurations that are read, evenly spaced along the counts: more take seconds, and show the same.
+    most_runs: int = 40
     #: Draws in each round of importance sampling, the last of which is the estimate; those that count, a parameter.
     draws: tuple[int, ...] = (1024, 1024, 1024, 1024, 1024, 4096)
     effective: float = 3.0

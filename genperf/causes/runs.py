@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.causes.laws import Array, Runs
+from genperf.causes.laws import CAUSES, Array, Runs
 from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in, parse
 from genperf.models.network import checked_hints, network_of
@@ -137,7 +137,12 @@ def _chosen(panel: Panel, at: dict[str, Any]) -> list[int]:
     if not fits:
         raise GenperfError(f"no run has {join_values(given)}", hint="measured values of the factors")
     levels = Counter(tuple(m.values[j] for j in held) for m in fits).most_common(1)[0][0]
-    return [j for j, m in enumerate(panel.medians) if m in fits and tuple(m.values[i] for i in held) == levels]
+    places = [j for j, m in enumerate(panel.medians) if m in fits and tuple(m.values[i] for i in held) == levels]
+    if len(places) > CAUSES.most_runs:
+        counts = [names.index(name) for name in names if name in scaled]
+        places.sort(key=lambda j: [float(panel.medians[j].values[i]) for i in counts])
+        places = [places[int(k)] for k in np.linspace(0, len(places) - 1, CAUSES.most_runs).round()]
+    return places
 
 
 def _same(value: float | str, given: Any) -> bool:

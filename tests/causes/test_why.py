@@ -106,6 +106,14 @@ def test_a_start_up_is_counted_in_the_time_of_a_job() -> None:
     assert {cause.cause for cause in gp.why(runs).causes[:2]} == {"start-up counted in", "exchange not overlapped"}
 
 
+def test_of_many_runs_some_are_read_at_every_count() -> None:
+    cells = [(m, b, LAWS["exchange not overlapped"](m, b)) for m in (1, 2, 4, 8, 16) for b in range(8, 248, 8)]
+    runs = pd.DataFrame(cells, columns=["nodes", "batch", "step_s"])
+    found = gp.why(gp.read_table(runs, time="step_s", extrinsic="nodes", intrinsic="batch"))
+    assert found.runs == 40
+    assert found.causes[0].cause == "exchange not overlapped"
+
+
 def test_phases_tell_an_input_from_a_computation() -> None:
     """Each step takes as long as its input, 0.004 s a sample; the passes take half of that."""
     cells = [(m, b, 0.004 * b, 0.004 * b, 0.002 * b) for m in (2, 4) for b in (16, 64)]
