@@ -176,19 +176,8 @@ def reasons(
     return out
 
 
-def between(factor: Factor, level: str) -> str:
-    """Return that a level was not measured and is answered from the others, and which level it may be.
-
-    Examples
-    --------
-    >>> between(Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2), "B200")
-    'gpu=B200 was not measured: estimated from the 2 measured levels (A100, H100)'
-    """
-    return not_measured(factor, level).replace(": the mean of the ", ": estimated from the ")
-
-
-def not_measured(factor: Factor, level: str) -> str:
-    """Return that a level was not measured, of whose mean the answer is, and which level it may be.
+def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
+    """Return that a level was not measured, how the answer is made of the others, and which level it may be.
 
     Examples
     --------
@@ -198,7 +187,7 @@ def not_measured(factor: Factor, level: str) -> str:
     near = difflib.get_close_matches(level.casefold(), [one.casefold() for one in factor.levels], 1, NEW_LEVELS.nearest)
     spelled = next((one for one in factor.levels if near and one.casefold() == near[0]), None)
     shown = ", ".join(factor.levels[: NEW_LEVELS.shown]) + (", …" if len(factor.levels) > NEW_LEVELS.shown else "")
-    text = f"{factor.name}={level} was not measured: the mean of the {len(factor.levels)} measured levels ({shown})"
+    text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({shown})"
     return text if spelled is None else f"{text}, or did you mean '{spelled}'?"
 
 
@@ -234,9 +223,10 @@ def substituted_feasibility(feasibility: Feasibility | None, new: Levels) -> Fea
 
 def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[str]:
     """Return which levels were not measured, which replace them, and what their intervals contain."""
+    new = [(f, level) for f in schema.factors for level in schema.substituted.get(f.name, ())]
     if stack_of(members) is not None:
-        return [between(f, level) for f in schema.factors for level in schema.substituted.get(f.name, ())]
-    texts = [not_measured(f, level) for f in schema.factors for level in schema.substituted.get(f.name, ())]
+        return [not_measured(*one, "estimated from") for one in new]
+    texts = [not_measured(*one) for one in new]
     return [f"{text}; intervals here contain their differences; those of predict are wider" for text in texts]
 
 

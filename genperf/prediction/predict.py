@@ -18,7 +18,7 @@ from genperf.panel.nodes import single_node
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, forecasts, log_times, pooled, stack_of
-from genperf.prediction.new_levels import between, combined, new_levels, stand_ins, substituted_feasibility
+from genperf.prediction.new_levels import combined, new_levels, not_measured, stand_ins, substituted_feasibility
 from genperf.prediction.new_levels import reasons as new_level_reasons
 from genperf.prediction.query import Query, read_query
 from genperf.prediction.schema import Schema
@@ -346,7 +346,11 @@ def _beside_levels(
     levelled = replace(model, feasibility=substituted_feasibility(model.feasibility, unseen))
     value, lower, upper, verdict, reason, fits = _judged(levelled, query, interval, band, worded)
     for row in np.flatnonzero(np.any(list(new.values()), axis=0)):
-        texts = [between(factors[name], str(query.columns[name][row])) for name, rows in new.items() if rows[row]]
+        texts = [
+            not_measured(factors[name], str(query.columns[name][row]), "estimated from")
+            for name, rows in new.items()
+            if rows[row]
+        ]
         verdict[row], reason[row] = VERDICTS[-1], "; ".join(texts)
     return [value, lower, upper, verdict, reason, fits]
 

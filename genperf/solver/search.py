@@ -10,15 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, suggest
-from genperf.solver.evolve import (
-    POPULATION,
-    box_of,
-    down_the_ranking,
-    evolve,
-    first_populations,
-    members_of,
-    ranked,
-)
+from genperf.solver.evolve import POPULATION, box_of, down_the_ranking, evolve, first_populations, members_of, ranked
 from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, optima_of, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
