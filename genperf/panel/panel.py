@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,14 @@ class Panel:
 
     def find(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, or None."""
-        return factor_of(canonical, self.factors, self.mapping)
+        if canonical not in self._columns:
+            self._columns[canonical] = factor_of(canonical, self.factors, self.mapping)
+        return self._columns[canonical]
+
+    @cached_property
+    def _columns(self) -> dict[str, Factor | None]:
+        """The columns that were looked up, by canonical name."""
+        return {}
 
     def named(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, of numbers or of names, or None."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 
-class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
     """The table behind a model, without its rows: what a prediction, or a picture of one, needs."""
 
     #: With measured ranges and levels.
@@ -50,7 +51,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     #: By factor: levels that were not measured and that measured ones replace (`substituted_members`); none in a file.
     substituted: dict[str, tuple[str, ...]] = {}
 
-    @property
+    @cached_property
     def panel(self) -> Panel:
         """What the factors mean: which one counts the workers, what the work is, what follows what."""
         return Panel(
