@@ -35,6 +35,7 @@ PAGES = (
     "growth",
     "hints",
     "normal",
+    "turning",
     "why-slow",
     "pooling",
     "generic",

@@ -35,6 +35,17 @@ from genperf.words.quantity import further_words
 
 
 @dataclass(frozen=True)
+class AskSettings:
+    """What is worth a sentence."""
+
+    #: The chance that more workers do less, below which it is not reported. A guess: one in four.
+    least_chance: float = 0.25
+
+
+ASK = AskSettings()
+
+
+@dataclass(frozen=True)
 class Question:
     """What is asked beside the configuration."""
 
@@ -68,8 +79,8 @@ class Answer:
     at: dict[str, Any]
     #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
-    #: `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `limit`, `normal`, `exchange` with
-    #: hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
+    #: `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
+    #: `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
     sentences: dict[str, str]
     #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
     numbers: dict[str, Any]
@@ -126,6 +137,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     training, training_numbers = training_sentence(
         question.training, result, result.predict_columns(target, question.interval), question.price, question.interval
     )
+    best_sentence, best_numbers = _best(curve, growth)
     beside, beside_numbers = reference(result, curve, growth.target.count, work, question)
     sentences = {
         "plan": "" if plan is None else plan.sentence,
@@ -133,6 +145,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         "training": training,
         "sure": sure_sentence(expected, growth),
         "pays": pays_sentence(growth, expected),
+        "best": best_sentence,
         "limit": limit_sentence(limit_of(result, query.columns, question.interval), places),
         **beside,
         "nodes": _nodes_wanted(result, growth, expected),
@@ -141,7 +154,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     sentences = {what: capitalised(text) for what, text in sentences.items() if text}
     fits = {} if result.feasibility is None else {"fits": expected.fits}
     plans = {} if plan is None else plan.numbers
-    numbers = {**_numbers(expected, growth), **fits, **training_numbers, **beside_numbers, **plans}
+    numbers = {**_numbers(expected, growth), **fits, **training_numbers, **best_numbers, **beside_numbers, **plans}
     return Answer(target, _taken(result, target, at), sentences, numbers, expected.verdict, expected.reason)
 
 
@@ -203,6 +216,22 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
         here, there = (size * (stage.cost or 0.0) for stage in (growth.start, target))
         numbers.update({f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value})
     return numbers
+
+
+def _best(curve: Scaling, growth: Growth) -> tuple[str, dict[str, Any]]:
+    """Return the count beyond which the work in a second falls, where one is likely enough to be worth a sentence."""
+    points = curve.points[curve.points["what"] == ("slower" if growth.whole else "throughput")]
+    if points.empty:
+        return "", {}
+    point = points.iloc[0]
+    ends = {end: _finite(float(point[end])) for end in ("count", "lower", "upper")}
+    numbers = {"best": {**ends, "chance": float(point["reached"]), "upto": curve.upto}}
+    worth = ends["count"] is not None or point["reached"] >= ASK.least_chance
+    return str(point["sentence"]) if worth else "", numbers
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def reference(

@@ -30,6 +30,9 @@ class GrowthSettings:
     #: A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
     #: knee: half of the efficiency.
     most_marginal_cost: float = 2.0
+    #: The best count is looked for up to so many times the largest measured one: two doublings, as far as a verdict
+    #: trusts.
+    looked_at: float = 4.0
 
 
 GROWTH = GrowthSettings()
@@ -69,7 +72,7 @@ class Work:
 def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval: float) -> Scaling:
     """Return the predictions along the count of workers that growth to a configuration is read from."""
     count = result.panel.along()
-    upto = max(float(target[count.name]), 2.0 * count.upper)
+    upto = max(float(target[count.name]), GROWTH.looked_at * count.upper)
     return scaling(result, target, upto=upto, interval=interval, work=work.over_factors)
 
 

@@ -34,6 +34,7 @@ from genperf.growth.posterior import (
     posteriors,
 )
 from genperf.models import MODELS, Overhead
+from genperf.panel.work import LIMIT
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status, mixture_quantiles
 from genperf.prediction.bands import quantiles
 from genperf.table import Table
@@ -116,7 +117,8 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
             continue
         # What ends is that of one machine.
         alone, count = replace(out[-1], share=share), "workers" if factors.node("workers") is not None else "nodes"
-        waits = [(f"max(1, {count}/{limit:.4g})", chance) for limit, chance in series.limits]
+        ends = [(limit, chance, *power) for limit, chance in series.limits for power in LIMIT.powers]
+        waits = [(f"max(1, {count}/{limit:.4g})**{power:g}", chance * part) for limit, chance, power, part in ends]
         unlimited = 1.0 - sum(chance for _, chance in waits)
         out[-len(nodes) :] = [replace(each, share=each.share * unlimited) for each in out[-len(nodes) :]]
         out += [

@@ -1,0 +1,65 @@
+"""Of scales of which more may do less (threads, users, environments), `ask` reports the best count."""
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import Shell, shell_of
+
+from genperf.growth.fit import readings_of
+from genperf.growth.measured import series_of
+from genperf.panel.work import LIMIT
+from genperf.table import read_table
+
+#: Twice the threads do twice the work, less what they wait for each other.
+SECONDS = {1: 100.0, 2: 52.0, 4: 29.0, 8: 20.0, 16: 19.5, 32: 23.0}
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return shell_of(capsys)
+
+
+def asked(shell: Shell, head: str, rows: dict[int, float]) -> dict[str, dict[str, object]]:
+    Path("runs.csv").write_text(head + "\n" + "".join(f"{n},{value}\n" for n, value in rows.items()))
+    status, out, errors = shell("ask", "runs.csv", "--json")
+    assert status == 0, errors
+    loaded: dict[str, dict[str, object]] = json.loads(out)
+    return loaded
+
+
+def test_a_best_count_inside_the_data_is_reported_with_its_uncertainty(shell: Shell) -> None:
+    answer = asked(shell, "threads,seconds", SECONDS)
+    best = answer["best"]
+    assert best["count"] == 16
+    assert best["lower"] <= 16 <= best["upper"]  # type: ignore[operator]
+    assert str(answer["sentences"]["best"]).startswith("A job gets slower beyond 16 threads (90 %: ")
+
+
+def test_a_best_count_beyond_the_data_has_a_chance(shell: Shell) -> None:
+    answer = asked(shell, "threads,seconds", {n: s for n, s in SECONDS.items() if n <= 8})
+    best = answer["best"]
+    # 16 threads are the best; a model that has seen eight takes this for possible.
+    assert best["lower"] <= 16  # type: ignore[operator]
+    assert best["upper"] is None or best["upper"] >= 16  # type: ignore[operator]
+    assert best["upto"] == 32
+    assert answer["answers"][0]["lower"] < 19.5 < answer["answers"][0]["upper"]  # type: ignore[index]
+
+
+def test_nothing_is_reported_where_more_help(shell: Shell) -> None:
+    answer = asked(shell, "gpus,images_per_s", {1: 400.0, 2: 796.0, 4: 1588.0, 8: 3170.0})
+    assert answer["best"]["count"] is None
+    assert "best" not in answer["sentences"]
+
+
+def test_beyond_a_limit_more_wait_or_hinder_each_other() -> None:
+    assert sum(part for _, part in LIMIT.powers) == pytest.approx(1.0)
+    assert [power for power, _ in LIMIT.powers] == [1.0, 2.0]
+    import pandas as pd
+
+    runs = pd.DataFrame({"threads": [1, 2, 4], "s": [1.0, 0.6, 0.4]})
+    table = read_table(runs, time="s", extrinsic="threads", scaling="strong")
+    readings = readings_of(series_of(table, {"workers": "threads"}, {}))
+    assert sum(reading.share for reading in readings) == pytest.approx(1.0)
+    assert any(reading.work.endswith("**2") for reading in readings)
