@@ -1,0 +1,156 @@
+"""JSON Schemas of what each command prints with `--json`, made from what it prints.
+
+    python docs/reference/schemas.py
+
+writes `docs/reference/schemas/COMMAND.json`. Each command runs on tables with different names of columns, so that keys
+which all answers have are properties of the schema, and keys which are names of columns are `additionalProperties`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from genperf.cli.main import run
+
+FOLDER = Path(__file__).with_name("schemas")
+TABLES = {
+    "gpus.csv": "gpus,images_per_s\n1,410\n2,792\n4,1530\n8,2905\n",
+    "steps.csv": "framework,workers,batch,step_s\n"
+    + "".join(
+        f"{name},{n},{b},{0.01 * k * b + 0.02 * n**0.5}\n"
+        for k, name in enumerate("ab", 1)
+        for n in (1, 2, 4, 8)
+        for b in (8, 16)
+    ),
+    "cores.csv": "cores,seconds\n1,100\n2,52\n4,29\n8,20\n16,19.5\n32,23\n",
+}
+GPUS = "--throughput images_per_s --work gpus --extrinsic gpus"
+STEPS = "--time step_s --extrinsic workers --intrinsic batch"
+CORES = "--time seconds --extrinsic cores --map workers=cores"
+#: What makes the models: of a series by `auto` and by a family, of groups, of a categorical factor.
+MODELS = (
+    f"gpus.csv {GPUS} -o gpus.json",
+    f"steps.csv {STEPS} --group framework -o groups.json",
+    f"steps.csv {STEPS} --categorical framework --model generic -o kinds.json",
+    f"cores.csv {CORES} --scaling strong --model usl -o cores.json",
+    f"cores.csv {CORES} --scaling strong -o auto.json",
+)
+#: The runs that a schema is made from.
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "ask": (
+        "gpus.csv --at gpus=64 --price 2/h",
+        "gpus.csv --samples 1B --deadline 30d",
+        "steps.csv --at workers=16",
+        "cores.csv",
+    ),
+    "check": ("gpus.csv", "steps.csv", "cores.csv"),
+    "compare": (
+        "groups.json --at workers=8",
+        "kinds.json --at workers=8 --at batch=8",
+        "gpus.json --at gpus=8 --or gpus=16",
+    ),
+    "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "cores.json --knee"),
+    "fit": MODELS,
+    "import": ("training-log log.txt -o log.csv",),
+    "models": ("",),
+    "optimize": (
+        "gpus.json --over gpus=1:16 --price 2/h",
+        "groups.json --over workers=1:8 --over batch=8,16",
+        "cores.json --over cores=1:64",
+    ),
+    "predict": ("gpus.json --at gpus=16,32", "groups.json --at workers=16 --at batch=8", "cores.json --at cores=64"),
+    "report": ("gpus.json -o page.html", "cores.json --proposal -o page.csv"),
+    "suggest": (
+        "gpus.json --target gpus=64",
+        "kinds.json --target workers=64 --target batch=8",
+        "cores.json --target cores=128",
+    ),
+    "validate": (f"gpus.csv {GPUS} --scheme leave-one-out", f"cores.csv {CORES} --models usl"),
+    "world": ("",),
+}
+LOG = "".join(
+    f" iteration {k:8d}/ 100 | consumed samples: {k * 64:12d} | elapsed time per iteration (ms): {500 + k}.0 | "
+    f"learning rate: 1e-4 | global batch size: {64:5d} |\n"
+    for k in range(10, 60, 10)
+)
+TYPES = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
+
+
+def schema_of(values: Sequence[Any]) -> dict[str, Any]:
+    """Return the schema that some values share."""
+    types = sorted({TYPES[type(value)] for value in values} or {"null"})
+    if {"integer", "number"} <= {*types}:
+        types.remove("integer")
+    schema: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
+    items = [item for value in values if isinstance(value, list) for item in value]
+    if items:
+        schema["items"] = schema_of(items)
+    objects = [value for value in values if isinstance(value, dict)]
+    if objects:
+        common = [key for key in objects[0] if all(key in one for one in objects)]
+        # The keys of a single object may be names of columns as well.
+        common = common if len(objects) > 1 or len(values) == 1 else []
+        schema["properties"] = {key: schema_of([one[key] for one in objects]) for key in common}
+        schema["required"] = common
+        others = [value for one in objects for key, value in one.items() if key not in common]
+        schema["additionalProperties"] = schema_of(others) if others else True
+    return schema
+
+
+def printed(command: str, arguments: str) -> Any:
+    """Return what a command prints with `--json`."""
+    out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        status = run([command, *arguments.split(), "--json"])
+    for text in (out, errors):
+        text.seek(0)
+    if status != 0:
+        raise RuntimeError(f"genperf {command} {arguments}: {errors.read()}")
+    return json.loads(out.read())
+
+
+def schemas() -> dict[str, str]:
+    """Return the schema of each command as text."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            for name, text in {**TABLES, "log.txt": LOG}.items():
+                Path(name).write_text(text)
+            for arguments in MODELS:
+                printed("fit", arguments)
+            answers = {name: [printed(name, one) for one in runs] for name, runs in COMMANDS.items()}
+        finally:
+            os.chdir(before)
+    return {name: json.dumps(_titled(name, schema_of(values)), indent=1) + "\n" for name, values in answers.items()}
+
+
+def _titled(command: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"genperf {command} --json"}
+    return {**head, **schema}
+
+
+def main() -> None:
+    """Write the files."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in schemas().items():
+        (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
