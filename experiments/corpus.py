@@ -121,7 +121,7 @@ def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> li
 
 def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, float | str]:
     """Fit `auto` and predict, as `genperf.fit` does."""
-    ensemble = fit_series(case.table, case.series, shared.of(key), shared.similar.get(key))
+    ensemble = fit_series(case.table, case.series, shared.of(key))
     answer = assembled(case.table, ensemble, Request("auto", FitOptions(), 0)).predict_columns(case.asked[FACTORS])
     return {name: answer[name][0] for name in ("time", "lower", "upper", "verdict")}
 

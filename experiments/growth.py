@@ -20,7 +20,7 @@ import pandas as pd
 from corpus import by_hand_of, cell, cells, error, inside, markdown, pair, questions, sources, summary
 from threadpoolctl import threadpool_limits
 
-from genperf.growth import Counts, Posterior, Series, bank, interval_of, posteriors, shared_posteriors
+from genperf.growth import Counts, Posterior, Series, bank, forecast, posteriors, shared_posteriors
 
 COMMAND = "python experiments/growth.py"
 Weigh = Callable[[Sequence[Series]], list[Posterior]]
@@ -42,7 +42,7 @@ def predicted(weigh: Weigh, listed: Sequence[tuple[pd.DataFrame, pd.DataFrame]])
     ]
     found = weigh(runs)
     return [
-        interval_of([posterior.draws()], [1.0], counts(asked, unit))
+        forecast([posterior.draws()], [1.0], [counts(asked, unit)]).interval()
         for posterior, (_, asked), unit in zip(found, listed, work, strict=True)
     ]
 

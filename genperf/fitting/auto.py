@@ -70,9 +70,9 @@ class Auto:
         """Return one: groups are not fitted together."""
         return 1
 
-    def request(self, table: Table) -> str | None:
-        """Return how one group is fitted, as a text; None for a group that borrows."""
-        fingerprint = self.shared.fingerprint
+    def request(self, table: Table) -> str:
+        """Return how one group is fitted, as a text."""
+        fingerprint = self.shared.of(_key(table)).fingerprint
         return self.options.request + (f" table prior {fingerprint}" if fingerprint else "")
 
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
@@ -89,26 +89,22 @@ class Auto:
         if self.options.fix:
             hint = "--model with one of `genperf models`, or a formula"
             raise FitError("auto chooses its own constants: none can be held", hint=hint)
-        key = _key(table)
-        similar = self.shared.similar.get(key)
+        shared = self.shared.of(_key(table))
         # One count is a series as well: of other counts the prior says what can be said.
         one = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
-        series = series_of(table, self.options.mapping, self.options.hints, single=one or similar is not None)
+        series = series_of(table, self.options.mapping, self.options.hints, single=one or bool(shared.changes))
         if series is None:
             refuse_one_scale(table)
             ensemble = fit_factors(table, self.options)
             return self._assembled(table, ensemble, seed, self.notes)
-        ensemble = fit_series(table, series, self.shared.of(key), similar)
-        return self._assembled(table, ensemble, seed, (*self.notes, *self.shared.notes(key, series)))
+        return self._assembled(table, fit_series(table, series, shared), seed, self.notes)
 
     def _assembled(self, table: Table, ensemble: Ensemble, seed: int, notes: Sequence[Note]) -> FitResult:
         """Return the result of an ensemble."""
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
         members = tuple(_in_half_precision(member) for member in ensemble.members)
         complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))
-        request = self.request(table)
-        used = {} if request is None else {"request": request}
-        return assembled(table, complete, Request(AUTO, self.options, seed, used=used))
+        return assembled(table, complete, Request(AUTO, self.options, seed, used={"request": self.request(table)}))
 
 
 def _key(table: Table) -> Key:

@@ -331,7 +331,7 @@ def reusable(before: Before, key: tuple[str, ...], table: Table, task: Task) -> 
     """
     result = before.results.get(key) if isinstance(before, GroupedResult) else before
     request = task.model.request(table)
-    if result is None or request is None or result.options.get("pooled_share") is not None:
+    if result is None:
         return None
     same = (result.model, result.seed, result.options.get("request")) == (task.model.name, task.seed, request)
     same = same and all(

@@ -54,7 +54,7 @@ class ExpressionModel(ABC):
         """Return the model as it is: groups have nothing to do with each other."""
         return self
 
-    def request(self, table: Table) -> str | None:
+    def request(self, table: Table) -> str:
         """Return how one group is fitted, as a text."""
         return self.options.request
 

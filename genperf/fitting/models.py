@@ -32,8 +32,8 @@ class Model(Protocol):
     def tables_per_task(self, table: Table) -> int:
         """Return how many groups a worker is handed at once."""
 
-    def request(self, table: Table) -> str | None:
-        """Return how one group is fitted, as a text; None where that depends on other groups too."""
+    def request(self, table: Table) -> str:
+        """Return how one group is fitted, with what it learns of others, as a text."""
 
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
         """Fit each table by itself.

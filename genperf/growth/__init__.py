@@ -10,10 +10,11 @@ Arrays in, arrays out. A `Series` has its `Counts` and ln T there; `posteriors` 
 >>> n = np.array([1.0, 2.0, 4.0, 8.0])
 >>> runs = Series(Counts(n, np.ones(4), np.ones(4)), np.log([1.0, 1.1, 1.2, 1.3]), np.zeros(4))
 >>> there = Counts(np.array([16.0, 32.0]), np.array([2.0, 4.0]), np.ones(2))
->>> central, lower, upper = interval_of([posteriors([runs])[0].draws()], [1.0], there)
+>>> central, lower, upper = forecast([posteriors([runs])[0].draws()], [1.0], [there]).interval()
 >>> bool(np.all((lower < central) & (central < upper)))
 True
 """
 
 from genperf.growth.bank import Bank, bank
-from genperf.growth.posterior import Counts, Draws, Posterior, Series, interval_of, posteriors, shared_posteriors
+from genperf.growth.cluster import shared_posteriors
+from genperf.growth.posterior import Counts, Draws, Forecast, Posterior, Series, forecast, posteriors

@@ -1,19 +1,21 @@
-"""What the series of a table show of the cluster they share: three tilts of the weights of the bank."""
+"""What the series of a table show of the cluster they share: two tilts of the weights of the bank.
+
+A cluster of a kind has steps to the second node about one size, and the series of a table wander alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.growth.bank import STEP, Bank
+from genperf.growth.bank import BANK, STEP, bank, prior
+from genperf.growth.posterior import Posterior, Series, posteriors
 
 Array = npt.NDArray[np.float64]
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,6 @@ class ClusterSettings:
     #: like those that were learned from, and of an unseen one.
     step: float = 0.71
     unseen_step: float = 0.9
-    #: `strengths`, `strength`: the same of the common strength.
-    strengths: int = 7
-    strength: float = 1.0 / 6.0
     #: Series that the prior shares of the walks count as.
     walks: float = 6.0
     #: Series count as so many at most: their programs are alike.
@@ -42,7 +41,7 @@ CLUSTER = ClusterSettings()
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Kinds of cluster."""
+    """Kinds of cluster, by their step to the second node."""
 
     #: Shape (kinds,). Before any series is known.
     share: Array
@@ -51,62 +50,59 @@ class Kinds:
 
 
 @cache
-def step_kinds(bank: Bank) -> Kinds:
+def kinds() -> Kinds:
     """Return the kinds of step to the second node: plain ones first, then those of unseen networks."""
-    prior, at = bank.prior, bank.prior.settings
-    spread = float(np.hypot(prior.spread[STEP], at.strength * prior.strength[STEP]))
-    plain = _kinds(bank.step - np.log(prior.median[STEP]), spread, CLUSTER.step, CLUSTER.kinds)
-    heavy = _kinds(bank.step - at.unseen_median, at.unseen_spread, CLUSTER.unseen_step, CLUSTER.kinds)
+    drawn, known = bank(), prior()
+    spread = float(np.hypot(known.spread[STEP], BANK.strength * known.strength[STEP]))
+    plain = _narrower(drawn.step - np.log(known.median[STEP]), spread, CLUSTER.step)
+    heavy = _narrower(drawn.step - BANK.unseen_median, BANK.unseen_spread, CLUSTER.unseen_step)
     # A step that does not arise shows nothing but its absence.
-    absent = ~bank.present[:, STEP]
+    absent = ~drawn.present[:, STEP]
     ratio = np.concatenate(
         [
-            np.where(bank.unseen, 0.0, np.where(absent, 1.0, plain.ratio)) / (1.0 - at.unseen),
-            np.where(bank.unseen, np.where(absent, 1.0, heavy.ratio), 0.0) / at.unseen,
+            np.where(drawn.unseen, 0.0, np.where(absent, 1.0, plain)) / (1.0 - BANK.unseen),
+            np.where(drawn.unseen, np.where(absent, 1.0, heavy), 0.0) / BANK.unseen,
         ]
     )
-    share = np.concatenate([(1.0 - at.unseen) * plain.share, at.unseen * heavy.share])
-    return Kinds(share, ratio)
+    share = np.exp(-0.5 * _middles() ** 2)
+    share /= share.sum()
+    return Kinds(np.concatenate([(1.0 - BANK.unseen) * share, BANK.unseen * share]), ratio)
 
 
-@cache
-def strength_kinds(bank: Bank) -> Kinds:
-    """Return the kinds of common strength of communication."""
-    return _kinds(bank.strength, 1.0, CLUSTER.strength, CLUSTER.strengths)
+def _middles() -> Array:
+    """Return the middles of the kinds, in standard deviations."""
+    return np.linspace(-CLUSTER.reach, CLUSTER.reach, CLUSTER.kinds)
 
 
-def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
-    """Part a normal distribution into equally spaced narrower ones, whose mixture it nearly is within their reach."""
-    middle = np.linspace(-CLUSTER.reach, CLUSTER.reach, count)
-    weight = np.exp(-0.5 * middle**2)
-    weight /= weight.sum()
+def _narrower(values: Array, spread: float, share: float) -> Array:
+    """Return the densities of equally spaced narrower normal distributions, over that of the one they nearly mix to."""
     inner = spread * np.sqrt(1.0 - share)
-    away = (values - spread * np.sqrt(share) * middle[:, None]) / inner
-    return Kinds(weight, np.exp(0.5 * (values / spread) ** 2 - 0.5 * away**2) * spread / inner)
+    away = (values - spread * np.sqrt(share) * _middles()[:, None]) / inner
+    return np.asarray(np.exp(0.5 * (values / spread) ** 2 - 0.5 * away**2) * spread / inner)
 
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """What is known of a cluster; arrays are logarithms of weights, relative to the prior's."""
+    """What one series or several show of their cluster."""
 
-    #: Shape (kinds,).
+    #: Shape (kinds,). Log-likelihoods.
     step: Array
-    strength: Array
-    #: Shape (walks,).
+    #: Shape (walks,). Shares of the walks, summed over the series.
     walks: Array
+    #: Series that count.
+    series: float = 1.0
 
-    def tilt(self, bank: Bank, weights: Array) -> Array:
-        """Return the weights of walks and curves, moved by what is known of the cluster, shape (walks, curves)."""
-        factor = np.ones(weights.shape[1])
-        for kinds, known in ((step_kinds(bank), self.step), (strength_kinds(bank), self.strength)):
-            posterior = kinds.share * np.exp(known - known.max())
-            factor *= (posterior / posterior.sum()) @ kinds.ratio
-        moved = weights * factor * np.exp(self.walks)[:, None]
-        return np.asarray(moved / moved.sum())
+    def tilted(self, posterior: Posterior) -> Posterior:
+        """Return the posterior of another series beside what these show."""
+        likely = kinds().share * np.exp(self.step - self.step.max())
+        shares = (CLUSTER.walks * prior().walk_share + self.walks) / (CLUSTER.walks + self.series)
+        factor = (likely / likely.sum()) @ kinds().ratio
+        moved = posterior.weights * factor * (shares / prior().walk_share)[:, None]
+        return replace(posterior, weights=moved / moved.sum())
 
 
-def shown(bank: Bank, weights: Array, beyond: bool) -> Cluster:
-    """Return what one series shows: log-likelihoods of the kinds, and in `walks` the shares of the walks.
+def shown(weights: Array, beyond: bool) -> Cluster:
+    """Return what one series shows.
 
     Parameters
     ----------
@@ -115,29 +111,24 @@ def shown(bank: Bank, weights: Array, beyond: bool) -> Cluster:
     beyond : bool
         Whether it was measured on several nodes: the step shows nowhere else.
     """
-    curve = weights.sum(axis=0)
-    step = step_kinds(bank)
-    with np.errstate(divide="ignore"):
-        steps = np.log(step.ratio @ curve) if beyond else np.zeros(len(step.share))
-        return Cluster(np.maximum(steps, -700.0), np.log(strength_kinds(bank).ratio @ curve), weights.sum(axis=1))
+    ratios = kinds().ratio @ weights.sum(axis=0) if beyond else np.ones(len(kinds().share))
+    return Cluster(np.log(np.maximum(ratios, 1e-300)), weights.sum(axis=1))
 
 
-def combined(bank: Bank, others: Sequence[Cluster]) -> Cluster:
-    """Return what one or more series show together; of many alike no more than `ClusterSettings.most` count."""
-    share, count = bank.prior.walk_share, len(others)
-    scale = min(1.0, CLUSTER.most / count)
+def combined(others: Sequence[Cluster]) -> Cluster | None:
+    """Return what several series show together, no more than `ClusterSettings.most` of them; None of none."""
+    if not others:
+        return None
+    scale = min(1.0, CLUSTER.most / len(others))
     # In order of size, so that no sum depends on the order of the series.
-    parts = zip(*map(_parts, others), strict=True)
-    step, strength, walks = (scale * np.sort(np.stack(each), axis=0).sum(axis=0) for each in parts)
-    shares = (CLUSTER.walks * share + walks) / (CLUSTER.walks + scale * count)
-    return Cluster(step, strength, np.log(shares / share))
+    parts = ([each.step for each in others], [each.walks for each in others])
+    step, walks = (np.sort(np.stack(each), axis=0).sum(axis=0) for each in parts)
+    return Cluster(scale * step, scale * walks, scale * len(others))
 
 
-def _parts(one: Cluster) -> tuple[Array, Array, Array]:
-    """Return the arrays of what a series shows."""
-    return one.step, one.strength, one.walks
-
-
-def without(bank: Bank, shown_by: Mapping[Key, Cluster], key: Key) -> Cluster:
-    """Return what the series of a table other than one show together."""
-    return combined(bank, [each for other, each in shown_by.items() if other != key])
+def shared_posteriors(series: Sequence[Series]) -> list[Posterior]:
+    """Return the posterior of each series of a table beside what the others show of the cluster they share."""
+    alone = posteriors(series)
+    clusters = [shown(each.weights, each.series.beyond) for each in alone]
+    others = [combined(clusters[:i] + clusters[i + 1 :]) for i in range(len(alone))]
+    return [each if known is None else known.tilted(each) for each, known in zip(alone, others, strict=True)]

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from genperf.errors import Note
-from genperf.growth.bank import STEP, Bank
-from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node
+from genperf.growth.bank import BANK, STEP, bank
+from genperf.growth.measured import MeasuredSeries
 from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
@@ -43,18 +43,18 @@ class HintSettings:
 HINT = HintSettings()
 
 
-def hint_tilt(bank: Bank, series: MeasuredSeries) -> Array | None:
+def hint_tilt(series: MeasuredSeries) -> Array | None:
     """Return ln of what a hint multiplies the weights of the curves by, shape (curves,); None where it says nothing."""
-    if series.exchange is None or not series.in_seconds or not on_one_node(series):
+    if series.exchange is None or not series.in_seconds or not series.on_one_node:
         return None
-    prior = bank.prior.settings
+    drawn = bank()
     largest = float(series.logarithms[int(np.argmax(series.values(series.scale)))])
-    hinted = _log_normal(bank.step, np.log(HINT.median * series.exchange) - largest, HINT.spread)
-    tilt = hinted - _log_normal(bank.step, prior.unseen_median, prior.unseen_spread)
+    hinted = _log_normal(drawn.step, np.log(HINT.median * series.exchange) - largest, HINT.spread)
+    tilt = hinted - _log_normal(drawn.step, BANK.unseen_median, BANK.unseen_spread)
     # However much overlaps, a step on two nodes takes as long as its exchange.
-    on_two_nodes = largest + np.log1p(bank.sizes[:, STEP])
+    on_two_nodes = largest + np.log1p(drawn.sizes[:, STEP])
     least = log_ndtr((on_two_nodes - np.log(series.exchange)) / HINT.hidden_spread)
-    return np.asarray(np.where(bank.unseen & bank.present[:, STEP], tilt, least))
+    return np.asarray(np.where(drawn.unseen & drawn.present[:, STEP], tilt, least))
 
 
 def _log_normal(values: Array, mean: float, sd: float) -> Array:
@@ -84,9 +84,9 @@ def hint_notes(series: MeasuredSeries) -> tuple[Note, ...]:
         text = 'the bandwidth is not used: how many bytes a step exchanges is not known; --hint "parameters=110M"'
     elif not series.in_seconds:
         text = "the bandwidth is not used: the time of one step is not known; --work gives its samples"
-    elif (nodes := nodes_of(series)) is None:
+    elif (nodes := series.nodes) is None:
         text = 'the bandwidth is not used: the table does not tell nodes from workers; --hint "devices per node=8"'
-    elif on_one_node(series):
+    elif series.on_one_node:
         text = f"no run beyond one node: what two nodes cost rests on the hint, an exchange of {exchange:.3g} s"
     else:
         return _compared(series, exchange, nodes)

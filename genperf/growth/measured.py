@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,18 @@ _SCALES = (*_COUNTS, "batch", "global_batch")
 
 
 @dataclass(frozen=True, eq=False)
+class Anchors:
+    """What is known of ln T at larger counts beside the runs of a series or a table."""
+
+    columns: dict[str, npt.NDArray[Any]]
+    #: Shape (anchors,). Of ln T of a run.
+    centre: Array
+    variance: Array
+    #: Shape (anchors, k). Equally likely values of ln T, rising, where its distribution is not a normal one.
+    points: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class MeasuredSeries:
     """A measured series: configurations that differ in how far they are scaled."""
 
@@ -77,6 +90,8 @@ class MeasuredSeries:
     exchange: float | None = None
     #: Counts of the scale beyond which more of it may only wait, each with its probability.
     limits: tuple[tuple[float, float], ...] = ()
+    #: The last configurations where they are what other series show.
+    anchors: Anchors | None = None
     _known: dict[str, Array] = field(default_factory=dict, init=False)
 
     def take(self, rows: npt.NDArray[np.bool_]) -> MeasuredSeries:
@@ -84,21 +99,32 @@ class MeasuredSeries:
         columns = {name: values[rows] for name, values in self.columns.items()}
         return replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])
 
-    def extended(self, columns: Mapping[str, Array], logarithms: Array, variances: Array) -> MeasuredSeries:
-        """Return the series with larger scales beside it, whose ln T comes from elsewhere.
-
-        Parameters
-        ----------
-        columns : mapping of str to ndarray of shape (scales,)
-            The factors there.
-        logarithms, variances : ndarray of shape (scales,)
-        """
+    def extended(self, anchors: Anchors) -> MeasuredSeries:
+        """Return the series with what others show of larger counts beside its runs."""
         return replace(
             self,
-            columns={name: np.concatenate([values, columns[name]]) for name, values in self.columns.items()},
-            logarithms=np.concatenate([self.logarithms, logarithms]),
-            variances=np.concatenate([self.variances, variances]),
+            columns={name: np.concatenate([values, anchors.columns[name]]) for name, values in self.columns.items()},
+            logarithms=np.concatenate([self.logarithms, anchors.centre]),
+            variances=np.concatenate([self.variances, anchors.variance]),
+            anchors=anchors,
         )
+
+    @property
+    def nodes(self) -> Array | None:
+        """The numbers of nodes; None where they are not known beside the workers."""
+        if self.factors.node("nodes") is None or self.factors.node("workers") is None:
+            return None
+        return self.values("nodes")
+
+    @property
+    def on_one_node(self) -> bool:
+        """Whether the nodes are known, and it never left one."""
+        return self.nodes is not None and not np.any(several_nodes(self.nodes))
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the nodes are known, and it left one."""
+        return self.nodes is not None and not self.on_one_node
 
     def values(self, text: str) -> Array:
         """Return a formula over canonical names at every configuration."""
@@ -183,19 +209,6 @@ def series_of(
         limits(panel, columns[column]),
     )
     return series if single or len(np.unique(series.values(series.scale))) > 1 else None
-
-
-def nodes_of(series: MeasuredSeries) -> Array | None:
-    """Return the numbers of nodes of a series; None where they are not known beside the workers."""
-    if series.factors.node("nodes") is None or series.factors.node("workers") is None:
-        return None
-    return series.values("nodes")
-
-
-def on_one_node(series: MeasuredSeries) -> bool:
-    """Whether the nodes of a series are known, and it never left one."""
-    nodes = nodes_of(series)
-    return nodes is not None and not np.any(several_nodes(nodes))
 
 
 def refuse_one_scale(table: Table) -> None:

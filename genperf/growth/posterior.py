@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.growth.bank import CONSTANT, Bank, bank
-from genperf.growth.cluster import Cluster, shown, without
+from genperf.growth.bank import BANK, CONSTANT, bank, prior, shorter
 from genperf.prediction.bands import mixture_quantiles
 from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
-#: What the overheads' formulas in `genperf.models` are divided by to have the size one: eight workers, nine nodes.
-UNITS = (1.0, 1.0, 49.0, 1.0, 1.0, 1.0, 8.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -37,38 +34,6 @@ class PosteriorSettings:
 
 
 POSTERIOR = PosteriorSettings()
-
-
-def shapes(workers: Array, nodes: Array) -> Array:
-    """Return the overheads of size one, in the order of the prior, shape (overheads, counts).
-
-    Parameters
-    ----------
-    workers, nodes : ndarray of shape (counts,)
-        n workers on m nodes, g = n/m on each.
-
-    Examples
-    --------
-    >>> shapes(np.array([8.0, 16.0]), np.array([1.0, 2.0])).round(3)[:4]
-    array([[0.875, 0.875],
-           [3.   , 4.   ],
-           [1.   , 1.   ],
-           [0.   , 1.   ]])
-    """
-    n, m = np.asarray(workers, float), np.asarray(nodes, float)
-    g = n / m
-    return np.stack(
-        [
-            np.maximum(1.0 - 1.0 / g, 0.0),
-            np.log2(n),
-            (g - 1.0) ** 2 / UNITS[2],
-            np.where(m > 1.0, 1.0, 0.0),
-            1.0 - 1.0 / m,
-            np.log2(m),
-            (m - 1.0) / UNITS[6],
-            np.ones_like(n),
-        ]
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,27 +72,16 @@ class Series:
         return bool(np.any(several_nodes(self.counts.nodes)))
 
 
-@dataclass(frozen=True, eq=False)
 class _Walk:
     """A walk at the measured counts: whitened, and whitened without the level."""
 
-    step: float
-    matrix: Array
-    white: Array = field(init=False)
-    level: Array = field(init=False)
-    precision: float = field(init=False)
-    projected: Array = field(init=False)
-    constant: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        white = np.linalg.inv(np.linalg.cholesky(self.matrix))
-        level = white.sum(axis=1)
-        precision = float(level @ level)
-        along = np.eye(len(level)) - np.outer(level, level) / precision
-        constant = float(np.log(np.diag(white)).sum() - 0.5 * np.log(precision))
-        values = {"white": white, "level": level, "precision": precision, "projected": along @ white}
-        for name, value in {**values, "constant": constant}.items():
-            object.__setattr__(self, name, value)
+    def __init__(self, step: float, matrix: Array) -> None:
+        self.step = step
+        self.white = np.linalg.inv(np.linalg.cholesky(matrix))
+        self.level = self.white.sum(axis=1)
+        self.precision = float(self.level @ self.level)
+        self.projected = self.white - np.outer(self.level, self.level @ self.white) / self.precision
+        self.constant = float(np.log(np.diag(self.white)).sum() - 0.5 * np.log(self.precision))
 
 
 class Layout:
@@ -141,8 +95,8 @@ class Layout:
         Of ln T, as repeats show them.
     """
 
-    def __init__(self, bank: Bank, counts: Counts, variances: Array) -> None:
-        self.bank, self.counts, self.variances = bank, counts, variances
+    def __init__(self, counts: Counts, variances: Array) -> None:
+        self.counts, self.variances = counts, variances
         self.constant = bool(np.ptp(counts.work) > 1e-9)
         self.curves = self.logarithms(counts)
         # What varies at one and the same count of workers is an axis of its own.
@@ -151,8 +105,8 @@ class Layout:
         self.x = self.coordinates(counts)
         self.origin = self.x.min(axis=0)
         self.walks = [
-            _Walk(step, self.covariance(self.x, self.x, step) + np.diag((step * bank.prior.noise) ** 2 + variances))
-            for step in bank.prior.walk_step
+            _Walk(step, self.covariance(self.x, self.x, step) + np.diag((step * prior().noise) ** 2 + variances))
+            for step in prior().walk_step
         ]
         self.residuals = [self.curves @ walk.projected.T for walk in self.walks]
         self.squares = np.array([0.5 * np.einsum("ca,ca->c", r, r) for r in self.residuals])
@@ -160,8 +114,8 @@ class Layout:
     def logarithms(self, counts: Counts, curve: Places | slice = slice(None)) -> Array:
         """Return ln(work + overheads) of some curves, shape (curves, counts)."""
         last = CONSTANT + self.constant
-        sizes = self.bank.sizes[curve, :last]
-        return np.asarray(np.log(counts.work + sizes @ shapes(counts.workers, counts.nodes)[:last]))
+        shapes = prior().shapes(counts.workers, counts.nodes)[:last]
+        return np.asarray(np.log(counts.work + bank().sizes[curve, :last] @ shapes))
 
     def coordinates(self, counts: Counts) -> Array:
         """Return log₂ of the axes of the walk, shape (counts, axes)."""
@@ -212,10 +166,6 @@ class Posterior:
     #: Log-density of the series, the level integrated out.
     log_evidence: float
 
-    def tilted(self, cluster: Cluster) -> Posterior:
-        """Return the posterior beside what is known of the cluster."""
-        return replace(self, weights=cluster.tilt(self.layout.bank, self.weights))
-
     def draws(self, count: int = POSTERIOR.draws) -> Draws:
         """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
         walks, order = len(self.weights), self.layout.order
@@ -236,7 +186,8 @@ class Draws:
     >>> n = np.array([1.0, 2.0, 4.0, 8.0])
     >>> runs = Series(Counts(n, np.ones(4), np.ones(4)), np.log(1.0 + 0.1 * np.log2(n)), np.zeros(4))
     >>> draws = posteriors([runs])[0].draws()
-    >>> central, lower, upper = interval_of([draws], [1.0], Counts(np.array([16.0]), np.array([2.0]), np.ones(1)))
+    >>> there = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
+    >>> central, lower, upper = forecast([draws], [1.0], [there]).interval()
     >>> bool(1.3 < central[0] < 1.6), bool(upper[0] > 1.7)
     (True, True)
     """
@@ -245,11 +196,6 @@ class Draws:
     #: Shape (draws,).
     walk: Places
     curve: Places
-
-    @property
-    def central(self) -> Array:
-        """What a draw's share is multiplied by for the central value, shape (draws,)."""
-        return self.posterior.layout.bank.central[self.curve]
 
     @cached_property
     def level(self) -> tuple[Array, Array]:
@@ -270,7 +216,7 @@ class Draws:
         -------
         mean, variance : ndarray of shape (draws, counts)
         """
-        layout, prior = self.posterior.layout, self.posterior.layout.bank.prior
+        layout, noise = self.posterior.layout, prior().noise
         x = layout.coordinates(counts)
         # In work as well: a batch that was not measured is far too.
         there, here = (
@@ -285,102 +231,81 @@ class Draws:
             near = walk.white @ layout.covariance(layout.x, x, walk.step)
             rest = 1.0 - walk.level @ near
             mean[rows] += away[rows] @ (walk.white.T @ (near + np.outer(walk.level, rest) / walk.precision))
-            prior_variance = walk.step**2 * np.sum(np.abs(x - layout.origin), axis=1)
-            left = prior_variance - np.sum(near**2, axis=0) + rest**2 / walk.precision
-            doubt = prior.settings.slope * walk.step * beyond
-            variance[rows] = left + doubt**2 + (walk.step * prior.noise) ** 2
+            before = walk.step**2 * np.sum(np.abs(x - layout.origin), axis=1)
+            left = before - np.sum(near**2, axis=0) + rest**2 / walk.precision
+            variance[rows] = left + (BANK.slope * walk.step * beyond) ** 2 + (walk.step * noise) ** 2
         return mean, variance
 
 
-def mixture(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> tuple[Array, Array, Array]:
-    """Return the means and variances of ln T of all draws, shape (draws, counts), and their weights, shape (draws,)."""
-    forecasts = [each.forecast(at) for each, at in zip(parts, counts, strict=True)]
-    mean, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
-    weights = [np.full(len(each.curve), share / len(each.curve)) for each, share in zip(parts, shares, strict=True)]
-    return mean, variance, np.concatenate(weights)
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """ln T of a new run at some counts: normal distributions, one of each draw of some readings."""
+
+    #: Shape (draws, counts).
+    mean: Array
+    variance: Array
+    #: Shape (draws,). Of the interval, and of the central value.
+    weights: Array
+    central: Array
+
+    def quantiles(self, levels: Array) -> Array:
+        """Return quantiles of T, shape (levels, counts)."""
+        return mixture_quantiles(self.mean, self.weights, np.sqrt(self.variance), levels)
+
+    @property
+    def middle(self) -> Array:
+        """The median of T where draws count as they do for the central value, shape (counts,)."""
+        return np.asarray(mixture_quantiles(self.mean, self.central, np.sqrt(self.variance), np.array([0.5]))[0])
+
+    def interval(self, level: float = 0.9) -> tuple[Array, Array, Array]:
+        """Return central values and interval of T, each of shape (counts,)."""
+        tail = 0.5 * (1.0 - level)
+        lower, upper = self.quantiles(np.array([tail, 1.0 - tail]))
+        return np.clip(self.middle, lower, upper), lower, upper
 
 
-def interval_of(
-    parts: Sequence[Draws],
-    shares: Sequence[float],
-    counts: Counts | Sequence[Counts],
-    level: float = 0.9,
-    noise: float = 0.0,
-) -> tuple[Array, Array, Array]:
-    """Return central values and interval of T of a new run by some readings, each of shape (counts,).
-
-    Parameters
-    ----------
-    counts : Counts or sequence of Counts
-        As each reading has them.
-    noise : float
-        Standard deviation of ln T of repeats.
-    """
-    listed = [counts] * len(parts) if isinstance(counts, Counts) else counts
-    mean, variance, weights = mixture(parts, shares, listed)
-    sd = np.sqrt(variance + noise**2)
-    tail = 0.5 * (1.0 - level)
-    lower, upper = mixture_quantiles(mean, weights, sd, np.array([tail, 1.0 - tail]))
-    return np.clip(_middle(parts, mean, weights, sd), lower, upper), lower, upper
+def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> Forecast:
+    """Return what some readings forecast by their shares, each with the counts as it has them."""
+    mean, variance = (
+        np.concatenate(each)
+        for each in zip(*(part.forecast(at) for part, at in zip(parts, counts, strict=True)), strict=True)
+    )
+    weights = np.repeat([s / len(p.curve) for s, p in zip(shares, parts, strict=True)], [len(p.curve) for p in parts])
+    return Forecast(mean, variance, weights, weights * bank().central[np.concatenate([p.curve for p in parts])])
 
 
-def central_of(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> Array:
-    """Return the central value of T of a new run by some readings, shape (counts,); see `interval_of`."""
-    mean, variance, weights = mixture(parts, shares, counts)
-    return _middle(parts, mean, weights, np.sqrt(variance))
-
-
-def _middle(parts: Sequence[Draws], mean: Array, weights: Array, sd: Array) -> Array:
-    """Return the median of T where draws count as they do for the central value, shape (counts,)."""
-    central = weights * np.concatenate([each.central for each in parts])
-    return np.asarray(mixture_quantiles(mean, central, sd, np.array([0.5]))[0])
-
-
-def posteriors(series: Sequence[Series], drawn: Bank | None = None) -> list[Posterior]:
+def posteriors(series: Sequence[Series]) -> list[Posterior]:
     """Return the posterior of each series by itself; those of equal counts are weighed in one batch."""
-    drawn = drawn or bank()
     members: dict[Layout, list[int]] = {}
     for i, each in enumerate(series):
         # In steps of √2, which changes no interval by its digits: series then have equal layouts.
         variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(each.variances, POSTERIOR.least_variance))))
-        layout = _layout(drawn, each.counts.key, len(each.logarithms), np.asarray(variances).tobytes())
+        layout = _layout(each.counts.key, len(each.logarithms), np.asarray(variances).tobytes())
         members.setdefault(layout, []).append(i)
     out: dict[int, Posterior] = {}
     for layout, places in members.items():
         for start in range(0, len(places), POSTERIOR.batch):
             some = places[start : start + POSTERIOR.batch]
             log = layout.log_densities(np.stack([series[i].logarithms for i in some]))
-            for row, i in zip(log, some, strict=True):
-                out[i] = _posterior(layout, series[i], row)
+            out |= {i: _posterior(layout, series[i], row) for row, i in zip(log, some, strict=True)}
     return [out[i] for i in range(len(series))]
 
 
 @lru_cache(maxsize=POSTERIOR.layouts)
-def _layout(drawn: Bank, key: bytes, counts: int, variances: bytes) -> Layout:
+def _layout(key: bytes, counts: int, variances: bytes) -> Layout:
     """Return a layout; the last ones are kept, which groups of a table share."""
-    return Layout(drawn, Counts(*np.frombuffer(key).reshape(3, counts)), np.frombuffer(variances))
+    return Layout(Counts(*np.frombuffer(key).reshape(3, counts)), np.frombuffer(variances))
 
 
 def _posterior(layout: Layout, series: Series, log: Array) -> Posterior:
     """Weigh the curves of a series by their densities, shape (walks, curves)."""
-    prior = layout.bank.prior
-    log += np.log(prior.walk_share)[:, None]
+    log += np.log(prior().walk_share)[:, None]
     if series.in_seconds:
-        h = float(prior.settings.shorter(np.exp(series.logarithms[-1])))
-        log += h * layout.bank.moved - h**2 * layout.bank.squared
+        h = shorter(float(np.exp(series.logarithms[-1])))
+        log += h * bank().moved - h**2 * bank().squared
     if series.tilt is not None:
         log += series.tilt
     top = float(log.max())
     weights = np.exp(log - top)
     total = float(weights.sum())
     return Posterior(series, layout, weights / total, top + float(np.log(total / weights.shape[1])))
-
-
-def shared_posteriors(series: Sequence[Series], drawn: Bank | None = None) -> list[Posterior]:
-    """Return the posterior of each series of a table beside what the others show of the cluster they share."""
-    drawn = drawn or bank()
-    alone = posteriors(series, drawn)
-    if len(alone) < 2:
-        return alone
-    clusters = {i: shown(drawn, each.weights, each.series.beyond) for i, each in enumerate(alone)}
-    return [each.tilted(without(drawn, clusters, i)) for i, each in enumerate(alone)]

@@ -1,34 +1,42 @@
-"""What the series of a table show each other: the cluster they share, and how similar ones grew."""
+"""What the series of a table show each other: the cluster they share, and how similar ones grew.
+
+Groups, `--pool`, and levels whose rows form series (`genperf.process.growth`) all ask `shared_by`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.special import ndtri
 
 from genperf.errors import GenperfError, Note
 from genperf.growth.alike import CHANGES, Columns, Shown, shown_by_donors
-from genperf.growth.bank import bank
 from genperf.growth.cluster import Cluster, combined, shown
-from genperf.growth.fit import Similar, Weighed, quantiles_at, weighed
-from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node, series_of
+from genperf.growth.measured import Anchors, MeasuredSeries, series_of
+from genperf.growth.readings import Weighed, forecast_of, weighed
 from genperf.panel import Panel
+from genperf.prediction.bands import quantiles
 from genperf.table import Table
 from genperf.table.describe import number_rows
 
 Array = npt.NDArray[np.float64]
 Key = tuple[str, ...]
+T = TypeVar("T")
+#: The scale and the nodes of a row; no nodes (0) where they are not known.
+Count = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class TableSettings:
-    """Of which series a table learns."""
+class SharingSettings:
+    """Of which series a series learns."""
 
     #: Series that are weighed for the cluster, those of the largest scales first; no more than 15 count.
     most: int = 24
@@ -42,92 +50,16 @@ class TableSettings:
     predicted: int = 24
     #: Numbers whose standardised difference is below this are one.
     same: float = 1e-9
+    #: Equally likely values that stand for a distribution of ln T.
+    points: int = 31
 
 
-TABLES = TableSettings()
-
-
-@dataclass(frozen=True, eq=False)
-class TableShares:
-    """What the series of a table show of the cluster they share."""
-
-    #: The groups that were weighed.
-    shown_by: Mapping[Key, Cluster] = field(default_factory=dict)
-    #: Those of them that were measured on several nodes, some of which hold several workers.
-    beyond: frozenset[Key] = frozenset()
-    #: What similar series show of those that were measured less far.
-    similar: Mapping[Key, Similar] = field(default_factory=dict)
-
-    def of(self, key: Key) -> Cluster | None:
-        """Return what the other series of the table show; None without any."""
-        others = [each for other, each in self.shown_by.items() if other != key]
-        return combined(bank(), others) if others else None
-
-    def notes(self, key: Key, series: MeasuredSeries) -> tuple[Note, ...]:
-        """Say whose network is in the interval of a group that never left its node."""
-        others = len(self.beyond - {key})
-        if not others or not on_one_node(series):
-            return ()
-        text = (
-            f"{', '.join(key)}: no run goes beyond one node; what {others} other group{'s' * (others != 1)} "
-            "of the table showed there is part of the interval"
-        )
-        return (Note(text, "table_prior"),)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of what is shared: other series, other fits. Empty without any."""
-        if not self.shown_by:
-            return ""
-        digest = hashlib.sha256()
-        for key, each in self.shown_by.items():
-            digest.update(repr(key).encode())
-            digest.update(np.concatenate([each.step, each.strength, each.walks]).round(6).tobytes())
-        return digest.hexdigest()[:12]
-
-
-def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, str]) -> TableShares:
-    """Return what the series of a table show of their cluster; nothing without groups.
-
-    Examples
-    --------
-    Three programs leave the node for a twentieth of their time; the fourth never left it:
-
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> rows = [(p, n, max(1, n // 4), 1.0 + 0.05 * (n > 4)) for p in "abcd" for n in (1, 2, 4, 8, 16)]
-    >>> runs = pd.DataFrame(rows, columns=["program", "gpus", "nodes", "seconds"])
-    >>> runs = runs[(runs.program != "d") | (runs.nodes == 1)]
-    >>> table = read_table(runs, time="seconds", extrinsic="gpus,nodes", group="program")
-    >>> len(table_shares(table, {}, {}).beyond)
-    3
-    """
-    if not table.group:
-        return TableShares()
-    try:
-        chosen = table.take(_sampled_rows(table, mapping))
-    except GenperfError:
-        return TableShares()
-    shown_by, beyond = {}, set()
-    for key, part in chosen.groups():
-        try:
-            series = series_of(part, mapping, hints)
-        except GenperfError:
-            continue
-        if series is not None:
-            out = nodes_of(series) is not None and not on_one_node(series)
-            shown_by[key] = _shown(weighed([series], bank())[0], out)
-            if out:
-                beyond.add(key)
-    return TableShares(shown_by if len(shown_by) > 1 else {}, frozenset(beyond), similar_series(table, mapping, hints))
-
-
-# --- similar series --------------------------------------------------------------------------------------------------
+SHARING = SharingSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A group as a series, and what it is called."""
+    """A series, and what it is called."""
 
     key: Key
     series: MeasuredSeries
@@ -136,64 +68,180 @@ class Curve:
     #: Of the group columns that hold numbers.
     numbers: dict[str, float]
 
-    @property
-    def counts(self) -> list[tuple[float, float]]:
-        """The scale and the nodes of every row; the nodes are 0 where they are not known."""
-        nodes = nodes_of(self.series)
+    @cached_property
+    def counts(self) -> list[Count]:
+        """Of every row, the smallest first."""
         scale = self.series.values(self.series.scale)
+        nodes = self.series.nodes
         return list(zip(scale.tolist(), (np.zeros(len(scale)) if nodes is None else nodes).tolist(), strict=True))
 
     @property
-    def work(self) -> float:
-        """Exponent of one worker's work along the scale, by the first reading of it; NaN of a single scale."""
-        scale, work = self.series.values(self.series.scale), self.series.values(self.series.works[0][0])
-        return (
-            float("nan") if scale[0] == scale[-1] else float(np.log(work[-1] / work[0]) / np.log(scale[-1] / scale[0]))
-        )
+    def last(self) -> Count:
+        """The largest count."""
+        return self.counts[-1]
 
-    def seconds(self, at: tuple[float, float]) -> float:
-        """Return the measured time at a count."""
-        return float(np.exp(self.series.logarithms[self.counts.index(at)]))
+    @property
+    def work(self) -> float | None:
+        """Exponent of one worker's work along the scale, by the first reading of it; None of a single scale."""
+        scale, work = (np.log(self.series.values(text)) for text in (self.series.scale, self.series.works[0][0]))
+        return round(float((work[-1] - work[0]) / (scale[-1] - scale[0])), 1) if scale[-1] > scale[0] else None
 
-    def to(self, at: tuple[float, float]) -> MeasuredSeries:
-        """Return the series up to a count."""
-        return self.series.take(self.series.values(self.series.scale) <= at[0])
+    def at(self, count: Count, name: str) -> float:
+        """Return a numeric factor at a count."""
+        number = self.numbers.get(name)
+        return float(self.series.columns[name][self.counts.index(count)]) if number is None else number
 
 
-def similar_series(table: Table, mapping: Mapping[str, str], hints: Mapping[str, str]) -> dict[Key, Similar]:
-    """Return what similar series show of those that others exceed."""
-    scale = Panel(tuple(f for f in table.factors if f.numeric), mapping).axis().factor
-    if scale is None or not _differ(table, scale.name):
-        return {}
-    curves = _curves(table, {**mapping}, hints)
-    parts: dict[tuple[tuple[float, float], bool], list[Curve]] = {}
-    for curve in curves:
-        alone = not any(_siblings(curve, other) for other in curves if other.counts[-1][0] > curve.counts[-1][0])
-        parts.setdefault((curve.counts[-1], alone), []).append(curve)
-    out: dict[Key, Similar] = {}
-    for (base, alone), listed in parts.items():
-        donors = [curve for curve in curves if base in curve.counts and curve.counts[-1][0] > base[0]]
-        for work in sorted({round(curve.work, 1) for curve in listed}):
-            some = [curve for curve in listed if round(curve.work, 1) == work or work != work != curve.work]
-            alike = [curve for curve in donors if work != work or round(curve.work, 1) == work]
-            if len(alike) >= TABLES.fewest_donors:
-                out |= _of_donors(some, alike, base, alone)
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What the other series of a table show of one of them."""
+
+    cluster: Cluster | None = None
+    #: How many were measured on several nodes.
+    beyond: int = 0
+    #: The numeric factors at larger counts, and what similar series show of the change to each, which says more of it
+    #: than the cluster does.
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    changes: tuple[list[Shown], ...] = ()
+    #: `nearest`, `donors`: the keys of the series most like it, and the number of all.
+    nearest: tuple[str, ...] = ()
+    donors: int = 0
+
+    def readings(self, series: MeasuredSeries) -> list[Weighed]:
+        """Return the readings of the series, which `beside` has extended, by all that is known of it."""
+        (readings,) = weighed([series])
+        return tilted(readings, self.known)
+
+    def beside(self, series: MeasuredSeries) -> MeasuredSeries:
+        """Return the series with ln T at larger counts: as its runs and similar series together have it."""
+        if not self.changes:
+            return series
+        (readings,) = weighed([series])
+        levels = (np.arange(SHARING.points) + 0.5) / SHARING.points
+        columns = {name: self.columns[name] for name in series.columns}
+        alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
+        points = []
+        for mean, variance, listed in zip(alone.mean.T, alone.variance.T, self.changes, strict=True):
+            x = (mean[:, None] + np.sqrt(variance)[:, None] * ndtri(levels)).ravel()
+            share = np.zeros(len(x))
+            for each in listed:
+                log = each.log_ratio(float(np.exp(series.logarithms[-1])), x)
+                part = np.exp(log - log.max()) * np.repeat(alone.weights, len(levels))
+                share += each.share * part / part.sum()
+            points.append(quantiles(x, share, levels))
+        whole = np.stack(points)
+        return series.extended(Anchors(columns, np.median(whole, axis=1), whole.var(axis=1), whole))
+
+    @property
+    def known(self) -> Cluster | None:
+        """What counts of the cluster: nothing beside similar series."""
+        return None if self.changes else self.cluster
+
+    @property
+    def share(self) -> float:
+        """Of the variance of the change to the largest count, the part that similar series took away."""
+        return 1.0 - sum(each.share * min(each.sd / each.prior_sd, 1.0) ** 2 for each in self.changes[-1])
+
+    def options(self, column: str) -> dict[str, str | float | None]:
+        """Return what a model file keeps of similar series."""
+        if not self.changes:
+            return {}
+        reached = float(self.columns[column][-1])
+        return {"pooled_share": round(self.share, 3), "borrowed_to": reached, "donors": "; ".join(self.nearest)}
+
+    def notes(self, name: str, series: MeasuredSeries) -> list[Note]:
+        """Say from which series the growth is estimated, and whose network is in the interval."""
+        notes = []
+        if self.changes:
+            scales = ", ".join(f"{n:g}" for n in self.columns[series.column])
+            text = (
+                f"not measured beyond {series.column}={series.values(series.scale)[-1]:g}: at {scales} the growth is "
+                f"estimated from {self.donors} similar groups (most like it: {'; '.join(self.nearest[:3])}); pooled "
+                f"share {100.0 * self.share:.0f} %"
+            )
+            notes.append(Note(text, "pooled"))
+        if self.beyond and series.on_one_node:
+            text = (
+                f"{name}: no run goes beyond one node; what {self.beyond} other "
+                f"group{'s' * (self.beyond != 1)} of the table showed there is part of the interval"
+            )
+            notes.append(Note(text, "table_prior"))
+        return notes
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what is shared: other series, other fits. Empty without any."""
+        parts = [] if self.cluster is None else [self.cluster.step, self.cluster.walks]
+        parts += [*self.columns.values(), *(np.array(astuple(each)) for listed in self.changes for each in listed)]
+        return hashlib.sha256(np.concatenate(parts).round(6).tobytes()).hexdigest()[:12] if parts else ""
+
+
+#: Of a series that stands alone.
+ALONE = Shared()
+
+
+def tilted(readings: list[Weighed], cluster: Cluster | None) -> list[Weighed]:
+    """Return the readings of a series beside what the others show of their cluster."""
+    return [each if cluster is None else replace(each, posterior=cluster.tilted(each.posterior)) for each in readings]
+
+
+def shared_by(curves: Sequence[Curve]) -> list[Shared]:
+    """Return what the others of some series show of each and, last, what all show of any other."""
+    grown = [k for k, curve in enumerate(curves) if curve.counts[0][0] < curve.last[0]]
+    chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[: SHARING.most]
+    beyond = {k for k in chosen if curves[k].series.beyond}
+    clusters = {}
+    for k, readings in zip(chosen, weighed([curves[k].series for k in chosen]), strict=True):
+        weights = np.sum([each.share * each.posterior.weights for each in readings], axis=0)
+        clusters[k] = shown(weights, k in beyond)
+    similar = _similar(curves)
+    whole = combined(list(clusters.values()))
+    out = []
+    for k in range(len(curves) + 1):
+        cluster = combined([each for other, each in clusters.items() if other != k]) if k in clusters else whole
+        out.append(replace(similar.get(k, ALONE), cluster=cluster, beyond=len(beyond - {k})))
     return out
 
 
-def _differ(table: Table, scale: str) -> bool:
-    """Tell whether some groups of a table were measured to larger scales than others."""
-    number = number_rows(table.frame, table.group)
-    largest = np.zeros(int(number.max()) + 1)
-    np.maximum.at(largest, number, table.columns[scale].astype(float))
-    return len(largest) > TABLES.fewest_donors and float(np.ptp(largest)) > 0.0
+@dataclass(frozen=True)
+class TableShares:
+    """What the groups of a table show each other."""
+
+    groups: Mapping[Key, Shared] = field(default_factory=dict)
+    #: Of groups that were not looked at.
+    others: Shared = ALONE
+
+    def of(self, key: Key) -> Shared:
+        """Return what the others show of one group."""
+        return self.groups.get(key, self.others)
 
 
-def _curves(table: Table, mapping: dict[str, str], hints: Mapping[str, str]) -> list[Curve]:
-    """Read the groups of a table as series, in the order of their keys."""
+def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, str]) -> TableShares:
+    """Return what the groups of a table show each other; nothing without groups.
+
+    Examples
+    --------
+    Three programs leave the node for a twentieth of their time; the fourth never left it:
+
+    >>> import pandas as pd
+    from scipy.special import ndtri
+    >>> from genperf.table import read_table
+    >>> rows = [(p, n, max(1, n // 4), 1.0 + 0.05 * (n > 4)) for p in "abcd" for n in (1, 2, 4, 8, 16)]
+    >>> runs = pd.DataFrame(rows, columns=["program", "gpus", "nodes", "seconds"])
+    >>> runs = runs[(runs.program != "d") | (runs.nodes == 1)]
+    >>> table = read_table(runs, time="seconds", extrinsic="gpus,nodes", group="program")
+    >>> table_shares(table, {}, {}).of(("d",)).beyond
+    3
+    """
+    if not table.group:
+        return TableShares()
+    try:
+        chosen = table.take(_looked_at(table, mapping))
+    except GenperfError:
+        return TableShares()
     numeric = {name for name in table.group if all(_positive(value) for value in table.frame[name].unique())}
-    out = []
-    for key, part in sorted(table.groups(), key=lambda pair: pair[0]):
+    curves = []
+    for key, part in sorted(chosen.groups(), key=lambda pair: pair[0]):
         try:
             series = series_of(part, mapping, hints, single=True)
         except GenperfError:
@@ -202,8 +250,31 @@ def _curves(table: Table, mapping: dict[str, str], hints: Mapping[str, str]) -> 
             names = dict(zip(table.group, key, strict=True))
             labels = {name: text for name, text in names.items() if name not in numeric}
             labels |= {f.name: f.levels[0] for f in part.categorical}
-            out.append(Curve(key, series, labels, {name: float(names[name]) for name in sorted(numeric)}))
-    return out
+            curves.append(Curve(key, series, labels, {name: float(names[name]) for name in sorted(numeric)}))
+    if len(curves) < 2:
+        return TableShares()
+    *each, others = shared_by(curves)
+    return TableShares(dict(zip((curve.key for curve in curves), each, strict=True)), others)
+
+
+def _looked_at(table: Table, mapping: Mapping[str, str]) -> npt.NDArray[np.bool_]:
+    """Choose the rows of the groups that are looked at: all where some reach larger scales, else some."""
+    number = number_rows(table.frame, table.group)
+    count = int(number.max()) + 1
+    scale = Panel(tuple(f for f in table.factors if f.numeric), mapping).axis().factor
+    largest = np.zeros(count)
+    if scale is not None:
+        np.maximum.at(largest, number, table.columns[scale.name].astype(float))
+    if count <= SHARING.most or float(np.ptp(largest)) > 0.0:
+        return np.ones(len(number), bool)
+    first = np.unique(number, return_index=True)[1]
+    names = table.frame[list(table.group)].iloc[first].astype(str).agg("|".join, axis=1)
+    return np.asarray(np.isin(number, np.argsort(list(map(_mixed, names)))[: SHARING.most]))
+
+
+def _mixed(name: str) -> str:
+    """Return a hash to sort by: neighbours in a table are alike, and this takes series from all over it."""
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def _positive(text: object) -> bool:
@@ -214,141 +285,116 @@ def _positive(text: object) -> bool:
         return False
 
 
-def _siblings(one: Curve, other: Curve) -> bool:
-    """Tell whether two series have the same names and differ in numbers alone."""
-    return one is not other and one.labels == other.labels
+# --- similar series --------------------------------------------------------------------------------------------------
 
 
-def _of_donors(
-    listed: Sequence[Curve], donors: Sequence[Curve], base: tuple[float, float], alone: bool
-) -> dict[Key, Similar]:
+def _similar(curves: Sequence[Curve]) -> dict[int, Shared]:
+    """Return what similar series show of those that others exceed, by place."""
+    parts: dict[tuple[Count, bool, float | None], list[int]] = {}
+    for k, curve in enumerate(curves):
+        farther = [other for other in curves if other.last[0] > curve.last[0]]
+        # Series of the same names, which differ in numbers alone, are the best donors: without any, others are judged.
+        alone = all(other.labels != curve.labels for other in farther)
+        works = Counter(other.work for other in farther if curve.last in other.counts)
+        if works:
+            work = curve.work if curve.work is not None else works.most_common(1)[0][0]
+            parts.setdefault((curve.last, alone, work), []).append(k)
+    out: dict[int, Shared] = {}
+    for (base, alone, work), places in parts.items():
+        donors = [each for each in curves if base in each.counts and each.last[0] > base[0] and each.work == work]
+        if len(donors) >= SHARING.fewest_donors:
+            listed = [curves[k] for k in places]
+            out |= dict(zip(places, _of_donors(listed, donors, base, alone), strict=True))
+    return out
+
+
+def _of_donors(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, alone: bool) -> list[Shared]:
     """Return what donors show of series that end at one count, at each count that enough donors reach."""
     reached = Counter(at for curve in donors for at in curve.counts if at[0] > base[0])
-    counts = sorted(at for at, times in reached.items() if times >= TABLES.fewest_donors)
     # One number of nodes for each scale: the usual one.
-    counts = [
-        max((at for at in counts if at[0] == n), key=lambda at: reached[at]) for n in sorted({at[0] for at in counts})
-    ]
-    if len(counts) > TABLES.most_counts:
-        counts = [counts[k] for k in np.unique(np.linspace(0, len(counts) - 1, TABLES.most_counts).round().astype(int))]
-    known: dict[Key, list[tuple[dict[str, float], list[Shown]]]] = {curve.key: [] for curve in listed}
+    usual = [max((at for at in reached if at[0] == n), key=lambda at: reached[at]) for n in {at[0] for at in reached}]
+    counts = _some(sorted(at for at in usual if reached[at] >= SHARING.fewest_donors), SHARING.most_counts)
+    if not counts:
+        return [ALONE] * len(listed)
+    columns: list[dict[str, Array]] = []
+    shown_at = []
     for at in counts:
-        some = [curve for curve in donors if at in curve.counts]
-        some = [
-            some[k] for k in np.unique(np.linspace(0, len(some) - 1, min(len(some), TABLES.most_donors)).astype(int))
-        ]
-        columns = _columns([*some, *listed], base)
-        first, rest = np.arange(len(some)), np.arange(len(some), len(some) + len(listed))
-        names = [tuple(sorted(curve.labels.items())) for curve in some]
-        block = first if alone is False else np.array([names.index(name) for name in names])
-        first_times, last_times, base_times = (
-            np.array([curve.seconds(where) for curve in part])
-            for part, where in ((some, base), (some, at), (listed, base))
+        some = _some([curve for curve in donors if at in curve.counts], SHARING.most_donors)
+        labels = [tuple(sorted(curve.labels.items())) for curve in some]
+        block = np.array([labels.index(label) for label in labels]) if alone else np.arange(len(some))
+        times = _seconds(some, base), _seconds(some, at), _seconds(listed, base)
+        shown_at.append(shown_by_donors(*_compared(some, listed, base), times, _predicted(some, base, at), block))
+        columns.append(_grown(listed, some, base, at))
+    there = {name: np.stack([each[name] for each in columns]) for name in columns[0]}
+    among, listed_columns = _compared(donors, listed, base)
+    order = np.argsort(listed_columns.distances(among).sum(axis=0), axis=1, kind="stable")
+    return [
+        Shared(
+            columns={name: values[:, i] for name, values in there.items()},
+            changes=tuple(each[i] for each in shown_at),
+            nearest=tuple(", ".join(donors[j].key) for j in order[i, :5]),
+            donors=len(donors),
         )
-        times = (first_times, last_times, base_times)
-        shown_here = shown_by_donors(columns.take(first), columns.take(rest), times, _predicted(some, base, at), block)
-        for curve, each in zip(listed, shown_here, strict=True):
-            known[curve.key].append((_factors(curve, some, base, at), each))
-    near = _columns([*donors, *listed], base)
-    order = near.take(np.arange(len(donors), len(donors) + len(listed))).distances(near.take(np.arange(len(donors))))
-    nearest = np.argsort(order.sum(axis=0), axis=1, kind="stable")
-    return {
-        curve.key: Similar(base[0], tuple(known[curve.key]), tuple(donors[j].key for j in nearest[i, :5]), len(donors))
-        for i, curve in enumerate(listed)
-        if known[curve.key]
-    }
-
-
-def _predicted(
-    donors: Sequence[Curve], base: tuple[float, float], at: tuple[float, float]
-) -> list[tuple[float, float]]:
-    """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
-    some = [
-        donors[k] for k in np.unique(np.linspace(0, len(donors) - 1, min(len(donors), TABLES.predicted)).astype(int))
+        for i in range(len(listed))
     ]
+
+
+def _some(listed: list[T], most: int) -> list[T]:
+    """Return so many of a list at most, evenly spread over it."""
+    return [listed[k] for k in np.unique(np.linspace(0, len(listed) - 1, min(len(listed), most)).round().astype(int))]
+
+
+def _seconds(curves: Sequence[Curve], count: Count) -> Array:
+    """Return the measured times of some series at a count."""
+    return np.exp([curve.series.logarithms[curve.counts.index(count)] for curve in curves])
+
+
+def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[float, float]]:
+    """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
+    some = _some(list(donors), SHARING.predicted)
     levels: Array = np.asarray((np.arange(15) + 0.5) / 15.0)
-    earlier = weighed([curve.to(base) for curve in some], bank())
-    first, last = [], []
-    for curve, each in zip(some, earlier, strict=True):
-        there = curve.series.take(np.array([count == at for count in curve.counts]))
-        last.append(quantiles_at(each, there, levels))
-        first.append(np.full(len(levels), curve.seconds(base)))
+    earlier = weighed([curve.series.take(curve.series.values(curve.series.scale) <= base[0]) for curve in some])
+    last = [
+        forecast_of(each, curve.series.take(np.array([count == at for count in curve.counts]))).quantiles(levels)[:, 0]
+        for curve, each in zip(some, earlier, strict=True)
+    ]
+    first = np.repeat(_seconds(some, base), len(levels))
     out = []
     for change in CHANGES:
-        low, middle, high = np.quantile(change.of(np.concatenate(first), np.concatenate(last)), [0.16, 0.5, 0.84])
+        low, middle, high = np.quantile(change.of(first, np.concatenate(last)), [0.16, 0.5, 0.84])
         out.append((float(middle), max(0.5 * float(high - low), 1e-12)))
     return out
 
 
-def _columns(curves: Sequence[Curve], base: tuple[float, float]) -> Columns:
+def _compared(donors: Sequence[Curve], listed: Sequence[Curve], base: Count) -> tuple[Columns, Columns]:
     """Return names and standardised logarithms of numbers; columns that part the series alike count once."""
+    curves = [*donors, *listed]
     names: dict[tuple[int, ...], None] = {}
     for name in sorted({name for curve in curves for name in curve.labels}):
-        number_of: dict[str, int] = {}
-        places = tuple(number_of.setdefault(curve.labels.get(name, ""), len(number_of)) for curve in curves)
-        if len(number_of) > 1:
-            names[places] = None
-    rows = [curve.counts.index(base) for curve in curves]
-    values = [[float(curve.series.logarithms[row]) for curve, row in zip(curves, rows, strict=True)]]
-    shared = set.intersection(*(set(curve.series.columns) | set(curve.numbers) for curve in curves))
-    for name in sorted(shared):
-        column = [
-            curve.numbers[name] if name in curve.numbers else float(curve.series.columns[name][row])
-            for curve, row in zip(curves, rows, strict=True)
-        ]
-        if min(column) > 0.0:
-            values.append(np.log(column).tolist())
+        places = pd.factorize(np.array([curve.labels.get(name, "") for curve in curves], object))[0]
+        if places.max() > 0:
+            names[tuple(places.tolist())] = None
+    shared = set.intersection(*({*curve.series.columns, *curve.numbers} for curve in curves))
+    rows = [_seconds(curves, base), *(np.array([curve.at(base, name) for curve in curves]) for name in sorted(shared))]
     numbers: list[Array] = []
-    for each in map(np.array, values):
+    for each in (np.log(row) for row in rows if row.min() > 0.0):
         spread = float(each.std())
-        scaled = (each - each.mean()) / spread if spread > TABLES.same else None
-        if scaled is not None and all(abs(abs(float(scaled @ n)) / len(n) - 1.0) > TABLES.same for n in numbers):
+        scaled = (each - each.mean()) / spread if spread > SHARING.same else None
+        if scaled is not None and all(abs(abs(float(scaled @ n)) / len(n) - 1.0) > SHARING.same for n in numbers):
             numbers.append(scaled)
     count = len(curves)
-    return Columns(np.array(list(names), dtype=float).reshape(-1, count).T, np.array(numbers).reshape(-1, count).T)
+    whole = Columns(np.array(list(names), dtype=float).reshape(-1, count).T, np.array(numbers).reshape(-1, count).T)
+    return whole.take(np.arange(len(donors))), whole.take(np.arange(len(donors), count))
 
 
-def _factors(
-    curve: Curve, donors: Sequence[Curve], base: tuple[float, float], at: tuple[float, float]
-) -> dict[str, float]:
-    """Return the numeric factors of a series at a larger count: they grow as the median donor's do."""
-    here = curve.counts.index(base)
+def _grown(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, at: Count) -> dict[str, Array]:
+    """Return the numeric factors of series at a larger count: they grow as the median donor's do."""
     out = {}
-    for name, values in curve.series.columns.items():
-        grown = [
-            donor.series.columns[name][donor.counts.index(at)] / donor.series.columns[name][donor.counts.index(base)]
-            for donor in donors
-            if name in donor.series.columns and donor.series.columns[name][donor.counts.index(base)] > 0.0
-        ]
-        out[name] = float(values[here]) * (float(np.median(grown)) if grown else 1.0)
+    for name in listed[0].series.columns:
+        have = [donor for donor in donors if name in donor.series.columns and donor.at(base, name) > 0.0]
+        grown = float(np.median([donor.at(at, name) / donor.at(base, name) for donor in have])) if have else 1.0
+        out[name] = grown * np.array([curve.at(base, name) for curve in listed])
     return out
-
-
-# --- the cluster -----------------------------------------------------------------------------------------------------
-
-
-def _shown(readings: list[Weighed], beyond: bool) -> Cluster:
-    """Return what a series shows of its cluster, all readings by weight."""
-    weights = np.sum([each.share * each.posterior.weights for each in readings], axis=0)
-    return shown(bank(), weights, beyond)
-
-
-def _sampled_rows(table: Table, mapping: Mapping[str, str]) -> npt.NDArray[np.bool_]:
-    """Choose the rows of the groups that are weighed: those that reach the largest scales."""
-    number = number_rows(table.frame, table.group)
-    count = int(number.max()) + 1
-    if count <= TABLES.most:
-        return np.ones(len(number), bool)
-    scale = Panel(table.factors, mapping).axis().factor
-    largest = np.zeros(count)
-    if scale is not None:
-        np.maximum.at(largest, number, table.columns[scale.name].astype(float))
-    first = np.unique(number, return_index=True)[1]
-    names = table.frame[list(table.group)].iloc[first].astype(str).agg("|".join, axis=1)
-    # Neighbours in a table are alike: the order of hashes takes groups from all over it.
-    hashes = np.array([hashlib.sha256(name.encode()).hexdigest() for name in names])
-    chosen = np.lexsort((hashes, -largest))[: TABLES.most]
-    return np.asarray(np.isin(number, chosen))
 
 
 def could_name(table: Table) -> list[str]:
@@ -357,6 +403,7 @@ def could_name(table: Table) -> list[str]:
     Examples
     --------
     >>> import pandas as pd
+    from scipy.special import ndtri
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"net": list("abc"), "host": list("xxy"), "gpus": [1, 2, 1], "t": [1.0, 1.1, 2.0]})
     >>> could_name(read_table(runs, time="t", extrinsic="gpus", group="net"))

@@ -18,10 +18,11 @@ from genperf.estimate import FitOptions
 from genperf.estimate.outcome import last_point_error
 from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
 from genperf.formula import evaluate, parse, quote_name, render
+from genperf.growth.measured import Anchors
 from genperf.panel import Panel
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.process.axes import axes_of, derived
-from genperf.process.growth import Anchors, Growth, growth_of
+from genperf.process.growth import Growth, growth_of
 from genperf.process.means import means_of
 from genperf.process.settings import SIZES, STACK
 from genperf.process.sizes import Fit, fit_sizes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,9 @@ import numpy.typing as npt
 from genperf.discrepancy.stack import NORMAL
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import evaluate, parse
-from genperf.growth.bank import bank
-from genperf.growth.cluster import combined, shown
-from genperf.growth.fit import Weighed, weighed
-from genperf.growth.measured import MeasuredSeries, nodes_of, on_one_node
-from genperf.growth.posterior import interval_of
+from genperf.growth.measured import Anchors, MeasuredSeries
+from genperf.growth.readings import forecast_of
+from genperf.growth.sharing import Curve, shared_by
 from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
 from genperf.process.settings import GROWTH
@@ -24,16 +22,6 @@ from genperf.table import Factor, Table
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Anchors:
-    """Forecasts of ln T at larger counts, beside the rows of a table."""
-
-    columns: dict[str, npt.NDArray[Any]]
-    #: Shape (anchors,). Of ln T.
-    centre: Array
-    variance: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,21 +52,13 @@ class Growth:
         parts = self._parts(rows)[:most]
         if not parts:
             return None
-        drawn = bank()
-        measured = [self._measured(part) for part in parts]
-        readings = weighed(measured, drawn)
-        clusters = []
-        for series, each in zip(measured, readings, strict=True):
-            weights = np.sum([one.share * one.posterior.weights for one in each], axis=0)
-            clusters.append(shown(drawn, weights, nodes_of(series) is not None and not on_one_node(series)))
+        curves = [self._curve(part) for part in parts]
         largest, there, forecasts = float(self.workers[rows].max()), [], []
-        for k, (part, each) in enumerate(zip(parts, readings, strict=True)):
-            others = clusters[:k] + clusters[k + 1 :]
-            if others:
-                cluster = combined(drawn, others)
-                each = [replace(one, posterior=one.posterior.tilted(cluster)) for one in each]
+        for part, curve, shared in zip(parts, curves, shared_by(curves), strict=False):
             there.append(self._beyond(int(part[-1]), largest))
-            forecasts.append(_forecast(each, self._series(there[-1], np.zeros(len(GROWTH.ahead)))))
+            target = self._series(there[-1], np.zeros(len(GROWTH.ahead)))
+            central, lower, upper = forecast_of(shared.readings(shared.beside(curve.series)), target).interval()
+            forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
         columns = {name: np.concatenate([each[name] for each in there]) for name in there[0]}
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
         return Anchors(columns, centre, variance)
@@ -93,9 +73,11 @@ class Growth:
         parts.sort(key=lambda part: (-self.workers[part[-1]], -len(part)))
         return parts
 
-    def _measured(self, part: Rows) -> MeasuredSeries:
+    def _curve(self, part: Rows) -> Curve:
+        """Return a series, and the levels that part it from others."""
         columns = {f.name: np.asarray(self.table.columns[f.name], float)[part] for f in self.table.numeric}
-        return self._series(columns, np.log(self.table.measured[part]))
+        labels = {f.name: str(self.table.columns[f.name][part[0]]) for f in self.table.categorical}
+        return Curve((str(part[0]),), self._series(columns, np.log(self.table.measured[part])), labels, {})
 
     def _series(self, columns: Mapping[str, Array], logarithms: Array) -> MeasuredSeries:
         numeric = {f.name: columns[f.name] for f in self.table.numeric}
@@ -163,10 +145,3 @@ def numbered(table: Table, factors: Sequence[Factor]) -> Rows:
     rows = list(zip(*(table.columns[f.name].tolist() for f in factors), strict=True)) or [()] * len(table)
     numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
     return np.array([numbers[row] for row in rows], np.intp)
-
-
-def _forecast(readings: Sequence[Weighed], target: MeasuredSeries) -> tuple[Array, Array]:
-    """Return the median of ln T at some counts and its variance, by which a normal 90 % interval is as wide."""
-    draws, shares = [each.draws for each in readings], [each.share for each in readings]
-    central, lower, upper = interval_of(draws, shares, [each.counts(target) for each in readings])
-    return np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
-from genperf.process.growth import Anchors, Growth, numbered
+from genperf.growth.measured import Anchors
+from genperf.process.growth import Growth, numbered
 from genperf.process.means import Mean
 from genperf.process.settings import GROWTH, SIZES, STACK
 from genperf.process.sizes import Fit

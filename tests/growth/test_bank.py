@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
-from scipy.stats.qmc import Sobol
 
-from genperf.growth import Counts, Draws, Posterior, Series, bank, interval_of, posteriors, shared_posteriors
-from genperf.growth.bank import BankSettings
-from genperf.growth.cluster import step_kinds, strength_kinds
-from genperf.growth.posterior import Layout, shapes
-from genperf.growth.sobol import sobol
+from genperf.growth import Counts, Draws, Posterior, Series, bank, forecast, posteriors, shared_posteriors
+from genperf.growth.bank import BANK, prior
+from genperf.growth.cluster import kinds
+from genperf.growth.posterior import Layout
 
 N = np.array([1.0, 2.0, 4.0, 8.0])
 INSIDE = Counts(N, np.ones(4), np.ones(4))
@@ -23,18 +20,13 @@ def series(times: list[float], counts: Counts = INSIDE, variance: float = 0.0) -
     return Series(counts, np.log(times), np.full(len(times), variance))
 
 
-def test_points_are_those_of_joe_and_kuo():
-    theirs = Sobol(21, scramble=False, bits=30).random(256)
-    assert_allclose(sobol(256, 21), (theirs + 0.5 / 256) % 1.0, atol=1e-9)
-
-
 def test_bank_is_its_prior():
-    drawn, prior = bank(), bank().prior
-    arises = prior.class_share @ prior.present
+    drawn = bank()
+    arises = prior().class_share @ prior().present
     assert_allclose(drawn.present.mean(axis=0), arises, atol=0.02)
     plain = drawn.present[:, 0]
-    assert_allclose(np.median(drawn.sizes[plain, 0]), prior.median[0], rtol=0.05)
-    assert_allclose(drawn.unseen.mean(), prior.settings.unseen, atol=0.01)
+    assert_allclose(np.median(drawn.sizes[plain, 0]), prior().median[0], rtol=0.05)
+    assert_allclose(drawn.unseen.mean(), BANK.unseen, atol=0.01)
     assert (drawn.sizes >= 0.0).all()
 
 
@@ -47,32 +39,35 @@ def test_bank_is_the_same_each_time():
 
 def test_overheads_by_hand():
     # Sixteen workers on two nodes, eight each.
-    inside, doubling, contention, step, between, latency, growing, constant = shapes(np.array([16.0]), np.array([2.0]))
+    inside, doubling, contention, step, between, latency, growing, constant = prior().shapes(
+        np.array([16.0]), np.array([2.0])
+    )
     assert [float(v[0]) for v in (inside, doubling, contention, step)] == [0.875, 4.0, 1.0, 1.0]
     assert [float(v[0]) for v in (between, latency, growing, constant)] == [0.5, 1.0, 0.125, 1.0]
 
 
 def test_densities_and_forecasts_are_those_of_a_gaussian_process():
-    drawn = bank(None, BankSettings(curves=16))
     variances = np.array([0.01, 0.0, 0.02, 0.005])
-    layout = Layout(drawn, INSIDE, variances)
+    layout = Layout(INSIDE, variances)
     y = np.log([1.0, 1.2, 1.3, 1.9])
     found = layout.log_densities(y[None, :])[0]
     there, vague = Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)), 1e3
     x, z, curves = np.log2(N), np.array([4.0, 6.0]), np.arange(16)
-    noise = drawn.prior.noise
-    for w, step in enumerate(drawn.prior.walk_step):
-        prior = step**2 * np.minimum.outer(x, x) + np.diag((step * noise) ** 2 + variances) + vague
-        density = [multivariate_normal.logpdf(y - curve, cov=prior) for curve in layout.curves]
+    noise = prior().noise
+    for w, step in enumerate(prior().walk_step):
+        whole = step**2 * np.minimum.outer(x, x) + np.diag((step * noise) ** 2 + variances) + vague
+        density = [multivariate_normal.logpdf(y - curve, cov=whole) for curve in layout.curves[:16]]
         # A flat level and one of a large variance differ by a constant.
-        assert_allclose(np.diff(found[w]), np.diff(density), rtol=1e-5, atol=1e-5)
+        assert_allclose(np.diff(found[w, :16]), np.diff(density), rtol=1e-5, atol=1e-5)
         across = step**2 * np.minimum.outer(z, x) + vague
-        gain = across @ np.linalg.inv(prior)
-        one = Posterior(Series(INSIDE, y, variances), layout, np.ones((4, 16)) / 64.0, 0.0)
+        gain = across @ np.linalg.inv(whole)
+        one = Posterior(Series(INSIDE, y, variances), layout, np.ones((4, len(layout.curves))), 0.0)
         mean, variance = Draws(one, np.full(16, w), curves).forecast(there)
-        assert_allclose(mean, layout.logarithms(there) + (y - layout.curves) @ gain.T, rtol=1e-4, atol=1e-4)
+        assert_allclose(
+            mean, layout.logarithms(there, curves) + (y - layout.curves[:16]) @ gain.T, rtol=1e-4, atol=1e-4
+        )
         left = np.diag(step**2 * np.minimum.outer(z, z) + vague - gain @ across.T)
-        slope = (drawn.prior.settings.slope * step * np.array([1.0, 3.0])) ** 2
+        slope = (BANK.slope * step * np.array([1.0, 3.0])) ** 2
         assert_allclose(variance[0], left + slope + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
 
 
@@ -100,22 +95,20 @@ def test_times_in_another_unit_forecast_the_same_growth():
     for unit in (1.0, 1000.0):
         runs = series([1.0 * unit, 1.1 * unit, 1.2 * unit, 1.3 * unit])
         runs = Series(runs.counts, runs.logarithms, runs.variances, in_seconds=False)
-        answers.append(np.array(interval_of([posteriors([runs])[0].draws()], [1.0], far)) / unit)
+        answers.append(np.array(forecast([posteriors([runs])[0].draws()], [1.0], [far]).interval()) / unit)
     assert_allclose(answers[0], answers[1], rtol=1e-4)
 
 
 def test_an_unseen_network_widens_upwards_only():
     flat = posteriors([series([1.0, 1.0, 1.0, 1.0])])[0]
-    inside = interval_of([flat.draws()], [1.0], Counts(np.array([16.0]), np.array([1.0]), np.ones(1)))
-    beyond = interval_of([flat.draws()], [1.0], Counts(np.array([16.0]), np.array([2.0]), np.ones(1)))
+    inside = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([1.0]), np.ones(1))]).interval()
+    beyond = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([2.0]), np.ones(1))]).interval()
     assert beyond[2][0] > 1.5 * inside[2][0]
     assert beyond[1][0] > 0.8 * inside[1][0]
 
 
-@pytest.mark.parametrize("kinds", [step_kinds, strength_kinds])
-def test_kinds_of_cluster_mix_to_the_prior(kinds):
-    drawn = bank()
-    found = kinds(drawn)
+def test_kinds_of_cluster_mix_to_the_prior():
+    found = kinds()
     assert_allclose(found.share.sum(), 1.0)
     # Of every kind some curves, and of the mixture nearly all of them once.
     assert_allclose(found.ratio.mean(axis=1), 1.0, atol=0.15)
@@ -127,8 +120,8 @@ def test_a_table_knows_its_cluster():
     slow = [series([1.0, 1.1 + 0.001 * k, 1.12, 1.13], BEYOND) for k in range(19)]
     lone = series([1.0, 1.01, 1.02, 1.03])
     far = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
-    alone = interval_of([posteriors([lone])[0].draws()], [1.0], far)
-    shared = interval_of([shared_posteriors([*slow, lone])[-1].draws()], [1.0], far)
+    alone = forecast([posteriors([lone])[0].draws()], [1.0], [far]).interval()
+    shared = forecast([shared_posteriors([*slow, lone])[-1].draws()], [1.0], [far]).interval()
     assert shared[2][0] < alone[2][0]
     assert 1.05 < shared[0][0] < 1.25
 

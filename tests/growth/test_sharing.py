@@ -10,7 +10,7 @@ from scipy.optimize import check_grad
 
 import genperf as gp
 from genperf.growth.alike import CHANGES, Change, Columns, Process
-from genperf.growth.sharing import TABLES, could_name, similar_series
+from genperf.growth.sharing import SHARING, could_name, table_shares
 from genperf.result import GroupedResult, dump_model
 from genperf.result.file import parse_model
 from genperf.table import Table
@@ -109,18 +109,19 @@ def test_one_count_is_enough_where_there_are_donors():
 
 
 def test_few_donors_share_the_cluster_alone():
-    table = table_of(runs(TABLES.fewest_donors, {0: 8}))
-    assert not similar_series(table, {}, {})
-    assert similar_series(table_of(runs(TABLES.fewest_donors + 1, {0: 8})), {}, {})
+    few, enough = (table_of(runs(SHARING.fewest_donors + more, {0: 8})) for more in (0, 1))
+    assert not table_shares(few, {}, {}).of(("net00",)).changes
+    assert table_shares(few, {}, {}).of(("net00",)).cluster is not None
+    assert table_shares(enough, {}, {}).of(("net00",)).changes
 
 
 def test_series_of_another_work_are_no_donors():
     frame = runs(20, {0: 8}).assign(batch=64.0)
     shared = frame.net >= "net10"
     frame.loc[shared, "batch"] = 64.0 / frame.workers[shared]
-    found = similar_series(table_of(frame, intrinsic="batch"), {}, {})[("net00",)]
-    assert found.among == 9
-    assert all(donor[0] < "net10" for donor in found.donors)
+    found = table_shares(table_of(frame, intrinsic="batch"), {}, {}).of(("net00",))
+    assert found.donors == 9
+    assert all(donor < "net10" for donor in found.nearest)
 
 
 def test_the_order_of_rows_does_not_matter():

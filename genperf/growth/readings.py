@@ -1,0 +1,165 @@
+"""How the counts of a series may be meant, each way with its posterior."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.growth.hints import hint_tilt
+from genperf.growth.measured import MeasuredSeries
+from genperf.growth.posterior import POSTERIOR, Counts, Draws, Forecast, Posterior, Series, forecast, posteriors
+from genperf.panel.work import LIMIT
+from genperf.vocabulary.names import noun_of
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReadingSettings:
+    """How a series is read where its table is silent."""
+
+    #: Prior share of work that the workers share, where the table does not show how one worker's work changes.
+    shared_work: float = 0.5
+    #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
+    #: workers, all workers on one.
+    node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
+    #: What columns of devices count, of which as many as `largest_start` may share a node: up to there nobody knows
+    #: whether several nodes were measured.
+    devices: str = r"gpus?|devices?|accelerators?|[tn]pus?|cards?|chips?"
+    #: The share of the interval, not of the central value, that one node then has: it is as wide as if that were known.
+    unknown_node: float = 0.995
+    #: A smallest count above it, of a scale whose nodes are not counted, is the unit: 256 environments and twice as
+    #: many grow as one worker and two do. Eight devices are one node of most clusters.
+    largest_start: float = 8.0
+    #: Readings of less weight are left out: they would move a 90 % interval by less than its digits.
+    least: float = 2e-3
+
+
+READING = ReadingSettings()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the counts of a series may be meant."""
+
+    #: `workers`, `nodes`, `work`: over canonical names: the workers, their nodes, the work of one worker.
+    workers: str
+    nodes: str
+    work: str
+    #: Prior probability.
+    share: float
+    #: Whether a constant stands beside work that did not vary: the two are told apart by the prior alone.
+    free_constant: bool
+    #: Whether all runs lie on one node by it, and nobody knows better: the interval is at least as wide.
+    one_node: bool = False
+
+    def counts(self, series: MeasuredSeries) -> tuple[Counts, float]:
+        """Return the counts of a series, and the work of one worker at the largest."""
+        work = series.values(self.work)
+        return Counts(series.values(self.workers), series.values(self.nodes), work / work[-1]), float(work[-1])
+
+
+def readings_of(series: MeasuredSeries) -> list[Reading]:
+    """Return how the counts of a series may be meant, the likeliest first."""
+    factors = series.factors
+    workers = "workers" if factors.node("workers") is not None else "nodes"
+    nodes: tuple[tuple[str, float], ...] = READING.node_sizes
+    counted, unknown = factors.node("nodes") is not None, False
+    if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
+        nodes = (("nodes", 1.0),)
+    elif not counted and (start := float(series.values(workers).min())) > READING.largest_start:
+        workers = f"workers/{start:.15g}"
+        nodes = tuple((size.replace("workers", workers), part) for size, part in nodes)
+    elif not counted and float(series.values(workers).max()) <= READING.largest_start:
+        unknown = re.fullmatch(READING.devices, noun_of(series.column).lower()) is not None
+    out = []
+    for work, from_table in series.works:
+        varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
+        share = 1.0 if len(series.works) == 1 else READING.shared_work if varies else 1.0 - READING.shared_work
+        out += [
+            Reading(workers, size, work, share * part, from_table and not varies, unknown and size.startswith("max("))
+            for size, part in nodes
+        ]
+        if not series.limits:
+            continue
+        # What ends is that of one machine.
+        alone, count = replace(out[-1], share=share), "workers" if factors.node("workers") is not None else "nodes"
+        ends = [(limit, chance, *power) for limit, chance in series.limits for power in LIMIT.powers]
+        waits = [(f"max(1, {count}/{limit:.4g})**{power:g}", chance * part) for limit, chance, power, part in ends]
+        unlimited = 1.0 - sum(chance for _, chance in waits)
+        out[-len(nodes) :] = [replace(each, share=each.share * unlimited) for each in out[-len(nodes) :]]
+        out += [
+            replace(alone, work=wait if work == "1" else f"{work}*{wait}", share=share * chance)
+            for wait, chance in waits
+        ]
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A reading of a series with its posterior."""
+
+    reading: Reading
+    posterior: Posterior
+    #: Posterior probability of the reading.
+    share: float
+    #: Work of one worker at the largest count.
+    unit: float
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Draws of the posterior, the more the likelier the reading."""
+        return self.posterior.draws(max(POSTERIOR.least_draws, round(POSTERIOR.draws * self.share)))
+
+    def counts(self, series: MeasuredSeries) -> Counts:
+        """Return the counts of another series, whose times are not looked at."""
+        there, unit = self.reading.counts(series)
+        return replace(there, work=there.work * unit / self.unit)
+
+
+def weighed(parts: Sequence[MeasuredSeries]) -> list[list[Weighed]]:
+    """Return the readings of each series with their posteriors; those of hardly any weight are left out."""
+    listed = [
+        (k, reading, *reading.counts(series)) for k, series in enumerate(parts) for reading in readings_of(series)
+    ]
+    tilts = [hint_tilt(series) for series in parts]
+    # Readings that differ beyond the measured counts alone have one posterior.
+    runs = {
+        (k, counts.key): Series(counts, parts[k].logarithms, parts[k].variances, parts[k].in_seconds, tilts[k])
+        for k, _, counts, _ in listed
+    }
+    known = dict(zip(runs, posteriors(list(runs.values())), strict=True))
+    out: list[list[Weighed]] = [[] for _ in parts]
+    for k, reading, counts, unit in listed:
+        out[k].append(Weighed(reading, known[k, counts.key], reading.share, unit))
+    return [_normalised(each) for each in out]
+
+
+def _normalised(listed: Sequence[Weighed]) -> list[Weighed]:
+    """Turn prior shares of readings into posterior ones."""
+    evidence = np.array([each.posterior.log_evidence for each in listed])
+    weights = np.exp(evidence - evidence.max()) * [each.share for each in listed]
+    least = READING.least * weights.sum()
+    weights = np.where(weights >= least, weights, [least * each.reading.one_node for each in listed])
+    shares = (weights / weights.sum()).tolist()
+    return [replace(each, share=share) for each, share in zip(listed, shares, strict=True) if share > 0.0]
+
+
+def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
+    """Return the readings by their shares of the interval: nearly all is that of one node, where that is not known."""
+    one = sum(each.share for each in readings if each.reading.one_node)
+    if not 0.0 < one < READING.unknown_node:
+        return readings
+    parts = {True: READING.unknown_node / one, False: (1.0 - READING.unknown_node) / (1.0 - one)}
+    return [replace(each, share=each.share * parts[each.reading.one_node]) for each in readings]
+
+
+def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> Forecast:
+    """Return what the readings of a series forecast at the counts of another, whose times are not looked at."""
+    draws, shares = [each.draws for each in readings], [each.share for each in readings]
+    return forecast(draws, shares, [each.counts(there) for each in readings])
