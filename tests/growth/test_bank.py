@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
+from scipy.stats.qmc import Sobol
 
 from genperf.growth import Counts, Draws, Posterior, Series, bank, forecast, posteriors, shared_posteriors
 from genperf.growth.bank import BANK, prior
 from genperf.growth.cluster import kinds
 from genperf.growth.posterior import Layout
+from genperf.growth.sobol import sobol
 
 N = np.array([1.0, 2.0, 4.0, 8.0])
 INSIDE = Counts(N, np.ones(4), np.ones(4))
@@ -18,6 +20,11 @@ BEYOND = Counts(2.0 * N, N, np.ones(4))
 
 def series(times: list[float], counts: Counts = INSIDE, variance: float = 0.0) -> Series:
     return Series(counts, np.log(times), np.full(len(times), variance))
+
+
+def test_points_are_those_of_joe_and_kuo():
+    theirs = Sobol(21, scramble=False, bits=30).random(256)
+    assert_allclose(sobol(256, 21), (theirs + 0.5 / 256) % 1.0, atol=1e-9)
 
 
 def test_bank_is_its_prior():
