@@ -53,7 +53,7 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     readings = shared.readings(whole)
     shown = as_wide_as_one_node(readings)
     members = tuple(
-        _member(whole, each, wide.share, len(shown) > 1, noise) for each, wide in zip(readings, shown, strict=True)
+        _member(whole, wide, each.share, len(shown) > 1, noise) for each, wide in zip(readings, shown, strict=True)
     )
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
     name = ", ".join(label(table.frame[column].iloc[0]) for column in table.group)
@@ -89,8 +89,8 @@ def _look_back(series: MeasuredSeries, shared: Shared) -> tuple[Evidence, ...]:
 # --- members ---------------------------------------------------------------------------------------------------------
 
 
-def _member(series: MeasuredSeries, one: Weighed, weight: float, several: bool, noise: float) -> Member:
-    """Return the draws of a reading, each a curve with its walk, as a member of a weight."""
+def _member(series: MeasuredSeries, one: Weighed, central_share: float, several: bool, noise: float) -> Member:
+    """Return the draws of a reading, each a curve with its walk, as a member."""
     drawn, known = one.draws, prior()
     reading, layout = one.reading, one.posterior.layout
     overheads, expression = written(series, reading)
@@ -129,12 +129,12 @@ def _member(series: MeasuredSeries, one: Weighed, weight: float, several: bool, 
         expression,
         np.average(constants[inner], axis=0, weights=central[inner]),
         constants,
-        weight,
+        one.share,
         Status("reweighted", -one.posterior.log_evidence, True, len(layout.curves), 1, 1),
         unidentified=expression.constant_names[:2] if reading.free_constant else (),
         label=_label(series, reading) if several else "overheads",
         discrepancy=discrepancy,
-        central=None if offsets is not None else central / central.mean() * (one.share / weight),
+        central=None if offsets is not None else central / central.mean() * (central_share / one.share),
     )
 
 
