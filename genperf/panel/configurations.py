@@ -44,7 +44,7 @@ def completed(panel: Panel, columns: Columns) -> dict[str, npt.NDArray[Any]]:
     """
     follow = {n for n, text in panel.derived.items() if {*columns} & {*parse(text).names} and n not in columns}
     missing = [f.name for f in panel.factors if f.name not in columns and f.name not in follow]
-    rows = levels_of(panel, columns)
+    rows = _levels_of(panel, columns)
     largest = {f.name: _representative(columns[f.name], f) for f in panel.factors if f.numeric and f.name in columns}
     at = {name: value for name, value in largest.items() if value is not None}
     known = {row: typical_run(panel, {**at, **dict(row)}) for row in set(rows)}
@@ -119,7 +119,7 @@ def following_workers(panel: Panel, columns: Columns) -> tuple[str, ...]:
     return tuple(n for n in doubled(panel, columns, workers.name) if n != workers.name)
 
 
-def levels_of(panel: Panel, columns: Columns) -> list[tuple[tuple[str, str], ...]]:
+def _levels_of(panel: Panel, columns: Columns) -> list[tuple[tuple[str, str], ...]]:
     """Return the levels of each configuration, with the names of their factors."""
     names = [f.name for f in panel.factors if not f.numeric and f.name in columns]
     cells = [[str(cell) for cell in columns[name]] for name in names]

@@ -33,15 +33,8 @@ class StepSamples:
     same: float | None = None
 
 
-def rises_with(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
-    """Return whether each of other values has one value, which never falls as they rise.
-
-    Examples
-    --------
-    >>> nodes, gpus = np.array([1, 1, 2]), np.array([4, 8, 16])
-    >>> rises_with(nodes, gpus), rises_with(gpus, nodes)
-    (True, False)
-    """
+def _rises_with(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
+    """Return whether each of other values has one value, which never falls as they rise."""
     levels, place = np.unique(others, return_inverse=True)
     pairs = np.unique(np.column_stack([place, np.asarray(values, float)]), axis=0)
     return len(pairs) == len(levels) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
@@ -50,13 +43,13 @@ def rises_with(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
 def follows(panel: Panel, name: str, other: str) -> bool:
     """Return whether a factor of the run grows with another in every run and is settled by it, as nodes by devices."""
     factor = next(f for f in panel.factors if f.name == name)
-    return factor.role == "extrinsic" and rises_with(panel.measured(name), panel.measured(other))
+    return factor.role == "extrinsic" and _rises_with(panel.measured(name), panel.measured(other))
 
 
 def falls_with(panel: Panel, name: str, other: str) -> bool:
     """Return whether a factor falls wherever another one rises in the measured runs, as a worker's share of a batch."""
     values = panel.measured(name)
-    return len(np.unique(values)) > 1 and rises_with(-values.astype(float), panel.measured(other))
+    return len(np.unique(values)) > 1 and _rises_with(-values.astype(float), panel.measured(other))
 
 
 def following_counts(table: Table) -> frozenset[str]:
@@ -72,7 +65,7 @@ def following_counts(table: Table) -> frozenset[str]:
     """
     counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
     pairs = ((f, g) for f in counts for g in counts if f.distinct < g.distinct)
-    return frozenset(f.name for f, g in pairs if rises_with(table.columns[f.name], table.columns[g.name]))
+    return frozenset(f.name for f, g in pairs if _rises_with(table.columns[f.name], table.columns[g.name]))
 
 
 def grow_with_workers(panel: Panel, followers: Collection[str] = ()) -> dict[str, str]:
@@ -96,18 +89,8 @@ def grow_with_workers(panel: Panel, followers: Collection[str] = ()) -> dict[str
     return {name: workers.name for name in growing if name not in (workers.name, *followers)}
 
 
-def samples_of(panel: Panel) -> StepSamples:
-    """Return how the samples of a step changed with the workers: in proportion, or not at all in fewer passes.
-
-    Examples
-    --------
-    >>> from genperf.panel.medians import Median
-    >>> names = (("gpus", "extrinsic", 8, 32), ("global_batch", "extrinsic", 128, 512))
-    >>> factors = tuple(Factor(*name, distinct=3, positive=True) for name in names)
-    >>> runs = tuple(Median((n, 16 * n), 1.0, 1.0, 1.0, 1) for n in (8, 16, 32))
-    >>> samples_of(Panel(factors, medians=runs)).each
-    16.0
-    """
+def _samples_of(panel: Panel) -> StepSamples:
+    """Return how the samples of a step changed with the workers: in proportion, or not at all in fewer passes."""
     count = panel.counted
     if count is None or count.distinct < 2 or not panel.medians:
         return StepSamples()
@@ -140,7 +123,7 @@ def settled(panel: Panel, given: Collection[str]) -> dict[str, str]:
     """Return formulas for counts that others settle: the nodes by their devices, data-parallel ways by all others.
 
     Nodes are settled where each count of workers was measured on one count of nodes; `workers_of_node` tells how many
-    each holds. The global batch and the passes of micro-batches are settled as `samples_of` says.
+    each holds. The global batch and the passes of micro-batches are settled as `_samples_of` says.
 
     Parameters
     ----------
@@ -184,7 +167,7 @@ def _workers_of_way(panel: Panel) -> float | None:
 
 def _settled_samples(panel: Panel, given: Collection[str]) -> dict[str, str]:
     """Return formulas for the global batch, or the passes of micro-batches, where the given workers settle them."""
-    samples = samples_of(panel)
+    samples = _samples_of(panel)
     if samples.count not in given:
         return {}
     count = quote_name(samples.count)
@@ -243,7 +226,7 @@ def following(
             out[inside.name] = np.minimum(counts, inside.upper)
     elif count == nodes and workers is not None and workers.name not in given:
         out[workers.name] = counts * (workers.upper / count.upper if per_node is None else per_node)
-    whole, samples = panel.find("global_batch"), samples_of(panel)
+    whole, samples = panel.find("global_batch"), _samples_of(panel)
     grown = out.get(samples.count, columns.get(samples.count))
     if samples.each is not None and grown is not None and whole is not None and whole.name not in given:
         out[whole.name] = samples.each * np.asarray(grown, float)

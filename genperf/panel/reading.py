@@ -404,21 +404,15 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
     # A column with zeros was not measured in each run.
     whole = {n: bool(np.min(reading.evidence[n].known) > 0.0) for n in numeric}
     names = sorted(ranked(numeric, list(reading.meanings), reading.headers), key=lambda n: not whole[n])
-    first = given if given is not None or want is None else wanted_column(reading, names, want)
+    first = given if given is not None or want is None else _wanted_column(reading, names, want)
     if first is None and not names:
         raise not_measured({n: str(m) for n, m in reading.meanings.items()})
     ordered = names if first is None else [first, *(n for n in names if n != first)]
     return replace(reading, quantities=tuple(ordered), ranked=tuple(names))
 
 
-def wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
-    """Return the measured column that is wanted by its header, or by a kind such as `throughput`.
-
-    Raises
-    ------
-    TableError
-        Where no column is meant.
-    """
+def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
+    """Return the measured column that is wanted by its header, or by a kind such as `throughput`."""
     plain = plain_name(want)
     there = [n for n in reading.meanings if n == want] or [n for n in reading.meanings if plain_name(n) == plain]
     numeric = [n for n in there if len(reading.evidence[n].known)]

@@ -98,27 +98,8 @@ def most_measured(panel: Panel, along: str) -> dict[str, Any]:
     return {names[j]: value for j, value in zip(others, first, strict=True)}
 
 
-def measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return levels for the categorical factors that were measured together, with the given levels and most often.
-
-    Levels that are given and were never measured together leave the other factors at the level with most runs.
-
-    Parameters
-    ----------
-    given : mapping
-        Levels of some of the factors.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"net": ["vgg", "bert", "bert"], "precision": ["fp32", "fp16", "fp16"], "gpus": [1, 1, 2],
-    ...                      "s": [2.0, 1.0, 0.6]})
-    >>> table = read_table(runs, time="s", extrinsic="gpus", categorical="net,precision")
-    >>> panel = Panel(table.factors, medians=medians_of(table))
-    >>> measured_levels(panel, {}), measured_levels(panel, {"net": "vgg"})
-    ({'net': 'bert', 'precision': 'fp16'}, {'net': 'vgg', 'precision': 'fp32'})
-    """
+def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return levels for the categorical factors that were measured together, with the given levels and most often."""
     places = [j for j, f in enumerate(panel.factors) if not f.numeric]
     factors = [panel.factors[j] for j in places]
     fixed = {f.name: str(given[f.name]) for f in factors if f.name in given}
@@ -139,9 +120,9 @@ def measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
 def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the measured run that a question refers to which leaves factors open: values that do occur together.
 
-    Its levels are those of `measured_levels`. Of the runs with these levels it is the one nearest to the given numbers,
-    and of equally near ones the one nearest to the centre of the measured range. Distances add up over the factors, in
-    parts of each factor's logarithmic range.
+    Its levels are the given ones, else those that most measured runs have with them. Of the runs with these levels it
+    is the one nearest to the given numbers, and of equally near ones the one nearest to the centre of the measured
+    range. Distances add up over the factors, in parts of each factor's logarithmic range.
 
     Parameters
     ----------
@@ -164,7 +145,7 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     >>> typical_run(Panel(table.factors, medians=medians_of(table)), {"gpus": 64})
     {'layers': 96.0, 'width': 1024.0, 'gpus': 8.0}
     """
-    levels = measured_levels(panel, given)
+    levels = _measured_levels(panel, given)
     names = [f.name for f in panel.factors]
     alike = _with_levels(panel, levels)
     if not alike:
@@ -184,7 +165,7 @@ def ratio_at_the_largest(panel: Panel, given: Mapping[str, Any], above: str, bel
     It is that at the largest measured value of the first factor, and of several runs there the largest.
     """
     names = [f.name for f in panel.factors]
-    alike = _with_levels(panel, measured_levels(panel, given))
+    alike = _with_levels(panel, _measured_levels(panel, given))
     pairs = [tuple(float(m.values[names.index(name)]) for name in (above, below)) for m in alike]
     return max(((a, a / b) for a, b in pairs), default=(0.0, None))[1]
 

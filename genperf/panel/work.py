@@ -128,7 +128,7 @@ def possible_work(panel: Panel) -> tuple[Work, ...]:
         return (Work("batch", True),)
     if fixed_workers or not panel.has(counted):
         return (Work("1", False),)
-    known = kind_of_group(panel) or panel.scaling
+    known = _kind_of_group(panel) or panel.scaling
     return tuple(Work(KINDS[name].over(counted), False) for name in ([known] if known else POSSIBLE))
 
 
@@ -168,7 +168,7 @@ def limits(panel: Panel, counts: Array, throughput: str = "") -> tuple[tuple[flo
     return tuple(zip(ends.tolist(), (-np.diff(left)).tolist(), strict=True))
 
 
-def kind_of_group(panel: Panel) -> Scaling | None:
+def _kind_of_group(panel: Panel) -> Scaling | None:
     """Return the kind of scaling that a group column of a batch shows: a global one is shared by the workers."""
     if column_of("global_batch", panel.group) is not None:
         return "strong"
@@ -239,7 +239,7 @@ def relative_work(panel: Panel, columns: Mapping[str, Any], counts: Array, kind:
     """
     if panel.target is not None and panel.target.work:
         return _work_of_throughput(panel.target.work, columns, counts, kind)
-    kind = kind or panel.scaling or kind_of_group(panel)
+    kind = kind or panel.scaling or _kind_of_group(panel)
     if kind is not None and KINDS[kind].whole:
         return KINDS[kind].relative(counts)
     worker_share = share(panel, job=True)
@@ -339,7 +339,7 @@ def work_of_step(panel: Panel, group: Mapping[str, str] | None = None) -> Node |
     known_work = work_of_group(panel, group or {})
     if known_work is not None:
         return known_work
-    kind = panel.scaling or kind_of_group(panel)
+    kind = panel.scaling or _kind_of_group(panel)
     if kind is None or KINDS[kind].shared or target.throughput or panel.workers is None:
         return None
     count = quote_name(panel.workers.name)

@@ -210,7 +210,7 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.Dat
         columns.reject(roles.weight, {**too_large(weights), **not_negative(weights, "a weight")})
     target = measurement.target().column
     frame[target] = measurement.in_target_unit(columns.number(target))
-    refuse_contradictions(columns, [name for name, _ in roles.factors])
+    _refuse_contradictions(columns, [name for name, _ in roles.factors])
     return pd.DataFrame(frame)
 
 
@@ -248,23 +248,8 @@ def _with_job(table: Table) -> Table:
     return table if likely is None else replace(table, notes=(*table.notes, likely))
 
 
-def refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
-    """Mark the rows whose data-, tensor-, pipeline- and context-parallel ways do not multiply to their devices.
-
-    Nothing is marked where none of the ways is a factor, or where one of the first three has no column.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"dp": [1, 2], "tp": [2, 2], "pp": [2, 4], "gpus": [4, 8], "s": [1.0, 2.0]})
-    >>> read_table(runs, time="s", extrinsic="dp,tp,pp,gpus")
-    Traceback (most recent call last):
-    ...
-    genperf.errors.TableError: DataFrame: 1 of 2 rows cannot be used
-      row 1, column 'gpus': '8' is not dp × tp × pp = 2 × 2 × 4 = 16
-      try: --skip-bad-rows goes on without them
-    """
+def _refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
+    """Mark the rows whose data-, tensor-, pipeline- and context-parallel ways do not multiply to their devices."""
     devices = _named(columns, "workers")
     named = {way: _named(columns, way) for way in WAYS}
     ways = [name for name in named.values() if name is not None]

@@ -99,7 +99,7 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
     TableError
         Where it cannot be read, is of a format that is not, or is larger than the bounds.
     """
-    refuse_address(source)
+    _refuse_address(source)
     if str(source) == "-":
         name, data = "standard input", _read_standard_input()
     else:
@@ -107,13 +107,8 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
     return name, _decompressed(data, name)
 
 
-def refuse_address(source: str | Path) -> None:
-    """Refuse the address of a server.
-
-    Raises
-    ------
-    TableError
-    """
+def _refuse_address(source: str | Path) -> None:
+    """Refuse the address of a server."""
     if re.match(r"[a-z][a-z0-9+.-]+:/", str(source), re.IGNORECASE) and not os.path.exists(source):
         raise TableError("is an address, and no network is used", hint="download the file first", where=str(source))
 
@@ -126,7 +121,7 @@ def files_of(source: str | Path) -> list[str]:
     TableError
         Where a pattern matches nothing.
     """
-    refuse_address(source)
+    _refuse_address(source)
     text = os.path.expanduser(source)
     if Path(text).is_file() or not any(c in text for c in "*?["):
         return [text]
@@ -152,7 +147,7 @@ def read_bounded(path: str | Path, most: int) -> bytes:
         Where there is more.
     """
     if is_pipe(path):
-        data, bounded = read_pipe(path, most + 1), True
+        data, bounded = _read_pipe(path, most + 1), True
     else:
         with open(path, "rb") as file:
             bounded = not stat.S_ISREG(Path(path).stat().st_mode)
@@ -172,22 +167,8 @@ def _bounded(data: bytes | str, name: str, most: int) -> bytes:
     return encoded
 
 
-def refuse_foreign(data: bytes, name: str) -> None:
-    """Refuse a file of a format that is no text.
-
-    Raises
-    ------
-    TableError
-        Naming the format.
-
-    Examples
-    --------
-    >>> refuse_foreign(b"%PDF-1.7", "runs.csv")
-    Traceback (most recent call last):
-    ...
-    genperf.errors.TableError: runs.csv: is a PDF document, not text
-      try: export the numbers as CSV
-    """
+def _refuse_foreign(data: bytes, name: str) -> None:
+    """Refuse a file of a format that is no text."""
     for magic, (what, hint) in _FOREIGN.items():
         if data.startswith(magic):
             if magic == b"PK\x03\x04":
@@ -231,7 +212,7 @@ def decoded(data: bytes, name: str) -> str:
     TableError
         Where it is not text, with the line.
     """
-    refuse_foreign(data, name)
+    _refuse_foreign(data, name)
     encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8-sig")
     try:
         text = data.decode(encoding)
@@ -342,21 +323,8 @@ def is_pipe(path: str | Path) -> bool:
         return False
 
 
-def read_pipe(path: str | Path, most: int) -> bytes:
-    """Read a named pipe to its end, once a process writes to it.
-
-    Parameters
-    ----------
-    most : int
-        Bytes that are read at most.
-
-    Raises
-    ------
-    GenperfError
-        Where no process opens the other end in time.
-    OSError
-        Where it cannot be opened.
-    """
+def _read_pipe(path: str | Path, most: int) -> bytes:
+    """Read a named pipe to its end, once a process writes to it."""
     import select
 
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

@@ -76,7 +76,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records = list(_records(text, separator, name))
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
-    records, several = one_table(records)
+    records, several = _one_table(records)
     head, following = records[0], records[1:]
     if not _is_header(head[1], [record for _, record in following[: TEXT.delimiter_rows]]):
         columns = [f"column{i}" for i in range(1, len(head[1]) + 1)]
@@ -95,20 +95,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     return source_of(name, columns, rows, lines, ragged=tuple(ragged), delimiter=separator, steps=(*steps, *several))
 
 
-def one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
-    """Return the records of the first table of a text, header first, with those of the tables of the same columns.
-
-    A table begins with its header: where that is repeated, or stands behind a title or a gap and numbers follow. The
-    title is a line of one cell. A row of units below a header belongs to it.
-
-    Examples
-    --------
-    >>> text = [(1, ["on A"]), (2, ["n", "s"]), (3, ["1", "9"]), (5, ["on B"]), (6, ["n", "s"]), (7, ["1", "5"])]
-    >>> records, (note,) = one_table(text)
-    >>> [record for _, record in records], note.text
-    ([['table', 'n', 's'], ['on A', '1', '9'], ['on B', '1', '5']], "2 tables of the same columns read as one: 'table' \
-has their titles")
-    """
+def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
+    """Return the records of the first table of a text, header first, with those of the tables of the same columns."""
     tables: list[list[Record]] = []
     titles: list[str] = []
     title, gap = "", True
