@@ -70,7 +70,7 @@ def select(reading: Reading, at: Mapping[str, str]) -> Selection:
     apart: list[str] = []
     for name, text in at.items():
         evidence = reading.evidence[name]
-        if name == scale and amount(text) is None:
+        if name == scale and (amount(text) or 0.0) <= 0.0:
             raise _no_level(name, text, evidence)
         if name == scale or (canonical_of(name) in ("workers", "nodes", "devices_per_node") and evidence.varies):
             continue
@@ -155,6 +155,10 @@ def _follows(values: Array, counts: Array, wanted: float, count: float) -> bool:
 
 
 def _no_level(name: str, text: str, evidence: Evidence) -> TableError:
+    """Return the error of a level that no run has, with the nearest ones; a count may be any above zero."""
     levels = list(evidence.levels)
+    if evidence.numeric and amount(text) is not None:
+        largest = 2.0 * float(np.max(evidence.known))
+        return TableError(f"{name} is a count above zero, and not {text}", hint=f"--at {name}={largest:g}")
     near = difflib.get_close_matches(text, levels, QUESTION.max_levels, 0.4) or levels[: QUESTION.max_levels]
     return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(near)}")

@@ -376,3 +376,8 @@ def test_workers_that_serve_requests_share_a_machine(shell: Shell) -> None:
         widths[rate] = answer["upper"] / answer["lower"], answer["verdict"]
     assert widths["tasks/s"][0] > 1.3 * widths["images/s"][0]
     assert widths["tasks/s"][1] != "ok"
+
+
+def test_a_count_below_one_is_named(shell: Shell) -> None:
+    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=-3")
+    assert (status, "gpus is a count above zero, and not -3" in errors) == (1, True)
