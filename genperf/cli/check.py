@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
 
+from genperf.cli.declared import declared
 from genperf.cli.fitted import PRINTED
 from genperf.cli.messages import tell
 from genperf.cli.options import measured_column, read, recognised_table, table_options
 from genperf.cli.output import Output, records, results, show_json
-from genperf.cli.writing import writable, write_whole
+from genperf.cli.writing import write_whole
 from genperf.errors import TableError, counted, listed
 from genperf.table.clean import label
 
@@ -41,13 +42,10 @@ def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
     return lines
 
 
-@click.command("check")
-@click.argument("table")
-@click.option("--as-read", callback=writable, metavar="CSV", help="Write the table as it is understood here.")
-@click.option("--verbose", "-v", is_flag=True, help="Print the role of each column with its reasons.")
+@declared("check")
 @table_options
 @results()
-def command(table: str, as_read: str | None, verbose: bool, out: Output, **given: Any) -> None:
+def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Read TABLE (CSV, JSON, Parquet, or - for standard input), and summarise its factors, repeats and faults.
 
     With --as-read, no column need be named.
@@ -57,18 +55,18 @@ def command(table: str, as_read: str | None, verbose: bool, out: Output, **given
     from genperf.table.design import design_notes
     from genperf.table.understood import as_csv
 
-    opened = recognised_table(table, given)
+    opened = recognised_table(o.table, given)
     source = opened.source
-    if as_read is not None:
+    if o.as_read is not None:
         if not len(source.lines):
             raise TableError(
                 source.ragged[0].complaint, where=source.name, hint="give every row the fields of the header"
             )
-        write_whole(as_read, as_csv(source))
+        write_whole(o.as_read, as_csv(source))
         if not measured_column(opened.given):
             _show_source(source, out)
             return
-    if verbose:
+    if o.verbose:
         for name, meaning in opened.reading.meanings.items():
             tell(f"{name}: {meaning}")
     measured = read(opened, given)

@@ -17,6 +17,8 @@ from genperf.scaling import KINDS, NAMES
 _TABLE: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text("utf-8")
 )
+#: Command → what it does, in the order of a day's work.
+COMMANDS: Mapping[str, Any] = _TABLE["commands"]
 
 
 def declared(name: str, kind: type[click.Command] = click.Command) -> Callable[[Callable[..., None]], click.Command]:

@@ -15,34 +15,15 @@ from typing import Any
 import click
 
 from genperf import __version__
+from genperf.cli.declared import COMMANDS
 from genperf.cli.messages import fault, tell
 from genperf.cli.process import Stopped, drop_output, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
 from genperf.errors import GenperfError
 
-#: Command → what it does, in the order of a day's work. Each lives in the file of its name.
-COMMANDS = {
-    "import": "Turn measurements of another tool into a table.",
-    "ask": "Answer what one configuration takes, from a table.",
-    "check": "Read and validate a table, and summarise it.",
-    "fit": "Fit a model to a table.",
-    "predict": "Predict with a fitted model.",
-    "compare": "Rank groups, or the levels of a factor, by their predictions.",
-    "validate": "Measure how well models predict held-out rows.",
-    "explain": "Show which terms the predicted time is made of.",
-    "suggest": "Choose what to measure next.",
-    "optimize": "Find the best configuration of a grid.",
-    "report": "Write a page with the answers, figures and sliders.",
-    "export": "Write the fitted expression in another language.",
-    "models": "List the families of expressions.",
-    "world": "List the published series that show what is normal.",
-    "init": "Write a settings file to fill in.",
-    "demo": "Run the whole path on the bundled measurements.",
-}
-
 
 def command_named(name: str) -> click.Command:
-    """Return a command of `COMMANDS` from its file."""
+    """Return a command of `COMMANDS`, from the file of its name."""
     # A file named as a word of Python could not be imported by others.
     file = f"{name}_" if iskeyword(name) else name
     command: click.Command = import_module(f"genperf.cli.{file}").command

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
+from genperf.cli.declared import with_options
 from genperf.cli.messages import say, tell, visible
 from genperf.cli.writing import raw_option, refuse_overwriting, writable, write_whole
 from genperf.errors import GenperfError
@@ -95,9 +96,6 @@ def results(csv: str | None = None, plot: str | None = None) -> Callable[[Callab
             [click.option("--plot", metavar="FILE", callback=_picture, help=f"Draw {plot} (png, svg or pdf).")]
             * bool(plot)
         ),
-        click.option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output."),
-        click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
-        click.option("--no-color", is_flag=True, help="Plain text, also on a terminal."),
     ]
     names = ["as_json", "quiet", "no_color", *(["output", "raw"] if csv else []), *(["plot"] if plot else [])]
 
@@ -107,7 +105,9 @@ def results(csv: str | None = None, plot: str | None = None) -> Callable[[Callab
             refuse_overwriting(given)
             command(out=Output(**{name: given.pop(name) for name in names}), **given)
 
-        return functools.reduce(lambda made, option: option(made), reversed(options), with_output)
+        return functools.reduce(
+            lambda made, option: option(made), reversed(options), with_options("result options")(with_output)
+        )
 
     return decorate
 
