@@ -127,14 +127,17 @@ def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, flo
 
 
 def by_hand(case: Case) -> dict[str, float]:
-    """Return what simpler models predict of a case; see `by_hand_of`."""
-    return by_hand_of(case.train, case.asked)
+    """Return what simpler models predict of a case: those of `by_hand_of`, and a random forest."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    n, t = np.log(case.train.devices.to_numpy(float)), np.log(case.train.t.to_numpy())
+    forest = RandomForestRegressor(50, random_state=0).fit(n[:, None], t)
+    asked = np.log([[float(case.asked.devices.iloc[0])]])
+    return by_hand_of(case.train, case.asked) | {"random forest": float(np.exp(forest.predict(asked)[0]))}
 
 
 def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
-    """Return last point, 1 + log n, Ernest and a random forest; the work of a device scales all but the last."""
-    from sklearn.ensemble import RandomForestRegressor
-
+    """Return last point, 1 + log n and Ernest; the work of a device scales them."""
     work = (train.batch / train.batch.iloc[-1]).to_numpy()
     asked_work = float(asked.batch.iloc[0] / train.batch.iloc[-1])
     n, y, m = train.devices.to_numpy(float), train.t.to_numpy(), float(asked.devices.iloc[0])
@@ -144,12 +147,10 @@ def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
         constants, _ = nnls(columns(n, work) / y[:, None], np.ones(len(y)))
         return float((columns(np.array([m]), np.array([asked_work])) @ constants)[0])
 
-    forest = RandomForestRegressor(50, random_state=0).fit(np.log(n)[:, None], np.log(y))
     return {
         "last point": float(y[top][-1] / work[top][-1] * asked_work),
         "1 + log n": linear(lambda n, w: np.c_[w, np.log2(n)]),
         "Ernest": linear(lambda n, w: np.c_[w, np.ones_like(n), np.log2(n), n]),
-        "random forest": float(np.exp(forest.predict([[np.log(m)]])[0])),
     }
 
 

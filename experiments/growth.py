@@ -38,9 +38,10 @@ hold, with one other sequence of points in the bank (6.3 (11.6), 11.4, 13 as it 
 | latency between nodes likelier and larger by half | 7.6 (11.1) | 10.9 | 11 |
 | the central value: a factor of 3 for each absent overhead, not 2 | 7.1 (12.5) | 12.4 | 10 |
 
-Five runs of the sum are explained as well by a constant as by a logarithm, and the prior alone decides. Kinds of
-strength of communication, as a third thing that a cluster shares, changed no cell and are gone. A posterior of few
-curves, made wider by a power of its weights, centres a series that falls and rises at half of its time. Similar series
+Five runs of the sum are explained as well by a constant as by a logarithm, and the prior alone decides. Without
+kinds of strength of communication among what a cluster shares, 10 cells of `corpus.py` hold, with a score of 102, for
+12 and 104. A posterior of few curves, made wider by a power of its weights, centres a series that falls and rises at
+half of its time. Similar series
 as anchors with a variance of their own: the score of the second node is 109, for 90 where every draw passes through a
 quantile. Of the three ways to count a change the last alone errs by 5.1 % in P4 where the three err by 3.3 %, on every
 fourth series.

@@ -147,6 +147,8 @@ class Bank:
     #: Shape (curves,). Whether the step to the second node is that of an unseen network, and ln of its size.
     unseen: Flags
     step: Array
+    #: Shape (curves,). The common strength, in the standard deviations of its prior.
+    strength: Array
     #: Shape (curves, overheads).
     present: Flags
     #: Shape (curves,). The logarithm of a curve's weight is h·moved − h²·squared, where the overheads' logarithms are
@@ -186,6 +188,7 @@ def bank(curves: int = BANK.curves) -> Bank:
         np.where(present, np.exp(logarithms), 0.0),
         unseen,
         logarithms[:, STEP],
+        normal[:, count],
         present,
         np.sum(moves * each, axis=1),
         0.5 * np.sum(moves**2, axis=1),

@@ -1,6 +1,7 @@
-"""What the series of a table show of the cluster they share: two tilts of the weights of the bank.
+"""What the series of a table show of the cluster they share: three tilts of the weights of the bank.
 
-A cluster of a kind has steps to the second node about one size, and the series of a table wander alike.
+A cluster of a kind has steps to the second node about one size, and communication about one strength; the series of a
+table wander alike.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ class ClusterSettings:
     #: like those that were learned from, and of an unseen one.
     step: float = 0.71
     unseen_step: float = 0.9
+    #: `strengths`, `strength`: the same of the common strength.
+    strengths: int = 7
+    strength: float = 1.0 / 6.0
     #: Series that the prior shares of the walks count as.
     walks: float = 6.0
     #: Series count as so many at most: their programs are alike.
@@ -41,7 +45,7 @@ CLUSTER = ClusterSettings()
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Kinds of cluster, by their step to the second node."""
+    """Kinds of cluster, by their step to the second node or by the common strength."""
 
     #: Shape (kinds,). Before any series is known.
     share: Array
@@ -50,35 +54,36 @@ class Kinds:
 
 
 @cache
-def kinds() -> Kinds:
+def step_kinds() -> Kinds:
     """Return the kinds of step to the second node: plain ones first, then those of unseen networks."""
     drawn, known = bank(), prior()
     spread = float(np.hypot(known.spread[STEP], BANK.strength * known.strength[STEP]))
-    plain = _narrower(drawn.step - np.log(known.median[STEP]), spread, CLUSTER.step)
-    heavy = _narrower(drawn.step - BANK.unseen_median, BANK.unseen_spread, CLUSTER.unseen_step)
+    plain = _kinds(drawn.step - np.log(known.median[STEP]), spread, CLUSTER.step, CLUSTER.kinds)
+    heavy = _kinds(drawn.step - BANK.unseen_median, BANK.unseen_spread, CLUSTER.unseen_step, CLUSTER.kinds)
     # A step that does not arise shows nothing but its absence.
     absent = ~drawn.present[:, STEP]
     ratio = np.concatenate(
         [
-            np.where(drawn.unseen, 0.0, np.where(absent, 1.0, plain)) / (1.0 - BANK.unseen),
-            np.where(drawn.unseen, np.where(absent, 1.0, heavy), 0.0) / BANK.unseen,
+            np.where(drawn.unseen, 0.0, np.where(absent, 1.0, plain.ratio)) / (1.0 - BANK.unseen),
+            np.where(drawn.unseen, np.where(absent, 1.0, heavy.ratio), 0.0) / BANK.unseen,
         ]
     )
-    share = np.exp(-0.5 * _middles() ** 2)
-    share /= share.sum()
-    return Kinds(np.concatenate([(1.0 - BANK.unseen) * share, BANK.unseen * share]), ratio)
+    return Kinds(np.concatenate([(1.0 - BANK.unseen) * plain.share, BANK.unseen * heavy.share]), ratio)
 
 
-def _middles() -> Array:
-    """Return the middles of the kinds, in standard deviations."""
-    return np.linspace(-CLUSTER.reach, CLUSTER.reach, CLUSTER.kinds)
+@cache
+def strength_kinds() -> Kinds:
+    """Return the kinds of common strength of communication."""
+    return _kinds(bank().strength, 1.0, CLUSTER.strength, CLUSTER.strengths)
 
 
-def _narrower(values: Array, spread: float, share: float) -> Array:
-    """Return the densities of equally spaced narrower normal distributions, over that of the one they nearly mix to."""
+def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
+    """Part a normal distribution into equally spaced narrower ones, whose mixture it nearly is within their reach."""
+    middle = np.linspace(-CLUSTER.reach, CLUSTER.reach, count)
+    weight = np.exp(-0.5 * middle**2)
     inner = spread * np.sqrt(1.0 - share)
-    away = (values - spread * np.sqrt(share) * _middles()[:, None]) / inner
-    return np.asarray(np.exp(0.5 * (values / spread) ** 2 - 0.5 * away**2) * spread / inner)
+    away = (values - spread * np.sqrt(share) * middle[:, None]) / inner
+    return Kinds(weight / weight.sum(), np.exp(0.5 * (values / spread) ** 2 - 0.5 * away**2) * spread / inner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +92,7 @@ class Cluster:
 
     #: Shape (kinds,). Log-likelihoods.
     step: Array
+    strength: Array
     #: Shape (walks,). Shares of the walks, summed over the series.
     walks: Array
     #: Series that count.
@@ -94,9 +100,11 @@ class Cluster:
 
     def tilted(self, posterior: Posterior) -> Posterior:
         """Return the posterior of another series beside what these show."""
-        likely = kinds().share * np.exp(self.step - self.step.max())
         shares = (CLUSTER.walks * prior().walk_share + self.walks) / (CLUSTER.walks + self.series)
-        factor = (likely / likely.sum()) @ kinds().ratio
+        factor = np.ones(len(bank().step))
+        for kinds, known in ((step_kinds(), self.step), (strength_kinds(), self.strength)):
+            likely = kinds.share * np.exp(known - known.max())
+            factor *= (likely / likely.sum()) @ kinds.ratio
         moved = posterior.weights * factor * (shares / prior().walk_share)[:, None]
         return replace(posterior, weights=moved / moved.sum())
 
@@ -111,8 +119,10 @@ def shown(weights: Array, beyond: bool) -> Cluster:
     beyond : bool
         Whether it was measured on several nodes: the step shows nowhere else.
     """
-    ratios = kinds().ratio @ weights.sum(axis=0) if beyond else np.ones(len(kinds().share))
-    return Cluster(np.log(np.maximum(ratios, 1e-300)), weights.sum(axis=1))
+    curve, step = weights.sum(axis=0), step_kinds()
+    ratios = step.ratio @ curve if beyond else np.ones(len(step.share))
+    strength = np.log(strength_kinds().ratio @ curve)
+    return Cluster(np.log(np.maximum(ratios, 1e-300)), strength, weights.sum(axis=1))
 
 
 def combined(others: Sequence[Cluster]) -> Cluster | None:
@@ -121,9 +131,9 @@ def combined(others: Sequence[Cluster]) -> Cluster | None:
         return None
     scale = min(1.0, CLUSTER.most / len(others))
     # In order of size, so that no sum depends on the order of the series.
-    parts = ([each.step for each in others], [each.walks for each in others])
-    step, walks = (np.sort(np.stack(each), axis=0).sum(axis=0) for each in parts)
-    return Cluster(scale * step, scale * walks, scale * len(others))
+    parts = ([each.step for each in others], [each.strength for each in others], [each.walks for each in others])
+    step, strength, walks = (scale * np.sort(np.stack(each), axis=0).sum(axis=0) for each in parts)
+    return Cluster(step, strength, walks, scale * len(others))
 
 
 def shared_posteriors(series: Sequence[Series]) -> list[Posterior]:

@@ -171,7 +171,7 @@ class Shared:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what is shared: other series, other fits. Empty without any."""
-        parts = [] if self.cluster is None else [self.cluster.step, self.cluster.walks]
+        parts = [] if self.cluster is None else [self.cluster.step, self.cluster.strength, self.cluster.walks]
         parts += [*self.columns.values(), *(np.array(astuple(each)) for listed in self.changes for each in listed)]
         return hashlib.sha256(np.concatenate(parts).round(6).tobytes()).hexdigest()[:12] if parts else ""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 from scipy.stats.qmc import Sobol
 
 from genperf.growth import Counts, Draws, Posterior, Series, bank, forecast, posteriors, shared_posteriors
 from genperf.growth.bank import BANK, prior
-from genperf.growth.cluster import kinds
+from genperf.growth.cluster import step_kinds, strength_kinds
 from genperf.growth.posterior import Layout
 from genperf.growth.sobol import sobol
 
@@ -114,7 +115,8 @@ def test_an_unseen_network_widens_upwards_only():
     assert beyond[1][0] > 0.8 * inside[1][0]
 
 
-def test_kinds_of_cluster_mix_to_the_prior():
+@pytest.mark.parametrize("kinds", [step_kinds, strength_kinds])
+def test_kinds_of_cluster_mix_to_the_prior(kinds):
     found = kinds()
     assert_allclose(found.share.sum(), 1.0)
     # Of every kind some curves, and of the mixture nearly all of them once.
