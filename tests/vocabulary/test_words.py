@@ -32,6 +32,8 @@ OWN = {
         "max",
         "fits",
         "at",
+        "limit",
+        "sd",
     ),
 }
 SPELLED = {word for name in SECTIONS for listed in section(name).values() for word in listed} - CALLED - OWN
