@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, suggest
-from genperf.solver.evolve import POPULATION, box_of, down_the_ranking, evolve, first_populations, members_of, ranked
+from genperf.solver.evolve import (
+    EVOLUTION,
+    POPULATION,
+    box_of,
+    down_the_ranking,
+    evolve,
+    first_populations,
+    members_of,
+    ranked,
+)
 from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, optima_of, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
@@ -157,15 +166,49 @@ DIRECT = DirectSettings()
 
 
 def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array) -> Optima:
-    """Search all constants by differential evolution and polish some of the last populations."""
+    """Search all constants with `scipy.optimize.differential_evolution` and polish some of the last population."""
     box = box_of(problem)
     populations = first_populations(*box, rngs, DIRECT.members_per_constant)
-    searches, size, n = populations.shape
-    costs = problem.cost(populations.reshape(-1, n)).reshape(searches, size)
-    populations, costs, evaluations = evolve(problem.cost, populations, costs, box, rngs, AGREEMENT.relative_cost)
-    last = ranked(populations, costs, down_the_ranking(size, DIRECT.polished_members)).reshape(-1, n)
-    polished = polish(problem, np.vstack([given, last]))
-    return optima_of(polished, len(given), searches, costs.size + evaluations)
+    evolved = [_evolved(problem, box, rng, population) for rng, population in zip(rngs, populations, strict=True)]
+    polished = polish(problem, np.vstack([given, *(members for members, _ in evolved)]))
+    return optima_of(polished, len(given), len(rngs), sum(evaluations for _, evaluations in evolved))
+
+
+def _evolved(
+    problem: Problem, box: tuple[Array, Array], rng: np.random.Generator, population: Array
+) -> tuple[Array, int]:
+    """Evolve one population until its best cost stops falling; return members of the last and the evaluations."""
+    # It takes a quarter of a second to import, and only this solver needs it.
+    from scipy.optimize import Bounds, OptimizeResult, differential_evolution
+
+    history: list[OptimizeResult] = []
+
+    def after_generation(intermediate_result: OptimizeResult) -> None:
+        history.append(intermediate_result)
+        before = history[-1 - EVOLUTION.patience].fun if len(history) > EVOLUTION.patience else np.inf
+        if intermediate_result.fun > (1.0 - AGREEMENT.relative_cost) * before:
+            raise StopIteration
+
+    def cost(x: Any, /) -> Any:
+        return problem.cost(np.asarray(x, float).T)
+
+    result = differential_evolution(
+        cost,
+        Bounds(*box),
+        init=population,
+        maxiter=EVOLUTION.max_generations,
+        mutation=EVOLUTION.mutation,
+        recombination=EVOLUTION.crossover,
+        tol=AGREEMENT.relative_cost,
+        polish=False,
+        vectorized=True,
+        updating="deferred",
+        rng=rng,
+        callback=after_generation,
+    )
+    places = down_the_ranking(len(population), DIRECT.polished_members)
+    members = ranked(result.population[None], result.population_energies[None], places)[0]
+    return members, len(population) * (len(history) + 1)
 
 
 #: Called with one generator for each search, and starts of shape (sets, n) that are polished beside the searches.
@@ -217,7 +260,7 @@ def solve(
     Parameters
     ----------
     solver : {"projected", "de"}
-        `de` searches every constant by differential evolution, as published. `projected` searches only
+        `de` lets `scipy.optimize.differential_evolution` search every constant, as published. `projected` searches only
         the non-linear constants and solves the coefficients inside by non-negative least squares (variable
         projection): the same cost for far less work. Both end with a polish.
     restarts : int
