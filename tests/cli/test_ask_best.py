@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from helpers import Shell, shell_of
 
-from genperf.growth.fit import readings_of
 from genperf.growth.measured import series_of
+from genperf.growth.readings import readings_of
 from genperf.panel.work import LIMIT
 from genperf.table import read_table
 
