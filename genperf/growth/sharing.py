@@ -224,7 +224,6 @@ def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, s
     Three programs leave the node for a twentieth of their time; the fourth never left it:
 
     >>> import pandas as pd
-    from scipy.special import ndtri
     >>> from genperf.table import read_table
     >>> rows = [(p, n, max(1, n // 4), 1.0 + 0.05 * (n > 4)) for p in "abcd" for n in (1, 2, 4, 8, 16)]
     >>> runs = pd.DataFrame(rows, columns=["program", "gpus", "nodes", "seconds"])
@@ -403,7 +402,6 @@ def could_name(table: Table) -> list[str]:
     Examples
     --------
     >>> import pandas as pd
-    from scipy.special import ndtri
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"net": list("abc"), "host": list("xxy"), "gpus": [1, 2, 1], "t": [1.0, 1.1, 2.0]})
     >>> could_name(read_table(runs, time="t", extrinsic="gpus", group="net"))

@@ -405,10 +405,10 @@ def test_the_page_says_what_the_sliders_do_not_change(browser: Browser, many: Fi
 
 
 def test_a_page_that_asks_for_the_kind_of_scaling(browser: Browser) -> None:
-    """Nothing tells the work of a worker: no efficiency and no line of perfect scaling, but the question."""
+    """Nothing shows the work of a worker: efficiency of weak and strong scaling, no line of perfect scaling."""
     runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
     browser.open(page(gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl", draws=20)))
-    assert "weak or strong?" in browser.js("return document.body.innerText")
+    assert "--scaling weak or --scaling strong says it" in browser.js("return document.body.innerText")
     assert browser.js("return document.getElementById('efficiency-card').hidden")
     assert browser.js("return document.querySelectorAll('.curve').length") > 0
     assert "perfect" not in browser.js("return document.getElementById('scaling').textContent")
