@@ -20,6 +20,7 @@ from genperf.formula import Number, call, render
 from genperf.formula.amounts import amount
 from genperf.panel.derived import paid_for
 from genperf.panel.following import settled
+from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table.axis import several_nodes
 from genperf.vocabulary.names import noun_of
@@ -150,10 +151,11 @@ def planned(
         f"{aim}, the cheapest count of {counts[0]:g} to {counts[-1]:g}{keep} is {count_text(first[name], name)}: "
         f"{texts[0]}; no other is cheaper with a probability of {100 * numbers['best']:.0f} %"
     )
-    if first["verdict"] == "extrapolating-blind":
-        sentence += f"; the verdict at this count is {first['verdict']}"
+    blind = VERDICTS[-1]
+    doubts = [f"; do not rely on it ({blind})" if row["verdict"] == blind else "" for row in (first, fastest)]
+    sentence += doubts[0]
     if fastest[name] != first[name]:
-        sentence += f". The fastest{keep} is {count_text(fastest[name], name)}: {texts[1]}"
+        sentence += f". The fastest{keep} is {count_text(fastest[name], name)}: {texts[1]}{doubts[1]}"
     return Planned({name: first[name]}, capitalised(sentence), {"plan": numbers})
 
 

@@ -101,7 +101,7 @@ class Diagnosis:
         return {"none": round(self.none, 3), "runs": self.runs, "sound": self.sound, "causes": listed}
 
     def __str__(self) -> str:
-        lines = [f"{capitalised(self._heading)}."]
+        lines = [capitalised(self._heading)]
         for place, cause in enumerate(self.causes, 1):
             lines.append(f"{place}. {cause.named}")
             lines += [f"   for: {cause.supports}", f"   against: {cause.against}", f"   decide by: {cause.decide_by}"]
