@@ -112,7 +112,7 @@ def planned(
     >>> print(planned(result, {}, plan, Work("100*gpus")).sentence)
     For 1 billion samples within 15 d, the cheapest count of 1 to 128 that keeps it is 9 gpus: 13.8 d (90 %: 13.1 to
     14.5) and 2,970 (90 %: 2,820 to 3,130) gpu-hours; no other is cheaper with a probability of 100 %. The fastest that
-    keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours.
+    keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours; do not rely on it (extrapolating-blind).
     """
     goal = Goal(deadline=plan.deadline, budget=plan.budget)
     if plan.budget is not None and price is None:
