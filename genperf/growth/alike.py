@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 Array = npt.NDArray[np.float64]
 
@@ -115,6 +114,9 @@ class Process:
     """
 
     def __init__(self, donors: Columns, values: Array, middle: float, spread: float, size: Array) -> None:
+        # It takes a tenth of a second to import, and only groups need it.
+        from scipy.optimize import minimize
+
         self.donors, self.middle, self.spread, self.size = donors, middle, spread, size
         self.away = (values - middle) / spread
         self._distances = donors.distances(donors)

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
-from scipy.optimize import minimize
 
 from genperf.discrepancy.product import Axis, Product, distinct
 from genperf.process.settings import SIZES
@@ -149,6 +148,9 @@ def fit_sizes(
     start : Fit, optional
         Of another member: where the search begins.
     """
+    # It takes a tenth of a second to import, and a series does not need it.
+    from scipy.optimize import minimize
+
     factors = np.ones(len(y)) if start is None else start.factors
     density = _Density(prior if start is None else start.kernel, x, y, factors)
     begin = np.append(density.start, np.log(SIZES.noise if start is None else start.noise))
