@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
     """Read the cells of a file, of standard input ("-") or of a DataFrame, before anything is understood of them.
 
+    Tables of other libraries that have `to_pandas` (polars, pyarrow, cuDF) are read as DataFrames are.
+
     Delimited text in UTF-8 (UTF-16 with its mark), a drawn table, or JSON, also compressed (gzip, bz2, xz, zstd), or
     Parquet: told apart by content, not by name. Lines that start with `#` are comments.
 
@@ -37,8 +39,9 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     if not isinstance(source, str | Path):
         import pandas as pd
 
-        if isinstance(source, pd.DataFrame):
-            return _from_frame(source, "DataFrame")
+        frame = source if isinstance(source, pd.DataFrame) else getattr(source, "to_pandas", lambda: None)()
+        if isinstance(frame, pd.DataFrame):
+            return _from_frame(frame, "DataFrame")
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
     name, data = read_content(source)
     if data[:4] == b"PAR1":

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import genperf as gp
 from genperf.panel.question import select
 from genperf.panel.reading import column_named, read_columns
 from genperf.table.understood import understood
@@ -213,3 +215,9 @@ def test_the_meaning_of_each_column(name: str, tmp_path: Path) -> None:
         at = {str(column_named(key, source.columns)): value for key, value in case.at.items()}
         rows = select(reading, at).rows
         assert tuple(reading.evidence[case.scale].values[rows]) == case.counts
+
+
+def test_a_table_of_another_library_is_read_as_a_frame() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    runs = {"gpus": [1, 2, 4, 8], "images/s": [410.2, 792.5, 1530.0, 2905.0]}
+    pd.testing.assert_frame_equal(gp.read_table(pyarrow.table(runs)).frame, gp.read_table(pd.DataFrame(runs)).frame)
