@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.causes import why
 from genperf.errors import GenperfError
 from genperf.formula import parse, render
 from genperf.models.network import network_of
@@ -178,6 +177,9 @@ def causes_of(
     """
     if compared.get("normal", {}).get("percentile", 0.0) > 100.0 * NORMAL.quarter:
         return "", {"causes": []}
+    # A usual efficiency has no cause to look for.
+    from genperf.causes import why
+
     levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
     try:
         diagnosis = why(result, levels, work=work, hints=hints)

@@ -14,7 +14,6 @@ from genperf.growth.fit import fit_series
 from genperf.growth.measured import refuse_one_scale, series_of
 from genperf.growth.sharing import TableShares, could_name, table_shares
 from genperf.prediction import Ensemble, Member
-from genperf.process import fit_factors
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
 from genperf.table import Table
@@ -95,6 +94,9 @@ class Auto:
         series = series_of(table, self.options.mapping, self.options.hints, single=one or bool(shared.changes))
         if series is None:
             refuse_one_scale(table)
+            # A series needs none of it.
+            from genperf.process import fit_factors
+
             ensemble = fit_factors(table, self.options)
             return self._assembled(table, ensemble, seed, self.notes)
         return self._assembled(table, fit_series(table, series, shared), seed, self.notes)
