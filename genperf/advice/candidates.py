@@ -16,7 +16,6 @@ from genperf.panel.following import divisible, following
 from genperf.panel.nodes import devices_on_several
 from genperf.prediction import Query, read_query
 from genperf.result import FitResult
-from genperf.vocabulary.names import noun_of
 
 Array = npt.NDArray[np.float64]
 
@@ -63,12 +62,21 @@ def read_candidates(
         return target
     if not new:
         raise GenperfError(
-            f"every power of two from {factor.lower:g} to below {last:g} {noun_of(factor.name)} was measured"
-            + (", or is known to fail" if fails.any() else "")
-            + ("" if exists.all() else ", or is no multiple of the target's split"),
+            _all_measured(factor.name, counts, last)
+            + (", or known to fail" if fails.any() else "")
+            + ("" if exists.all() else ", or no multiple of the target's split"),
             hint="--candidates CSV, with the configurations that could be",
         )
     return read_query(pd.DataFrame({k: v[new] for k, v in columns.items()}), result.schema)
+
+
+def _all_measured(name: str, counts: Array, last: float) -> str:
+    """Return that there is no new candidate; any name of a column reads well before an equals sign."""
+    texts = [f"{count:g}" for count in counts]
+    if not texts:
+        return f"no power of two that could be measured is below {name} = {last:g}"
+    together = " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
+    return f"{name} = {together} {'were' if len(texts) > 1 else 'was'} measured already"
 
 
 def _doublings(first: float, last: float, per_node: float | None) -> Array:

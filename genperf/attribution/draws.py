@@ -45,61 +45,6 @@ def shares(members: Sequence[Member]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
-    """ln T of every draw of one member at several rows."""
-
-    #: Shape (draws, rows).
-    mean: Array
-    #: Shape (draws or 1, rows, rows). Of a process; None where the draws depart from their means by `shared` alone.
-    covariance: Array | None
-    #: Shape (draws or 1, rows). Standard deviation of what moves all rows of a draw together.
-    shared: Array
-
-    def paths(self, seed: int) -> Array:
-        """Return a curve of each draw, shape (draws, rows)."""
-        z = _scattered(len(self.mean), seed)[:, None]
-        together = self.mean + z * self.shared
-        return together if self.covariance is None else together + _departures(self.covariance, len(self.mean), seed)
-
-    def ratios(self, of: Places, to: Places) -> tuple[Array, Array]:
-        """Return the mean of ln of ratios and its standard deviation, each (draws, pairs)."""
-        c = self.covariance
-        variance = 0.0 if c is None else np.maximum(c[:, of, of] + c[:, to, to] - 2.0 * c[:, of, to], 0.0)
-        mean = self.mean[:, of] - self.mean[:, to]
-        deviation = np.sqrt(variance + (self.shared[:, of] - self.shared[:, to]) ** 2)
-        return mean, np.broadcast_to(deviation, mean.shape)
-
-
-def _curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> list[Curves]:
-    """Return ln T of every draw, by member, with the covariance of a process between the rows.
-
-    Without a process, and for more rows than `DRAWN.most_rows`, all rows of a draw depart together, by what the
-    confidence band of `predict` adds.
-    """
-    far = distance_beyond(result.schema, columns)
-    members = result.members if members is None else members
-    out = []
-    many = len(far) > DRAWN.most_rows
-    stacked = None if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
-    for member, (mean, variance) in zip(members, forecasts(members, columns), strict=True):
-        discrepancy = None if many else member.discrepancy
-        covariance = stacked if discrepancy is None else discrepancy.covariance(columns)
-        shared = member.mean_variance(result.spread, far) + (variance if covariance is None else 0.0)
-        out.append(Curves(mean, covariance, np.sqrt(shared)))
-    return out
-
-
-def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
-    """Return ln T of every draw of every member, shape (draws, rows): one curve per draw, of `_curves_of`.
-
-        ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
-
-    The z are quantiles of the normal distribution in a fixed order: nothing is random.
-    """
-    return np.vstack([curves.paths(k) for k, curves in enumerate(_curves_of(result, columns, members))])
-
-
-@dataclass(frozen=True, eq=False)
 class Ratios:
     """ln of ratios of predicted values, a mixture of normal distributions: what both share cancels in each draw."""
 
@@ -108,13 +53,6 @@ class Ratios:
     #: `mean`, `deviation`: of shape (draws, pairs).
     mean: Array
     deviation: Array
-
-    @classmethod
-    def of(cls, result: FitResult, columns: Mapping[str, Any], over: Places | int, under: Places | int) -> Ratios:
-        """Compare some rows with others."""
-        of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
-        parts = [curves.ratios(of, to) for curves in _curves_of(result, columns)]
-        return cls(shares(result.members), *(np.vstack(each) for each in zip(*parts, strict=True)))
 
     def quantiles(self, levels: tuple[float, float]) -> Array:
         """Return the ends of the interval of ln of each ratio, shape (2, pairs), in closed form."""
@@ -126,19 +64,94 @@ class Ratios:
         return np.asarray(self.weights @ ndtr(away))
 
 
-def _departures(covariances: Array, draws: int, seed: int) -> Array:
-    """Return a draw of each process at all rows, shape (draws, rows); draws of equal covariance share a factor."""
-    rows = covariances.shape[1]
-    z = np.stack([_scattered(draws, seed * rows + 1 + j) for j in range(rows)], axis=1)
-    if len(covariances) == 1:
-        return np.asarray(z @ _root(covariances[0]).T)
-    spread = covariances[:, range(rows), range(rows)]
-    _, first, which = np.unique(spread, axis=0, return_index=True, return_inverse=True)
-    out = np.empty_like(z)
-    for k, place in enumerate(first):
-        alike = which.reshape(-1) == k
-        out[alike] = z[alike] @ _root(covariances[place]).T
-    return out
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """ln T of every draw of one member at several rows."""
+
+    #: Shape (draws, rows).
+    mean: Array
+    #: Shape (scales, rows, rows). Of a process, one for each of its scales; without any where the draws depart from
+    #: their means by `shared` alone.
+    covariances: Array
+    #: Shape (draws,). Which of them is a draw's.
+    scale: Places
+    #: Shape (draws or 1, rows). Standard deviation of what moves all rows of a draw together.
+    shared: Array
+
+    def paths(self, seed: int) -> Array:
+        """Return a curve of each draw, shape (draws, rows)."""
+        draws, rows = self.mean.shape
+        out = self.mean + _scattered(draws, seed)[:, None] * self.shared
+        if len(self.covariances):
+            z = np.stack([_scattered(draws, seed * rows + 1 + j) for j in range(rows)], axis=1)
+            for place, covariance in enumerate(self.covariances):
+                alike = self.scale == place
+                out[alike] += z[alike] @ _root(covariance).T
+        return out
+
+    def ratios(self, of: Places, to: Places) -> tuple[Array, Array]:
+        """Return the mean of ln of ratios and its standard deviation, each (draws, pairs)."""
+        c = self.covariances
+        variance = np.maximum(c[:, of, of] + c[:, to, to] - 2.0 * c[:, of, to], 0.0)[self.scale] if len(c) else 0.0
+        mean = self.mean[:, of] - self.mean[:, to]
+        deviation = np.sqrt(variance + (self.shared[:, of] - self.shared[:, to]) ** 2)
+        return mean, np.broadcast_to(deviation, mean.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """ln T of every draw of every member at several rows."""
+
+    #: Shape (draws,). They add up to one.
+    weights: Array
+    parts: tuple[_Part, ...]
+
+    def paths(self) -> Array:
+        """Return one curve per draw, shape (draws, rows).
+
+            ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
+
+        The z are quantiles of the normal distribution in a fixed order: nothing is random.
+        """
+        return np.vstack([part.paths(k) for k, part in enumerate(self.parts)])
+
+    def ratios(self, over: Places | int, under: Places | int) -> Ratios:
+        """Compare some rows with others."""
+        of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
+        parts = [part.ratios(of, to) for part in self.parts]
+        return Ratios(self.weights, *(np.vstack(each) for each in zip(*parts, strict=True)))
+
+
+def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Curves:
+    """Return ln T of every draw, with the covariance of a process between the rows.
+
+    Without a process, and for more rows than `DRAWN.most_rows`, all rows of a draw depart together, by what the
+    confidence band of `predict` adds.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+    """
+    far = distance_beyond(result.schema, columns)
+    members = result.members if members is None else members
+    many = len(far) > DRAWN.most_rows
+    none = np.empty((0, len(far), len(far)))
+    stacked = none if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
+    parts = []
+    for member, (mean, variance) in zip(members, forecasts(members, columns), strict=True):
+        covariances, scale = stacked, np.zeros(len(mean), dtype=np.int64)
+        if member.discrepancy is not None and not many:
+            # Draws of one scale have one covariance.
+            _, first, scale = np.unique(member.discrepancy.scales, return_index=True, return_inverse=True)
+            covariances = member.discrepancy.kept(first).covariance(columns)
+        shared = member.mean_variance(result.spread, far) + (0.0 if len(covariances) else variance)
+        parts.append(_Part(mean, covariances, scale, np.sqrt(shared)))
+    return Curves(shares(members), tuple(parts))
+
+
+def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
+    """Return ln T of every draw of every member, shape (draws, rows): `curves_of` as paths."""
+    return curves_of(result, columns, members).paths()
 
 
 def _root(covariance: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.attribution.draws import Ratios, ends_of, quantiles, shares
+from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
 from genperf.formula import Call, Node, names_in, parse
 from genperf.panel.configurations import doubled, following_workers
 from genperf.prediction import Query, central_times, read_query, stack_of
@@ -106,7 +106,7 @@ def _doubled(
     places = np.arange(len(twice[name]))
     with np.errstate(all="ignore"):
         value = np.log(central_times(result.members, twice) / central_times(result.members, columns))
-        ends = Ratios.of(result, both, places + len(places), places).quantiles(levels)
+        ends = curves_of(result, both).ratios(places + len(places), places).quantiles(levels)
     return value / np.log(2.0), ends / np.log(2.0)
 
 
@@ -196,7 +196,8 @@ def doublings_by_level(
             count = len(levels)
             central = np.log(central_times(result.members, query.columns))
             places = np.arange(count)
-            lower, upper = Ratios.of(result, query.columns, places + count, places).quantiles(ends_of(interval))
+            ratios = curves_of(result, query.columns).ratios(places + count, places)
+            lower, upper = ratios.quantiles(ends_of(interval))
             middle = central[count:] - central[:count]
             if result.schema.target.work:
                 work = np.log(_work_ratio(result, query))

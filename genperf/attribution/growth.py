@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import Ratios, ends_of
+from genperf.attribution.draws import curves_of, ends_of
 from genperf.attribution.ladder import measured_steps
 from genperf.attribution.scaling import scaling
 from genperf.facts import Growth, Interval, Paid, Stage
@@ -164,7 +164,8 @@ def _marginal(
     first, last = places
     times = curve.curve[curve.quantity.name].to_numpy(float)
     grown, work = machines[last] / machines[first] - 1.0, float(samples[last] / samples[first])
-    pair = Ratios.of(result, {name: cells[[first, last]] for name, cells in curve.steps.columns.items()}, 1, 0)
+    columns = {name: cells[[first, last]] for name, cells in curve.steps.columns.items()}
+    pair = curves_of(result, columns).ratios(1, 0)
     least, most = (float(end[0]) for end in np.exp(pair.quantiles(ends_of(curve.interval))))
     value, lower, upper = (
         grown / (work / ratio - 1.0) if ratio < work else float("inf")

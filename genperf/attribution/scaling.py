@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import Ratios, count_quantiles, ends_of, log_paths, shares
+from genperf.attribution.draws import Curves, count_quantiles, curves_of, ends_of, shares
 from genperf.attribution.ladder import Ladder, ladder, measured_steps
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
+from genperf.panel.work import POSSIBLE, relative_work
 from genperf.prediction import Member, central_times, stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
@@ -49,7 +50,7 @@ class CurveTolerances:
     #: Of a logarithm of an efficiency: one that is nearer to a level is at the level, not below it.
     logarithm: float = 1e-9
     #: A smaller chance is not printed: it would be written as 0 %.
-    smallest_chance: float = 0.005
+    least_chance: float = 0.005
 
 
 TOLERANCES = CurveTolerances()
@@ -113,47 +114,65 @@ def scaling(
     result = answering(result, at)
     steps = ladder(result, at, along, upto, kind, work)
     target = result.schema.target
-    levels = ends_of(interval)
     predicted = result.predict_columns(frame_of(steps.columns), interval, "confidence")
     counts, name = steps.counts, steps.along.name
     shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
-    curve = pd.DataFrame({name: counts, **{n: np.asarray(predicted[n], float) for n in shown}})
-    curves = _Curves(result, steps, np.log(curve[target.name].to_numpy()), levels)
-    best, points = None, pd.DataFrame(columns=list(_POINTS))
-    if target.is_time and steps.work is not None:
-        curve = curve.assign(**efficiencies(result, steps, curve[target.name].to_numpy(), interval))
-        best = float(counts[int(np.argmax(curve["efficiency"]))])
-        points = pd.DataFrame(curves.points(level))
-    elif target.is_time:
-        points = pd.DataFrame([curves.slower()])
-    return Scaling(
+    values = {name: counts, **{n: np.asarray(predicted[n], float) for n in shown}, "verdict": predicted["verdict"]}
+    plain = Scaling(
         along=name,
         kind=steps.kind,
         at=steps.at,
         reference=float(counts[0]),
-        best=best,
+        best=None,
         upto=float(counts[-1]),
         interval=interval,
-        curve=curve.assign(verdict=predicted["verdict"]),
-        points=points,
-        crossovers=crossovers(result, steps, levels),
+        curve=pd.DataFrame(values),
+        points=pd.DataFrame(columns=list(_POINTS)),
+        crossovers=crossovers(result, steps, ends_of(interval)),
         quantity=target,
         steps=steps,
     )
+    return _with_points(plain, result, curves_of(result, steps.columns), level) if target.is_time else plain
 
 
-def efficiencies(result: FitResult, steps: Ladder, central: Array, interval: float) -> dict[str, Array]:
+def of_each_kind(result: FitResult, unknown: Scaling, level: float = Knee.level) -> list[Scaling]:
+    """Return a curve of a time as each kind of scaling that is possible where nothing shows which it is."""
+    steps, panel = unknown.steps, result.panel.scaled_along(unknown.steps.along)
+    curves = curves_of(result, steps.columns)
+    each = [
+        replace(steps, kind=kind, work=relative_work(panel, steps.columns, steps.counts, kind)) for kind in POSSIBLE
+    ]
+    return [_with_points(replace(unknown, kind=one.kind, steps=one), result, curves, level) for one in each]
+
+
+def _with_points(plain: Scaling, result: FitResult, curves: Curves, level: float) -> Scaling:
+    """Return the curve of a time with its efficiency where the work is known, and with the points along it."""
+    steps, values, levels = plain.steps, plain.curve[plain.quantity.name].to_numpy(float), ends_of(plain.interval)
+    drawn = _Drawn.of(result, steps, values, curves, levels)
+    if steps.work is None:
+        return replace(plain, points=pd.DataFrame([drawn.slower()]))
+    efficient = efficiencies(steps, values, curves, levels)
+    return replace(
+        plain,
+        best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
+        curve=plain.curve.drop(columns="verdict").assign(**efficient, verdict=plain.curve["verdict"]),
+        points=pd.DataFrame(drawn.points(steps.work, level)),
+    )
+
+
+def efficiencies(steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float]) -> dict[str, Array]:
     """Return the speed-up and the efficiency with its interval at the steps of a ladder, relative to the first.
 
     Parameters
     ----------
-    interval : float
-        Nominal coverage of the ratio of two times; what both share cancels in each draw.
+    values : ndarray of shape (steps,)
+        The predicted times.
+    levels : tuple of float
+        The quantiles between which the ratio of two times lies; what both share cancels in each draw.
     """
     assert steps.work is not None
-    efficiency = steps.work * central[0] / central
-    ratios = Ratios.of(result, steps.columns, np.arange(len(central)), 0)
-    upper, lower = steps.work / np.exp(ratios.quantiles(ends_of(interval)))
+    efficiency = steps.work * values[0] / values
+    upper, lower = steps.work / np.exp(curves.ratios(np.arange(len(values)), 0).quantiles(levels))
     return {
         "speedup": efficiency * steps.counts / steps.counts[0],
         "efficiency": efficiency,
@@ -177,60 +196,59 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     steps = steps.taken([0, int(np.argmin(np.abs(steps.counts - count)))])
     if steps.work is None:
         raise GenperfError(scaling_question(steps.along.name))
-    both = efficiencies(result, steps, central_times(result.members, steps.columns), interval)
+    values = central_times(result.members, steps.columns)
+    both = efficiencies(steps, values, curves_of(result, steps.columns), ends_of(interval))
     middle, lower, upper = (float(both[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
     return middle, lower, upper
 
 
-class _Curves:
-    """The predicted curve along the count of workers, and one for every draw; `central` is ln of the values."""
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The predicted curve along the count of workers, and one for every draw."""
 
-    def __init__(self, result: FitResult, steps: Ladder, central: Array, levels: tuple[float, float]) -> None:
-        self.steps, self.levels, self.weights = steps, levels, shares(result.members)
-        self.timed = with_article(result.schema.timed)
-        #: ln T, shape (1 + draws, steps): first the predicted value.
-        self.logarithms = np.vstack([central, log_paths(result, steps.columns)])
+    steps: Ladder
+    #: Shape (1 + draws, steps). ln T: first the predicted value.
+    logarithms: Array
+    #: Shape (draws,).
+    weights: Array
+    #: The steps that were measured.
+    places: npt.NDArray[np.int64]
+    levels: tuple[float, float]
+    #: What is timed, with its article.
+    timed: str
+
+    @classmethod
+    def of(cls, result: FitResult, steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float]) -> _Drawn:
+        """Return the curves, which pass through what was measured."""
+        logarithms = np.vstack([np.log(values), curves.paths()])
         # The draws of a process know how noisy the runs are; those of a bare expression may miss them all.
         bare = stack_of(result.members) is None and all(m.discrepancy is None for m in result.members)
-        self.places, measured = measured_steps(result, steps)
-        self.logarithms[: None if bare else 1, self.places] = measured
+        places, measured = measured_steps(result, steps)
+        logarithms[: None if bare else 1, places] = measured
+        return cls(steps, logarithms, curves.weights, places, levels, with_article(result.schema.timed))
 
-    def points(self, level: float) -> list[dict[str, Any]]:
+    def points(self, work: Array, level: float) -> list[dict[str, Any]]:
         """Return where the efficiency falls below a level, and where more workers stop to help."""
-        assert self.steps.work is not None
-        counts = self.steps.counts
-        rates = np.log(self.steps.work) - self.logarithms
+        counts, rates = self.steps.counts, np.log(work) - self.logarithms
         efficiency = rates - rates[:, :1]
-        percent = f"{100 * level:g} %"
-        first, top = f"{counts[0]:g}", f"{counts[int(np.argmax(efficiency[0]))]:g}"
         relative = efficiency - efficiency.max(axis=1, keepdims=True)
-        return [
-            self._below("efficiency", level, efficiency, f"below {percent} of that at {first}"),
-            self._below("efficiency of the best", level, relative, f"below {percent} of its largest (at {top})"),
-            self.slower(),
-            self._turn(
-                "throughput",
-                np.exp(-efficiency) / counts,
-                ("throughput falls beyond", "throughput does not fall"),
-            ),
-        ]
+        top = f"{counts[int(np.argmax(efficiency[0]))]:g}"
+        rows = []
+        for what, curves, of in (
+            ("efficiency", efficiency, f"that at {counts[0]:g}"),
+            ("efficiency of the best", relative, f"its largest (at {top})"),
+        ):
+            below = first_below(counts, curves, np.log(level), self.steps.along.integer, what != "efficiency")
+            text = f"below {100 * level:g} % of {of}"
+            sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
+            rows.append(self._point(what, below, sentences, level))
+        falls = ("throughput falls beyond", "throughput does not fall")
+        return [*rows, self.slower(), self._turn("throughput", np.exp(-efficiency) / counts, falls)]
 
     def slower(self) -> dict[str, Any]:
         """Return where more workers make it slower."""
         sentences = (f"{self.timed} gets slower beyond", f"{self.timed} does not get slower")
         return self._turn("slower", np.exp(self.logarithms), sentences)
-
-    def _below(self, what: str, level: float, curves: Array, text: str) -> dict[str, Any]:
-        """Return where ln of an efficiency falls below a level."""
-        counts = first_below(
-            self.steps.counts,
-            curves,
-            np.log(level),
-            self.steps.along.integer,
-            from_largest=what != "efficiency",
-        )
-        sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
-        return self._point(what, level, counts, sentences)
 
     def _turn(self, what: str, curves: Array, sentences: tuple[str, str]) -> dict[str, Any]:
         """Return the count beyond which something that should fall rises."""
@@ -240,9 +258,11 @@ class _Curves:
             measured = curves[0, self.places]
             best = self.places[len(measured) - 1 - int(np.argmin(measured[::-1]))]
             counts[0] = last_smallest(self.steps.counts[best:], curves[:1, best:])[0]
-        return self._point(what, float("nan"), counts, sentences)
+        return self._point(what, counts, sentences)
 
-    def _point(self, what: str, level: float, counts: Array, sentences: tuple[str, str]) -> dict[str, Any]:
+    def _point(
+        self, what: str, counts: Array, sentences: tuple[str, str], level: float = float("nan")
+    ) -> dict[str, Any]:
         """Return a row of the table of points."""
         count, drawn = counts[0], counts[1:]
         lower, upper = count_quantiles(drawn, self.weights, self.levels)
@@ -251,22 +271,13 @@ class _Curves:
         name, last = self.steps.along.name, self.steps.counts[-1]
         if np.isfinite(count):
             ends = range_text(lower, lower, last), range_text(upper, upper, last)
-            note = interval_note(self.levels[1] - self.levels[0], ends[0], ends[1], f"{count:g}")
+            note = interval_note(self.levels[1] - self.levels[0], *ends, f"{count:g}")
             sentence = f"{sentences[0]} {count_text(count, name)}{note}"
         else:
-            chance = (
-                f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.smallest_chance else ""
-            )
+            chance = f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.least_chance else ""
             sentence = f"{sentences[1]} up to {count_text(last, name)}{chance}"
-        return {
-            "what": what,
-            "level": level,
-            "count": count if np.isfinite(count) else np.nan,
-            "lower": lower,
-            "upper": upper,
-            "reached": reached,
-            "sentence": sentence,
-        }
+        count = count if np.isfinite(count) else np.nan
+        return dict(zip(_POINTS, (what, level, count, lower, upper, reached, sentence), strict=True))
 
 
 def first_below(counts: Array, curves: Array, level: float, whole: bool, from_largest: bool = False) -> Array:
@@ -339,22 +350,14 @@ def _changes(
     for j in changes.tolist():
         before, after = names[largest[j - 1]], names[largest[j]]
         lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in by_member)])
-        counts = _overtakes(steps.counts, lead, j, steps.along.integer)
-        lower, upper = count_quantiles(counts[1:], weights, levels)
+        count, *drawn = _overtakes(steps.counts, lead, j, steps.along.integer)
+        lower, upper = count_quantiles(np.array(drawn), weights, levels)
         shown = range_text(lower, upper, last)
-        note = interval_note(levels[1] - levels[0], shown, shown, f"{counts[0]:g}")
-        rows.append(
-            {
-                "before": before,
-                "after": after,
-                "count": float(counts[0]),
-                "lower": lower,
-                "upper": upper,
-                "reached": float(weights[np.isfinite(counts[1:])].sum()),
-                "sentence": f"{prefix}the largest term changes from '{before}' to '{after}' at "
-                f"{count_text(counts[0], name)}{note}",
-            }
-        )
+        note = interval_note(levels[1] - levels[0], shown, shown, f"{count:g}")
+        ends = {"count": float(count), "lower": lower, "upper": upper}
+        reached = float(weights[np.isfinite(drawn)].sum())
+        sentence = f"{prefix}the largest term changes from '{before}' to '{after}' at {count_text(count, name)}{note}"
+        rows.append({"before": before, "after": after, **ends, "reached": reached, "sentence": sentence})
     return rows
 
 

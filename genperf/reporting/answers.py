@@ -10,16 +10,16 @@ import numpy as np
 from genperf.advice import suggest
 from genperf.advice.ask import expectation, reference, work_of
 from genperf.advice.plan import planned
-from genperf.attribution import Scaling, scaling
+from genperf.attribution import Scaling
 from genperf.attribution.growth import growth_of
 from genperf.attribution.limit import limit_of
+from genperf.attribution.scaling import of_each_kind
 from genperf.attribution.terms import aliased
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth
 from genperf.growth.record import RECORDS, record_like
 from genperf.normal.sentences import judged
 from genperf.panel.nodes import leaves_node
-from genperf.panel.work import POSSIBLE
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import Place, short
@@ -161,12 +161,8 @@ def _of_each_kind(place: Place, unknown: Scaling, verdict: str) -> list[Answer]:
 
     A kind by which measured workers do more than they can is left out.
     """
-    along, upto = unknown.along, float(unknown.steps.counts[-1])
-    at = {name: value for name, value in place.values.items() if name != along}
-    each = [
-        scaling(place.result, at, along=along, upto=upto, kind=kind, interval=unknown.interval) for kind in POSSIBLE
-    ]
-    largest = unknown.steps.along.upper
+    along, largest = unknown.along, unknown.steps.along.upper
+    each = of_each_kind(place.result, unknown)
     each = [one for one in each if _efficiencies(one, largest)[0] <= 100.0 * DOUBT.most_efficiency] or each
     why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
     out = []

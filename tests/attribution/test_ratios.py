@@ -9,7 +9,7 @@ from worked_models import member, model
 
 import genperf as gp
 from genperf.advice.ask import Question, ask
-from genperf.attribution.draws import Ratios, log_paths, quantiles, shares
+from genperf.attribution.draws import curves_of, log_paths, quantiles, shares
 from genperf.prediction import Spread
 
 LEVELS = (0.05, 0.95)
@@ -19,7 +19,7 @@ def test_an_error_of_the_level_cancels() -> None:
     # T = a·n with a uncertain by a factor: T(8)/T(2) is 4 in every draw.
     draws = [[a] for a in np.geomspace(0.5, 2.0, 101)]
     result = model(member({"all": "a*workers"}, {"a": 1.0}, draws))
-    ratio = Ratios.of(result, {"workers": np.array([2.0, 8.0])}, 1, 0)
+    ratio = curves_of(result, {"workers": np.array([2.0, 8.0])}).ratios(1, 0)
     assert np.exp(ratio.quantiles(LEVELS)).ravel() == pytest.approx([4.0, 4.0])
     assert ratio.chance_below(np.log([3.9, 4.1])) == pytest.approx([0.0, 1.0])
 
@@ -27,7 +27,7 @@ def test_an_error_of_the_level_cancels() -> None:
 def test_distance_from_the_data_moves_both_rows_of_a_draw() -> None:
     # One doubling beyond 16 adds 10 %, two add 20 %, by one z: the ratio has 10 %, and its ends are 1.645 of it away.
     result = model(member({"all": "a"}, {"a": 1.0}, [[1.0]] * 50), spread=Spread(per_doubling=0.1))
-    ratio = Ratios.of(result, {"workers": np.array([32.0, 64.0])}, 1, 0)
+    ratio = curves_of(result, {"workers": np.array([32.0, 64.0])}).ratios(1, 0)
     assert ratio.quantiles(LEVELS).ravel() == pytest.approx([-0.1645, 0.1645], rel=0.02)
 
 
@@ -41,7 +41,7 @@ def uncounted() -> gp.FitResult:
 def test_the_closed_form_is_that_of_the_paths(uncounted: gp.FitResult) -> None:
     columns = {"gpus": np.array([8.0, 16.0])}
     paths = log_paths(uncounted, columns)
-    ends = Ratios.of(uncounted, columns, 1, 0).quantiles(LEVELS).ravel()
+    ends = curves_of(uncounted, columns).ratios(1, 0).quantiles(LEVELS).ravel()
     drawn = quantiles(paths[:, 1] - paths[:, 0], shares(uncounted.members), LEVELS)
     assert ends == pytest.approx(drawn, abs=0.05)
 
@@ -55,7 +55,7 @@ def test_intervals_of_ratios_at_measured_counts_hold() -> None:
         runs = pd.DataFrame({"gpus": counts, "nodes": np.ceil(counts / 4.0), "s": seconds})
         result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", scaling="weak"))
         columns = {"gpus": counts, "nodes": np.ceil(counts / 4.0)}
-        lower, upper = Ratios.of(result, columns, np.array([3, 4, 4]), np.array([0, 0, 3])).quantiles(LEVELS)
+        lower, upper = curves_of(result, columns).ratios(np.array([3, 4, 4]), np.array([0, 0, 3])).quantiles(LEVELS)
         ratio = np.log(truth[[3, 4, 4]] / truth[[0, 0, 3]])
         held += list((lower <= ratio) & (ratio <= upper))
     assert 0.8 <= np.mean(held) <= 0.98
