@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from genperf.errors import GenperfError, Note, TableError, suggest
 from genperf.importers import (
@@ -15,9 +16,11 @@ from genperf.importers import (
     hyperfine,
     mlperf,
     nccl_tests,
+    nsight,
     pytest_benchmark,
     pytorch_profiler,
     serving,
+    tensorboard,
     trainer_state,
     training_log,
 )
@@ -37,6 +40,8 @@ class Format:
     #: A regular expression that matches near the beginning of such a text. An error names the format by it, where
     #: another one was expected.
     signature: str
+    #: Whether the file is no text; `read` then gets its path in the place of its text.
+    binary: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -63,6 +68,12 @@ FORMATS: dict[str, Format] = {
     "nccl-tests": Format("what nccl-tests print: times of collectives", nccl_tests.read, SIGNATURES["nccl-tests"]),
     "serving": Format("results of vLLM's and SGLang's serving benchmarks", serving.read, serving.SIGNATURE),
     "pytest-benchmark": Format("pytest-benchmark's JSON", pytest_benchmark.read, pytest_benchmark.SIGNATURE),
+    "tensorboard": Format(
+        "TensorBoard's event files: a row a logged step", tensorboard.read, tensorboard.SIGNATURE, binary=True
+    ),
+    "nsight": Format(
+        "Nsight Systems' SQLite exports: a row a step, with its phases", nsight.read, nsight.SIGNATURE, binary=True
+    ),
 }
 
 
@@ -128,13 +139,29 @@ def _with_gaps_noted(table: Imported) -> Imported:
 
 def _read(format: Format, path: str) -> Imported:
     """Read a file; the error for a file of another format names that one."""
-    name, text = read_text(path)
-    start = text[:100_000]
+    start = ""
     try:
+        if format.binary:
+            if not Path(path).is_file():
+                raise TableError(
+                    "is no file", hint="this format is read from files, not from standard input", where=path
+                )
+            return format.read(path, path)
+        name, text = read_text(path)
+        start = text[:100_000]
         return format.read(text, name)
     except TableError as error:
         if not isinstance(error, FormatError) and re.search(format.signature, start):
             raise
+        start = start or _beginning(path)
         other = next((key for key, f in FORMATS.items() if f is not format and re.search(f.signature, start)), None)
         hint = f"genperf import {other} {path}" if other else error.hint
         raise TableError(error.message, where=error.where, hint=hint) from None
+
+
+def _beginning(path: str) -> str:
+    """Return how a file begins, by which its format is recognised, whatever it is."""
+    if not Path(path).is_file():
+        return ""
+    with open(path, "rb") as file:
+        return file.read(100_000).decode("utf-8", "replace")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -245,7 +245,11 @@ def _on_host(trace: Trace, ranges: dict[str, list[Span]]) -> tuple[list[dict[str
         for step, held, call, times in zip(trace.steps, trace.by_step(spans), calls, steps, strict=True):
             if phase == "exchange" and len(held) < len(call):
                 # A worker thread that the profiler did not follow.
-                unsure += [f"{step.name}: exchange ({len(held)} of {len(call)} collectives recorded)"] if held else []
+                unsure += (
+                    [f"step {number_of(step)}: exchange ({len(held)} of {len(call)} collectives recorded)"]
+                    if held
+                    else []
+                )
             elif held:
                 times[phase] = seconds(covered(held, () if phase == "exchange" else call))
     return steps, unsure
@@ -314,19 +318,30 @@ def read(text: str, name: str) -> Imported:
     if not isinstance(events, list) or not any(isinstance(event, dict) and "ph" in event for event in events):
         hint = "prof.export_chrome_trace(FILE), or tensorboard_trace_handler(FOLDER)"
         raise FormatError("is JSON, but no trace of torch.profiler", where=name, hint=hint)
+    return table_of(events, _run(file) if isinstance(file, dict) else {}, name)
+
+
+def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Imported:
+    """Return the steps of a trace as rows, each with what is known of its run.
+
+    Raises
+    ------
+    TableError
+        Where no step can be used.
+    """
     trace = trace_of(events)
     if not trace.steps:
         hint = "give profile(…) a schedule, and call prof.step() after each step"
         raise TableError("has no 'ProfilerStep#N' in which something was done", where=name, hint=hint)
-    run = _run(file) if isinstance(file, dict) else {}
     phases, unsure = phases_of(trace)
-    left_out = [f"{name}: {step.name}: nothing was done in it (the profiler stopped)" for step in trace.empty]
+    left_out = [
+        f"{name}: step {number_of(step)}: nothing was done in it (the profiler stopped)" for step in trace.empty
+    ]
     rows: list[dict[str, Cell]] = []
     for step, took, times in zip(trace.steps, step_times(trace), phases, strict=True):
         if took is None:
-            left_out.append(
-                f"{name}: {step.name}: the device was still at work at its start, and the step before is not recorded"
-            )
+            why = "the device was still at work at its start, and the step before is not recorded"
+            left_out.append(f"{name}: step {number_of(step)}: {why}")
             continue
         host = {HOST: seconds(step.length)} if trace.has_device else {}
         shown = {f"{phase}_s": spent for phase, spent in times.items()}

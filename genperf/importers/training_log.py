@@ -7,7 +7,7 @@ between blanks, Composer one name a line. Their names are those of these project
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -28,11 +28,16 @@ MEASURED = {
     "throughput/samples_per_sec": ("samples_per_s", 1.0),
     "tps": ("tokens_per_s_per_gpu", 1.0),
     "wps": ("tokens_per_s_per_gpu", 1.0),
+    # In TensorBoard's events: Megatron-LM and torchtitan.
+    "iteration-time": ("step_time_s", 1.0),
+    "time_metrics/end_to_end(s)": ("step_time_s", 1.0),
+    "throughput(tps)": ("tokens_per_s_per_gpu", 1.0),
 }
 #: Name of a setting, in small letters → column.
 SETTINGS = {
     "world_size": "devices",
     "world size": "devices",
+    "world-size": "devices",
     "data_parallel_size": "data_parallel",
     "data-parallel size": "data_parallel",
     "tensor_model_parallel_size": "tensor_parallel",
@@ -44,6 +49,7 @@ SETTINGS = {
     "micro_batch_size": "micro_batch",
     "global_batch_size": "global_batch",
     "global batch size": "global_batch",
+    "batch-size": "global_batch",
     "seq_length": "seq_length",
     "num_layers": "num_layers",
     "hidden_size": "hidden_size",
@@ -84,14 +90,14 @@ def read(text: str, name: str) -> Imported:
     for line in _ESCAPE.sub("", text).splitlines():
         pairs = list(_pairs(line))
         for key, number, unit in pairs:
-            column = _named(key, SETTINGS)
+            column = named(key, SETTINGS)
             # 1.02K is a rounded number: no setting.
             if column and not unit:
                 settings[column] = int(number) if number.is_integer() else number
         values = {
             column: number * factor * _THOUSANDS[unit]
             for key, number, unit in pairs
-            for column, factor in [_named(key, MEASURED) or ("", 0.0)]
+            for column, factor in [named(key, MEASURED) or ("", 0.0)]
             if column and number > 0.0
         }
         if values:
@@ -102,22 +108,26 @@ def read(text: str, name: str) -> Imported:
         raise FormatError(
             "holds no line of a step with its time or throughput",
             where=name,
-            hint=f"the names that are read: {', '.join(MEASURED)}",
+            hint=f"the names that are read: {', '.join(list(MEASURED)[:7])}, …",
         )
+    notes = [Note(f"{unread} lines look like steps and have no number that can be read", "lines_unread")]
+    return table_of(steps, notes if unread else [])
+
+
+def table_of(steps: Sequence[Mapping[str, Cell]], notes: Iterable[Note] = ()) -> Imported:
+    """Return the steps of a run, each with its settings and measured numbers, as rows; the first ones warm up."""
     kept = steps[LOG.warm_up :] or steps
     measured = next(column for column, _ in MEASURED.values() if any(column in step for step in kept))
     rows = [
         {**{k: v for k, v in step.items() if k != measured}, REPEAT: number, measured: step[measured]}
         for number, step in enumerate(step for step in kept if measured in step)
     ]
-    notes = []
-    if len(steps) > len(kept):
-        notes.append(Note("the first step that was logged is left out: it warms up", "warm_up"))
-    if unread:
-        notes.append(Note(f"{unread} lines look like steps and have no number that can be read", "lines_unread"))
-    factors = tuple(dict.fromkeys(column for column in SETTINGS.values() if column in settings))
+    warm = (
+        [Note("the first step that was logged is left out: it warms up", "warm_up")] if len(steps) > len(kept) else []
+    )
+    factors = tuple(dict.fromkeys(column for column in SETTINGS.values() if any(column in row for row in rows)))
     rate = measured != "step_time_s"
-    return Imported(tuple(rows), measured, REPEAT, factors, notes=tuple(notes), rate=rate)
+    return Imported(tuple(rows), measured, REPEAT, factors, notes=(*warm, *notes), rate=rate)
 
 
 def _pairs(line: str) -> Iterator[tuple[str, float, str]]:
@@ -126,6 +136,6 @@ def _pairs(line: str) -> Iterator[tuple[str, float, str]]:
         yield key.strip().lower(), float(number.replace(",", "")), unit
 
 
-def _named(key: str, names: Mapping[str, T]) -> T | None:
+def named(key: str, names: Mapping[str, T]) -> T | None:
     """Return what a name stands for, also behind other words: `using world size`."""
     return next((value for name, value in names.items() if key == name or key.endswith(f" {name}")), None)

@@ -57,7 +57,7 @@ _FOREIGN: dict[bytes, tuple[str, str]] = {
     b"\xff\xd8\xff": ("a picture", "name the table of its numbers"),
     b"GIF8": ("a picture", "name the table of its numbers"),
     b"\x7fELF": ("a program", "name the table that it wrote"),
-    b"SQLite format 3\0": ("a database", "export the table as CSV"),
+    b"SQLite format 3\0": ("a database", "export the table as CSV (of Nsight Systems: genperf import nsight FILE)"),
     b"\x89HDF": ("an HDF5 file", "export the table as CSV or Parquet"),
     b"ARROW1": ("an Arrow file", "write it as Parquet or CSV"),
     b"ORC": ("an ORC file", "write it as Parquet or CSV"),
@@ -175,6 +175,9 @@ def _refuse_foreign(data: bytes, name: str) -> None:
                 what, hint = next((named for part, named in _ZIPPED.items() if part in data), (what, hint))
             negated = "" if "not read" in what else ", not text"
             raise TableError(f"is {what}{negated}", hint=hint, where=name)
+    if b"brain.Event:" in data[:64]:
+        hint = f"genperf import tensorboard {shlex.quote(name)} -o table.csv"
+        raise TableError("is a file for 'genperf import tensorboard', not a table", hint=hint, where=name)
     if data[257:262] == b"ustar":
         raise TableError("is an archive, which is not read", hint="unpack it: tar -xf FILE", where=name)
 

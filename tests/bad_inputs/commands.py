@@ -377,6 +377,12 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["import", "trainer-state", "state.json", "--set", "gpus=8", "-o", "i.csv"],
         ["import", "trainer-state", "stopped.json", "-o", "i.csv"],
         ["import", "nccl-tests", "train.log", "-o", "i.csv"],
+        ["import", "tensorboard", "losses.events", "--set", "gpus=4", "-o", "i.csv"],
+        ["import", "tensorboard", "report.sqlite", "-o", "i.csv"],
+        ["import", "nsight", "runs.csv", "-o", "i.csv"],
+        ["import", "nsight", "report.sqlite", "--set", "gpus=2", "-o", "i.csv"],
+        ["ask", "losses.events", "--at", "gpus=16"],
+        ["ask", "report.sqlite", "--at", "gpus=16"],
         ["ask", "train.log", "--at", "gpus=16"],
     ],
 }
@@ -387,6 +393,8 @@ IMPORTED = {
     "ddp.json": "ddp_workers2_rank0.pt.trace.json",
     "blocks.txt": "mlperf_blocks.txt",
     "state.json": "trainer_state.json",
+    "losses.events": "events.out.tfevents.losses",
+    "report.sqlite": "nsight.sqlite",
 }
 
 

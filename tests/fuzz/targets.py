@@ -89,7 +89,13 @@ def importer(name: str) -> Callable[[bytes], None]:
     """Return the function that imports a file of a format."""
 
     def read(data: bytes) -> None:
-        FORMATS[name].read(data.decode("utf-8", "replace"), "fuzzed")
+        if not FORMATS[name].binary:
+            FORMATS[name].read(data.decode("utf-8", "replace"), "fuzzed")
+            return
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            FORMATS[name].read(file.name, "fuzzed")
 
     return read
 
@@ -146,6 +152,7 @@ TARGETS = {
             "hyperfine": ("hyperfine*",),
             "mlperf": ("mlperf*",),
             "pytorch-profiler": ("single*", "stopped*"),
+            "nsight": ("nsight.sqlite",),
         }.items()
     },
 }

@@ -23,6 +23,8 @@ EXAMPLES = {
     "nccl-tests": "all_reduce_perf.txt",
     "serving": "serving.jsonl",
     "pytest-benchmark": "pytest_benchmark.json",
+    "tensorboard": "events.out.tfevents.example",
+    "nsight": "nsight.sqlite",
 }
 
 Cells = st.one_of(st.text(), st.integers(-(10**15), 10**15), st.floats(allow_nan=False, allow_infinity=False))

@@ -58,7 +58,7 @@ def test_a_single_process_says_nothing_of_workers() -> None:
 def test_a_step_in_which_the_profiler_stopped_is_left_out() -> None:
     table = read((DATA / "stopped.pt.trace.json").read_text(), "trace.json")
     assert [row["step"] for row in table.rows] == [2, 3]
-    assert table.left_out == ("trace.json: ProfilerStep#4: nothing was done in it (the profiler stopped)",)
+    assert table.left_out == ("trace.json: step 4: nothing was done in it (the profiler stopped)",)
 
 
 def test_phases_of_the_host_worked_by_hand() -> None:
@@ -126,7 +126,7 @@ def test_phases_and_steps_of_a_device_worked_by_hand() -> None:
         "backward_s": 70e-6,
         "exchange_s": 70e-6,
     }
-    assert "ProfilerStep#1: the device was still at work" in table.left_out[0]
+    assert "step 1: the device was still at work" in table.left_out[0]
 
 
 def test_a_device_that_keeps_up_leaves_the_hosts_time() -> None:
