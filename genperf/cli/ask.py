@@ -9,10 +9,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from genperf.cli.declared import declared
-from genperf.cli.messages import tell
-from genperf.cli.options import names_of, once, recognised_table, table_options
-from genperf.cli.output import Output, results, show_json
-from genperf.cli.shown import training_of
+from genperf.cli.options import names_of, pairs, recognised_table, training_of
+from genperf.cli.output import Output, show_json, tell
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -22,9 +20,7 @@ if TYPE_CHECKING:
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
-@declared("ask")
-@table_options
-@results()
+@declared("ask", "table options", "result options")
 def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Answer what to expect of one configuration from TABLE, whose columns are recognised, or from a model.
 
@@ -39,7 +35,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     from genperf.result import load_model
 
     paid = None if o.price is None else price_of(o.price, o.per)
-    hints = once(o.hints, "--hint")
+    hints = pairs(o.hints, "--hint")
     plan = plan_of(o.samples, o.deadline, o.budget)
     question = Question(None, "samples", paid, o.per, training=training_of(o.tokens, o.peak), plan=plan)
     if len(o.table) == 1 and is_model_file(o.table[0]):
@@ -83,7 +79,7 @@ def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, s
     from genperf.advice.tables import SCALE
 
     named = tuple(text if "=" in text else f"{SCALE}={text}" for text in at)
-    wanted = once(named, "--at", columns)
+    wanted = pairs(named, "--at", columns)
     for name, text in wanted.items():
         if re.fullmatch(r"[\d.]+[kKMBT]?([,:][\d.*]+[kKMBT]?)+", text):
             raise GenperfError(

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genperf.cli.declared import declared
-from genperf.cli.fitted import PRINTED
-from genperf.cli.messages import tell
-from genperf.cli.options import measured_column, read, recognised_table, table_options
-from genperf.cli.output import Output, records, results, show_json
+from genperf.cli.fit import PRINTED
+from genperf.cli.options import measured_column, read, recognised_table
+from genperf.cli.output import Output, records, show_json, tell
 from genperf.cli.writing import write_whole
 from genperf.errors import TableError, counted, listed
 from genperf.table.clean import label
@@ -42,9 +41,7 @@ def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
     return lines
 
 
-@declared("check")
-@table_options
-@results()
+@declared("check", "table options", "result options")
 def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Read TABLE (CSV, JSON, Parquet, or - for standard input), and summarise its factors, repeats and faults.
 
@@ -124,8 +121,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
             tell(f"  {line}")
     if source.steps:
         _show_rows(source, out)
-    for note in notes:
-        out.note(f"note: {note}")
+    out.notes(notes)
 
 
 def _show_source(source: Source, out: Output) -> None:
@@ -136,8 +132,7 @@ def _show_source(source: Source, out: Output) -> None:
         return
     tell(f"{source.name}: {counted(len(source.lines), 'row')}, {counted(len(source.columns), 'column')}")
     _show_rows(source, out)
-    for step in source.steps:
-        out.note(f"note: {step}")
+    out.notes(source.steps)
 
 
 def _show_rows(source: Source, out: Output) -> None:

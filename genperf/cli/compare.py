@@ -8,14 +8,11 @@ from types import SimpleNamespace
 import click
 
 from genperf.cli.declared import declared
-from genperf.cli.messages import tell
-from genperf.cli.options import model_or_table, once
-from genperf.cli.output import Output, results, show_json, show_rows
-from genperf.cli.shown import under_columns
+from genperf.cli.options import model_or_table, pairs, under_columns
+from genperf.cli.output import Output, show_json, show_rows, tell
 
 
-@declared("compare")
-@results(csv="Write the ranking here.")
+@declared("compare", "result options")
 def command(o: SimpleNamespace, out: Output) -> None:
     """Rank the groups of MODEL, the levels of a factor, or changes of a configuration (--or).
 
@@ -27,10 +24,10 @@ def command(o: SimpleNamespace, out: Output) -> None:
     fitted = model_or_table(o.model)
     if o.over is not None and o.changes:
         raise click.UsageError("give either --over or --or")
-    changed = [under_columns(once(tuple(re.split(r",(?=[^,=]+=)", text)), "--or"), fitted) for text in o.changes]
+    changed = [under_columns(pairs(re.split(r",(?=[^,=]+=)", text), "--or"), fitted) for text in o.changes]
     ranking = rank(
         fitted,
-        under_columns(once(o.at, "--at"), fitted),
+        under_columns(pairs(o.at, "--at"), fitted),
         changed or o.over,
         maximize=o.maximize,
         price=None if o.price is None else price_of(o.price, o.per),
@@ -45,5 +42,4 @@ def command(o: SimpleNamespace, out: Output) -> None:
     show_rows(head, rows, plain=out.no_color)
     for reason in ranking.footnotes():
         tell(reason)
-    for note in ranking.notes:
-        out.note(f"note: {note}")
+    out.notes(ranking.notes)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
+from genperf.cli.output import PICTURES, SHOWING, Output
 from genperf.cli.writing import refuse_overwriting, writable
+from genperf.errors import GenperfError
 from genperf.scaling import KINDS, NAMES
 
 _TABLE: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(
@@ -21,24 +24,29 @@ _TABLE: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(
 COMMANDS: Mapping[str, Any] = _TABLE["commands"]
 
 
-def declared(name: str, kind: type[click.Command] = click.Command) -> Callable[[Callable[..., None]], click.Command]:
-    """Return a decorator that makes a command of a function of its declared parameters, as attributes of one object."""
+def declared(
+    name: str, *sections: str, kind: type[click.Command] = click.Command
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Return a decorator that makes a command of a function of its parameters, and of those of shared sections.
+
+    The function takes the command's own parameters as attributes of `o`, how to show the result as `out`, and those of
+    the sections by name.
+    """
+    specs = {key: spec for section in (name, *sections) for key, spec in _TABLE[section].items()}
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
         def command(**given: Any) -> None:
             refuse_overwriting(given)
-            function(o=SimpleNamespace(**{key: given.pop(key) for key in _TABLE[name]}), **given)
+            out = Output(**{key: given.pop(key) for key in SHOWING if key in given})
+            of_command = SimpleNamespace(**{key: given.pop(key) for key in _TABLE[name] if key in given})
+            function(o=of_command, out=out, **given)
 
-        return click.command(name, cls=kind)(with_options(name)(command))
+        parameters = [_parameter(key, {**_TABLE["shared"].get(key, {}), **spec}) for key, spec in specs.items()]
+        made = functools.reduce(lambda so_far, add: add(so_far), reversed(parameters), command)
+        return click.command(name, cls=kind)(made)
 
     return decorate
-
-
-def with_options(section: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds the parameters of a section."""
-    decorators = [_parameter(key, {**_TABLE["shared"].get(key, {}), **spec}) for key, spec in _TABLE[section].items()]
-    return lambda command: functools.reduce(lambda made, add: add(made), reversed(decorators), command)
 
 
 def _parameter(name: str, spec: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -46,8 +54,9 @@ def _parameter(name: str, spec: Mapping[str, Any]) -> Callable[[Callable[..., No
     given: dict[str, Any] = {key: spec[key] for key in ("default", "required", "nargs") if key in spec}
     if "argument" in spec:
         return click.argument(name, metavar=spec["argument"], **given)
+    callback = _picture if spec.get("file") == "picture" else writable if "file" in spec else None
     given |= {"metavar": spec.get("value"), "help": spec.get("help") or None, "multiple": spec.get("many", False)}
-    given |= {"show_default": spec.get("default", "") != "", "callback": writable if spec.get("file") else None}
+    given |= {"show_default": spec.get("default", "") != "", "callback": callback}
     if "alone" in spec:
         given |= {"is_flag": False, "flag_value": spec["alone"]}
     if spec.get("choices") == "scaling":
@@ -65,3 +74,13 @@ def _parameter(name: str, spec: Mapping[str, Any]) -> Callable[[Callable[..., No
     if "/" in flags:
         given["default"] = None
     return click.option(*flags.split(), name, **given)
+
+
+def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return a file's name whose ending is that of a picture, as click's callback of `--plot`."""
+    if value is not None and value.rpartition(".")[2].lower() not in PICTURES:
+        raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in PICTURES)}")
+    if value is not None and find_spec("matplotlib") is None:
+        # Before the work, whose result could not be drawn.
+        raise GenperfError("plots need matplotlib", hint='pip install "genperf[plots]"')
+    return writable(ctx, param, value)

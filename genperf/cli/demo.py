@@ -7,8 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from genperf.cli.declared import declared
-from genperf.cli.messages import say, tell
-from genperf.cli.output import csv_text, show_frame
+from genperf.cli.output import Output, csv_pieces, tell
 from genperf.cli.writing import made_folder, write_whole
 from genperf.table.target import TIME
 
@@ -37,7 +36,7 @@ FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet":
 
 
 @declared("demo")
-def command(o: SimpleNamespace) -> None:
+def command(o: SimpleNamespace, out: Output) -> None:
     """Fit the bundled TensorFlow, MXNet and PyTorch measurements, predict 32 devices from at most 16, and explain.
 
     Writes the models and the tables to DIR.
@@ -49,45 +48,38 @@ def command(o: SimpleNamespace) -> None:
     from genperf.result import FitResult, dump_model
     from genperf.validation import validate
 
-    out = made_folder(o.folder, WRITTEN)
-    say(
-        f"1. published series: fit up to {DEMO.max_devices} GPUs, predict {DEMO.predicted_devices} (data/dlperf.csv)",
-        o.quiet,
-    )
+    folder, most, more = made_folder(o.folder, WRITTEN), DEMO.max_devices, DEMO.predicted_devices
+    out.note(f"1. published series: fit up to {most} GPUs, predict {more} (data/dlperf.csv)")
     series = _series()
-    known = series.take(series.frame["devices"].to_numpy() <= DEMO.max_devices)
+    known = series.take(series.frame["devices"].to_numpy() <= most)
     fitted = fit(known, "auto", seed=o.seed, workers=o.workers)
-    rows = series.medians().frame.query(f"devices == {DEMO.predicted_devices}")
+    rows = series.medians().frame.query(f"devices == {more}")
     predicted = _beside_last_point(fitted.predict(rows), rows, known)
-    show_frame(
-        _errors(predicted),
-        f"predicting {DEMO.predicted_devices} GPUs from at most {DEMO.max_devices}: median (mean) error",
-        plain=o.no_color,
-    )
+    out.frame(_errors(predicted), f"predicting {more} GPUs from at most {most}: median (mean) error")
 
-    say("\n2. measured networks: the generic model (data/pytorch_cpu.csv)", o.quiet)
+    out.note("\n2. measured networks: the generic model (data/pytorch_cpu.csv)")
     table = load("pytorch_cpu")
     generic = fit(table, "generic", seed=o.seed)
     if not isinstance(generic, FitResult):
         raise TypeError("a table without groups gives one model")
     tell("\n".join(written_lines(generic)))
-    show_frame(explain(generic).terms, "what a step at the centre of the data is made of", plain=o.no_color)
+    out.frame(explain(generic).terms, "what a step at the centre of the data is made of")
     scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=o.seed, workers=o.workers)
-    show_frame(scores.frame(timing=False), "5-fold cross-validation: errors in %", plain=o.no_color)
+    out.frame(scores.frame(timing=False), "5-fold cross-validation: errors in %")
 
-    title = f"Published training runs: measured up to {DEMO.max_devices} GPUs, predicted for {DEMO.predicted_devices}"
+    title = f"Published training runs: measured up to {most} GPUs, predicted for {more}"
     contents = (
         dump_model(fitted),
         dump_model(generic),
-        csv_text(predicted),
-        csv_text(generic.constants()),
-        csv_text(scores.predictions()),
+        csv_pieces(predicted),
+        csv_pieces(generic.constants()),
+        csv_pieces(scores.predictions()),
         page(fitted, View(title=title), table=known),
     )
     for name, content in zip(WRITTEN, contents, strict=True):
-        write_whole(out / name, content)
-    say(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {out}", o.quiet)
-    say(f"open {(out / 'report.html').resolve().as_uri()} in a browser", o.quiet)
+        write_whole(folder / name, content)
+    out.note(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {folder}")
+    out.note(f"open {(folder / 'report.html').resolve().as_uri()} in a browser")
 
 
 def _series() -> Table:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from genperf.attribution.elasticity import doublings_for_people
 from genperf.cli.declared import declared
-from genperf.cli.fitted import formula_lines, shares_line
-from genperf.cli.messages import tell
-from genperf.cli.options import grid, model_or_table, names_of, number, once, one_group, read
-from genperf.cli.output import Output, for_people, results, show_json
-from genperf.cli.shown import values_at
+from genperf.cli.fit import formula_lines, shares_line
+from genperf.cli.options import grid, model_or_table, names_of, number, one_group, pairs, read, values_at
+from genperf.cli.output import Output, for_people, show_json, tell
 from genperf.errors import GenperfError
 from genperf.words.numbers import samples_called
 
@@ -26,8 +24,7 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 
-@declared("explain")
-@results(plot="the terms along the count of workers; or what --versus, --sobol or --knee compute")
+@declared("explain", "result options")
 def command(o: SimpleNamespace, out: Output) -> None:
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf.attribution import Knee, Sobol, explain
@@ -43,7 +40,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
         tell(export(chosen, "latex"))
         return
     here = values_at(o.at, fitted) if o.at else None
-    other = once(o.versus, "--versus", names_of(fitted))
+    other = pairs(o.versus, "--versus", names_of(fitted))
     across = any(name in chosen.schema.group for name in other)
     upto = number(o.up_to, "--up-to") if o.up_to is not None else None
     domain = grid(o.within, names_of(fitted)) if o.within else None
@@ -78,15 +75,15 @@ def _show_causes(o: SimpleNamespace, out: Output) -> None:
     if not is_model(o.model):
         slow: Any = read(o.model, {"skip_bad_rows": True})
         names = [*(factor.name for factor in slow.factors), *slow.group]
-        sound = once(o.versus, "--versus", names)
+        sound = pairs(o.versus, "--versus", names)
     else:
         fitted = load_model(o.model)
         slow, names = one_group(fitted, o.group, o.model), names_of(fitted)
-        sound = once(o.versus, "--versus", names)
+        sound = pairs(o.versus, "--versus", names)
         if any(name in slow.schema.group for name in sound):
             key = zip(slow.schema.group, (o.group or "").split(","), strict=True)
             sound = one_group(fitted, ",".join(sound.get(name, value) for name, value in key), o.model)
-    diagnosis = why(slow, once(o.at, "--at", names), sound=sound or None, hints=once(o.hints, "--hint"))
+    diagnosis = why(slow, pairs(o.at, "--at", names), sound=sound or None, hints=pairs(o.hints, "--hint"))
     if out.as_json:
         show_json(diagnosis.to_dict())
     else:

@@ -1,34 +1,58 @@
-"""`genperf fit`: a table → a fitted model."""
+"""`genperf fit`: a table → a fitted model, of which it prints first how well it predicts what it was not fitted to."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from genperf.cli.declared import declared
-from genperf.cli.fitted import PRINTED, constants_shown, fitted_lines, group_notes
-from genperf.cli.messages import tell
-from genperf.cli.options import fit_arguments, fit_options, once, read, table_options
-from genperf.cli.output import Output, results
+from genperf.cli.options import fit_arguments, pairs, read
+from genperf.cli.output import Output, tell
 from genperf.cli.progress import announce, progress
 from genperf.cli.writing import write_whole
-from genperf.errors import counted, listed
+from genperf.errors import GenperfError, counted, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genperf.result import FitResult, GroupedResult
+
+#: Of many groups, the kinds of notes on how groups relate.
+GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
 
 
-@declared("fit")
-@table_options
-@fit_options
-@results()
+@dataclass(frozen=True)
+class FittedSettings:
+    """How much of a fitted model is printed."""
+
+    #: Expressions of an average that are named, by weight. A guess: they fit on a line.
+    max_members: int = 4
+    #: Smaller shares are not named: they would be written as 0 %.
+    min_share: float = 0.005
+    #: Different notes on how groups relate. A guess.
+    max_notes: int = 5
+    #: Columns in no role that are named: a line of logs has dozens.
+    max_unused: int = 40
+    #: Factors whose doubling is printed, the largest change first. A guess.
+    max_factors: int = 8
+
+
+PRINTED = FittedSettings()
+
+
+@declared("fit", "table options", "fit options", "result options")
 def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Fit a model to TABLE; print its held-out error, how far it may be trusted, and what doubling each factor does."""
     from genperf.estimate.options import DEFAULTS
     from genperf.fitting import fit, fitted_phases
-    from genperf.result import FitResult, GroupedResult, load_model, model_pieces
+    from genperf.result import FitResult, load_model, model_pieces
 
-    output = o.output
+    output = out.output
     if o.resume and (not output or output == "-"):
         raise click.UsageError("--resume continues the file that -o names.")
     measured = read(o.table, given)
@@ -46,7 +70,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
         announce(len(measured.medians()), len(measured.factors), out.quiet)
     try:
         with progress(out.quiet, "groups" if measured.group else "") as done:
-            further = {"also_models": once(o.also_model, "--also-model")}
+            further = {"also_models": pairs(o.also_model, "--also-model")}
             options = {**fit_arguments(given), **further, "pool": o.pool}
             if o.quick:
                 structure = "separable" if options["structure"] == "auto" else options["structure"]
@@ -72,11 +96,170 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     else:
         tell(str(result))
         notes = group_notes(result)
-    for text in notes:
-        out.note(f"note: {text}")
+    out.notes(notes)
     unused = [name for name in measured.unused if name not in fitted_phases(measured, o.model).values()]
     if unused:
         out.note(f"left out, in no role: {listed(unused, PRINTED.max_unused)}")
     if measured.rejected:
         out.note(f"rejected rows: {measured.rejected_rows}; genperf check lists them")
     out.note(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model")
+
+
+def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
+    """Return what to print of a model: its held-out error, the verdict far out, what doubling each factor does."""
+    from genperf.result.fit_result import UNTESTED
+
+    table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
+    measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
+    lines = [f"{_kind(result)}: {table}; {measured}"]
+    lines += [*trust_lines(result), *doubling_lines(result)]
+    for name, one in result.further.items():
+        tested = one.tested if one.held_out_of else UNTESTED
+        lines.append(f"{name}: {_kind(one)}; {counted(one.schema.configurations, 'configuration')}; {tested}")
+    if not verbose:
+        return lines
+    if result.is_formula:
+        from genperf.attribution.written import level_exponents
+
+        lines += formula_lines(result)
+        lines += [*reference_lines(result), *(str(exponent) for exponent in level_exponents(result))]
+        lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
+        lines += search_lines(result)
+    elif len(result.members) > 1:
+        lines.append(f"averaged: {shares_line(result)}")
+    else:
+        lines.append(f"expression: {result.best.name}")
+    return lines
+
+
+def search_lines(result: FitResult) -> list[str]:
+    """Return how the constants were searched: by what, with which λ and seed, and how many searches agree."""
+    status, options = result.best.status, result.options
+    searches = f"{counted(status.evaluations, 'set')} of constants tried, cost {status.cost:.4g}, seed {result.seed}"
+    if status.mutation is not None and status.crossover is not None:
+        low, high = status.mutation
+        kind = f"differential evolution, {status.restarts} searches of {counted(status.population, 'member')}"
+        lines = [
+            f"search: {kind}, mutation {low:g} to {high:g}, crossover {status.crossover:g}",
+            f"{status.agreed} of {status.restarts} searches reached the least cost; {searches}",
+        ]
+    else:
+        lines = [f"search: {status.solver}, {status.agreed} of {status.restarts} reached the least cost; {searches}"]
+    if "lambda_by" in options:
+        lines.append(f"λ = {options['lambda']:.3g}, from {options['lambda_by']}")
+    return lines
+
+
+def constants_shown(result: FitResult) -> pd.DataFrame:
+    """Return the constants of the terms that are not zero: 90 % intervals, bounds, and a level's as a factor."""
+    table = result.constants().drop(columns="member").rename(columns={"lower": "90 % lower", "upper": "90 % upper"})
+    constants = result.best.expression.without_zeros(result.best.values).constants
+    table = table[table["constant"].isin([c.name for c in constants])].reset_index(drop=True)
+    levels = [c.kind == "level" for c in constants]
+    table.insert(4, "bounds", [f"{c.lower:g} to {c.upper:g}" for c in constants])
+    if any(levels):
+        factors = [f"x {math.exp(v):.3g}" if level else "" for v, level in zip(table["value"], levels, strict=True)]
+        table.insert(2, "as factor", factors)
+    return table
+
+
+def reference_lines(result: FitResult) -> list[str]:
+    """Return the level of each categorical factor that its other levels are relative to."""
+    meanings = [c.meaning for c in result.best.expression.constants if c.meaning is not None]
+    named = []
+    for factor in result.schema.factors:
+        relative = {m.level for m in meanings if m.categorical == factor.name}
+        named += [f"{factor.name} {level}" for level in factor.levels if relative and level not in relative]
+    return [f"reference levels: {', '.join(named)}"] if named else []
+
+
+def trust_lines(result: FitResult) -> list[str]:
+    """Return the verdict at twice the largest measured scale, the other factors at those of a measured run."""
+    from genperf.formula import parse
+    from genperf.panel.typical import typical_run
+
+    try:
+        count = result.panel.along()
+    except GenperfError:
+        return []
+    run, derived = typical_run(result.panel, {}), result.schema.derived
+    # A factor that is derived from columns which are no factors stays as it was measured.
+    fixed = {n: run[n] for n, text in derived.items() if n in run and not set(parse(text).names) <= set(run)}
+    there = f"at twice the largest scale ({count.name}={2.0 * count.upper:g})"
+    try:
+        predicted = result.predict(result.completed({**fixed, count.name: 2.0 * count.upper})).iloc[0]
+    except GenperfError as error:
+        return [f"{there}: {error.message}"]
+    reason = f": {predicted['reason']}" if predicted["reason"] else ""
+    return [f"{there}: {predicted['verdict']}{reason}"]
+
+
+def doubling_lines(result: FitResult) -> list[str]:
+    """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
+    from genperf.attribution.elasticity import doublings
+    from genperf.words.quantity import value_name
+
+    name, ratios = value_name(result.schema.target), list(doublings(result).items())
+    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[: PRINTED.max_factors]]
+    more = len(ratios) - len(lines)
+    return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
+
+
+def formula_lines(result: FitResult) -> list[str]:
+    """Return the heaviest member's formula, headed by the target's name and unit; a generic one a term a line."""
+    from genperf.attribution import written_lines
+
+    written = written_lines(result)
+    if written:
+        return written
+    target = result.schema.target
+    unit = f" ({target.unit})" if target.unit else ""
+    return [f"{target.name}{unit} = {result.best.expression.text(result.best.values)}"]
+
+
+def shares_line(result: FitResult) -> str:
+    """Return the heaviest expressions of an average with their shares; the others are counted."""
+    shares = result.shares()
+    if len(shares) == 1:
+        return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
+    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= PRINTED.min_share][
+        : PRINTED.max_members
+    ]
+    more = len(shares) - len(named)
+    return "; ".join([*named, *([f"{more} more"] if more else [])])
+
+
+def group_notes(result: GroupedResult) -> list[str]:
+    """Return the different notes on how groups relate; one that several groups share counts them.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, genperf as gp
+    >>> runs = pd.DataFrame({"net": ["a"] * 4 + ["b"] * 4, "gpus": [1, 2, 4, 8] * 2, "nodes": [1] * 4 + [1, 1, 1, 2]})
+    >>> runs["s"] = np.tile([0.4, 0.41, 0.43, 0.5], 2)
+    >>> for note in group_notes(gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", group="net"))):
+    ...     print(note)
+    a: no run goes beyond one node; what 1 other group of the table showed there is part of the interval
+    """
+    alike: dict[str, list[str]] = {}
+    for key, fitted in result.results.items():
+        name = f"{', '.join(key)}: "
+        for note in fitted.notes:
+            if note.kind in GROUP_NOTES:
+                text = str(note)
+                alike.setdefault(text.removeprefix(name), []).append(text)
+    lines = [
+        texts[0] if len({*texts}) == 1 else f"{counted(len(texts), 'group')}: {text}" for text, texts in alike.items()
+    ]
+    return lines[: PRINTED.max_notes]
+
+
+def _kind(result: FitResult) -> str:
+    from genperf.models import MODELS
+
+    if result.model == "auto":
+        # An expression may be there twice, as it is and flat beyond the largest count.
+        count = len({m.expression.constant_names + tuple(m.constants) for m in result.members})
+        average = f", {count} expressions averaged" if count > 1 else ""
+        return f"auto{average}"
+    return result.model if result.model in MODELS else "your formula"

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from genperf.cli.declared import declared
-from genperf.cli.messages import say
-from genperf.cli.options import once
-from genperf.cli.output import show_json
+from genperf.cli.options import pairs
+from genperf.cli.output import Output, show_json
 from genperf.cli.writing import write_whole
 from genperf.errors import counted
 
@@ -44,22 +43,22 @@ class _Command(click.Command):
             formatter.write_dl([(name, format.what) for name, format in FORMATS.items()])
 
 
-@declared("import", _Command)
-def command(o: SimpleNamespace) -> None:
+@declared("import", kind=_Command)
+def command(o: SimpleNamespace, out: Output) -> None:
     """Turn FILEs of another tool into a table for genperf.
 
     Rows of several files become one table; its column `source` names the file.
     """
     from genperf.importers import csv_lines, import_files
 
-    output = o.output
-    if o.as_json and output in (None, "-"):
+    output = out.output
+    if out.as_json and output in (None, "-"):
         raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
-    table = import_files(o.format, o.files, once(o.settings, "--set"), o.from_name)
-    write_whole(output or "-", "".join(csv_lines(table, o.raw)))
+    table = import_files(o.format, o.files, pairs(o.settings, "--set"), o.from_name)
+    write_whole(output or "-", "".join(csv_lines(table, out.raw)))
     roles = _roles(table)
     path = output if output and output != "-" else "TABLE"
-    if o.as_json:
+    if out.as_json:
         show_json(
             {
                 "table": output,
@@ -71,20 +70,19 @@ def command(o: SimpleNamespace) -> None:
             }
         )
     if table.left_out:
-        say(f"left out: {len(table.left_out)}", o.quiet)
+        out.note(f"left out: {len(table.left_out)}")
         for reason in table.left_out[: IMPORT.max_left_out]:
-            say(f"  {reason}", o.quiet)
-    for note in table.notes:
-        say(f"note: {note}", o.quiet)
+            out.note(f"  {reason}")
+    out.notes(table.notes)
     files_read = len(table.values("source"))
     rows = f"{counted(len(table.rows), 'row')} of {counted(files_read, 'file')}"
-    say(f"wrote {path}: {rows}" if path == output else rows, o.quiet)
+    out.note(f"wrote {path}: {rows}" if path == output else rows)
     if any(role in ("--extrinsic", "--intrinsic", "--categorical") for role in roles):
-        say(f"next: {shlex.join(['genperf', 'check', path, *roles])}", o.quiet)
-        say(f"then: {shlex.join(['genperf', 'fit', path, *roles, '-o', 'model.json'])}", o.quiet)
+        out.note(f"next: {shlex.join(['genperf', 'check', path, *roles])}")
+        out.note(f"then: {shlex.join(['genperf', 'fit', path, *roles, '-o', 'model.json'])}")
     else:
         hint = "name what differs between the runs: --set workers=8, or --from-name 'run_{workers}.json'"
-        say(f"no factor varies: {hint}", o.quiet)
+        out.note(f"no factor varies: {hint}")
 
 
 def _roles(table: Imported) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from genperf.cli.messages import say
+from genperf.cli.output import tell
 from genperf.cli.settings import DEFAULT, commented
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
@@ -20,4 +20,4 @@ def command() -> None:
     if Path(DEFAULT).exists():
         raise GenperfError("is there already", where=DEFAULT, hint="move it away, or edit it")
     write_whole(DEFAULT, commented(command_named, list(COMMANDS)))
-    say(f"wrote {DEFAULT}", False)
+    tell(f"wrote {DEFAULT}", err=True)

@@ -16,8 +16,8 @@ import click
 
 from genperf import __version__
 from genperf.cli.declared import COMMANDS
-from genperf.cli.messages import fault, tell
-from genperf.cli.process import Stopped, drop_output, open_closed_streams, stop_in_order
+from genperf.cli.output import tell
+from genperf.cli.process import Stopped, drop_output, fault, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
 from genperf.errors import GenperfError
 

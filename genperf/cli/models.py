@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import click
 
 from genperf.cli.declared import declared
-from genperf.cli.output import show_json, show_rows
+from genperf.cli.output import Output, show_json, show_rows
 
 
 @declared("models")
-def command(o: SimpleNamespace) -> None:
+def command(o: SimpleNamespace, out: Output) -> None:
     """List the families: equation, source, the factors needed and how columns are matched to them."""
     from genperf.models import ALIASES, MODELS
     from genperf.table import PHASES
 
-    if o.as_json:
+    if out.as_json:
         show_json(
             {
                 "models": [
@@ -40,7 +40,7 @@ def command(o: SimpleNamespace) -> None:
     for family in MODELS.values():
         needs = ", ".join([*family.requires, *(f"[{name}]" for name in (*family.uses, *family.supposes))])
         rows.append([family.name, family.equation, needs or "any", family.purpose, family.source])
-    show_rows(["model", "equation", "needs", "for", "source"], rows, plain=o.no_color)
+    show_rows(["model", "equation", "needs", "for", "source"], rows, plain=out.no_color)
     click.echo("\nA column is matched to a factor by its name (case does not matter), or by --map FACTOR=COLUMN:")
     for name, aliases in ALIASES.items():
         click.echo(f"  {name}: {', '.join(aliases)}")

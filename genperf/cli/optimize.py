@@ -8,15 +8,12 @@ from typing import Any
 import click
 
 from genperf.cli.declared import declared
-from genperf.cli.messages import tell
-from genperf.cli.options import model_or_table, names_of, once, one_group
-from genperf.cli.output import Output, results, show_json
-from genperf.cli.shown import amount_of, capacities, plain_amount
+from genperf.cli.options import amount_of, capacities, model_or_table, names_of, one_group, pairs, plain_range
+from genperf.cli.output import Output, show_json, tell
 from genperf.formula.amounts import with_amounts
 
 
-@declared("optimize")
-@results(csv="Write the best configurations here.")
+@declared("optimize", "result options")
 def command(o: SimpleNamespace, out: Output) -> None:
     """Find the configuration for which MODEL's throughput is most, or its time, a cost or a formula least.
 
@@ -38,15 +35,13 @@ def command(o: SimpleNamespace, out: Output) -> None:
     loaded = model_or_table(o.model)
     fitted = loaded if o.group is None else one_group(loaded, o.group, o.model)
     most = capacities(o.capacity, fitted)
-    varied: dict[str, Any] = {
-        name: ",".join(map(_range, text.split(","))) for name, text in once(o.over, "--over", names_of(fitted)).items()
-    }
+    over = pairs(o.over, "--over", names_of(fitted))
+    varied: dict[str, Any] = {name: ",".join(map(plain_range, text.split(","))) for name, text in over.items()}
     conditions = [with_amounts(text) for text in o.where]
     if o.devices is not None:
         proposed = layouts(fitted.first, o.devices, varied, conditions)
         varied, conditions = proposed.over, proposed.where
-        for note in proposed.notes:
-            out.note(f"note: {note}")
+        out.notes(proposed.notes)
     deadline, budget, samples = (amount_of(getattr(o, n), f"--{n}") for n in ("deadline", "budget", "samples"))
     optimum = optimize(
         fitted,
@@ -66,13 +61,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
         for title, frame in optimum.tables:
             out.frame(frame, title)
         tell(optimum.reason)
-    for note in optimum.notes:
-        out.note(f"note: {note}")
-
-
-def _range(text: str) -> str:
-    """Return a value or a range with its amounts as plain numbers; a label stays."""
-    return ":".join(plain_amount(part) for part in text.split(":"))
+    out.notes(optimum.notes)
 
 
 def per_second(price: str) -> str:

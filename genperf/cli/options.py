@@ -1,24 +1,25 @@
-"""Options that several commands share, and the table that they describe."""
+"""What options of several commands mean: pairs, numbers, configurations, and the table or model they are about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from genperf.cli.declared import with_options
-from genperf.errors import GenperfError
+from genperf.cli.output import tell
+from genperf.errors import GenperfError, ModelError
+from genperf.formula.amounts import amount
 
 if TYPE_CHECKING:
+    from genperf.facts import Training
     from genperf.panel.tables import Recognised
     from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
     from genperf.table.source import Source
 
-#: `table_options`, `fit_options`: add the roles of a table's columns, and how a model is fitted.
-table_options, fit_options = with_options("table options"), with_options("fit options")
+T = TypeVar("T")
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")
 
@@ -33,15 +34,8 @@ def names_of(fitted: FitResult | GroupedResult) -> list[str]:
     return [*(f.name for f in fitted.first.schema.factors), *fitted.first.schema.group]
 
 
-def pairs(values: tuple[str, ...], option: str, names: Iterable[str] = ()) -> dict[str, str]:
-    """Read repeated `name=value` options.
-
-    Parameters
-    ----------
-    option : str
-        For messages.
-    names : iterable of str, optional
-        Names that may hold an equals sign themselves.
+def pairs(given: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[str, str]:
+    """Read repeated `name=value` options, each name of which stands once; `names` may hold an equals sign themselves.
 
     Examples
     --------
@@ -51,18 +45,20 @@ def pairs(values: tuple[str, ...], option: str, names: Iterable[str] = ()) -> di
     {'x=y': '3'}
     """
     out: dict[str, str] = {}
-    for value in values:
-        name, equals, text = _split(value, names)
-        if not equals or not name.strip() or not text.strip():
-            raise click.BadParameter(f"'{value}' is not NAME=VALUE", param_hint=option)
-        out[name.strip()] = text.strip()
+    twice = set()
+    for text in given:
+        # At the end of the longest name that is known, or else at the first equals sign.
+        known = max((name for name in names if text.startswith(f"{name}=")), key=len, default=text.partition("=")[0])
+        name, equals, value = known.strip(), text[len(known) :][:1], text[len(known) + 1 :].strip()
+        if not equals or not name or not value:
+            raise click.BadParameter(f"'{text}' is not NAME=VALUE", param_hint=option)
+        twice |= {name} & out.keys()
+        out[name] = value
+    if twice:
+        several = option in ("--at", "--over", "--versus")
+        hint = "list values with commas: workers=32,64" if several else "give each once"
+        raise GenperfError(f"{option} names {', '.join(sorted(twice))} twice", hint=hint)
     return out
-
-
-def _split(value: str, names: Iterable[str]) -> tuple[str, str, str]:
-    """Split `name=value` at the end of the longest name that is known, or else at the first equals sign."""
-    known = max((name for name in names if value.startswith(f"{name}=")), key=len, default=None)
-    return value.partition("=") if known is None else (known, "=", value[len(known) + 1 :])
 
 
 def number(text: str, option: str) -> float:
@@ -71,9 +67,118 @@ def number(text: str, option: str) -> float:
         value = float(text)
     except ValueError:
         raise click.BadParameter(f"'{text}' is not a number", param_hint=option) from None
-    if value != value or value in (float("inf"), float("-inf")):
+    if not abs(value) < float("inf"):
         raise click.BadParameter(f"'{text}' is not finite", param_hint=option)
     return value
+
+
+def amount_of(text: str | None, option: str) -> float | None:
+    """Read a number as people write it (`300B`, `30d`) from an option."""
+    value = None if text is None else amount(text)
+    if text is not None and (value is None or not abs(value) < float("inf")):
+        raise click.BadParameter(f"'{text}' is not a number; try 300, 300B or 30d", param_hint=option)
+    return value
+
+
+def plain_amount(text: str) -> str:
+    """Return an amount as a plain number; any other text stays, for the message of what reads it."""
+    star, rest = ("*", text.strip()[1:]) if text.strip().startswith("*") else ("", text)
+    value = amount(rest)
+    try:
+        float(rest)
+    except ValueError:
+        return text if value is None else f"{star}{value!r}"
+    return text
+
+
+def plain_range(text: str) -> str:
+    """Return a value or a range with its amounts as plain numbers; a label stays."""
+    return ":".join(plain_amount(part) for part in text.split(":"))
+
+
+def grid(at: tuple[str, ...], names: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Read `--at name=v1,v2` options into lists of values; `names` may hold an equals sign."""
+    return {name: [v.strip() for v in values.split(",")] for name, values in pairs(at, "--at", names).items()}
+
+
+def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, list[Any]]:
+    """Read `--at name=v1,v2` options: numbers as `30B`, ranges as `16:128:*2`; labels and groups stay texts."""
+
+    def numbers(name: str, values: list[str]) -> list[Any]:
+        if not any(":" in text for text in values):
+            return [plain_amount(text) for text in values]
+        from genperf.advice.grid import read_grid
+
+        ranges = [read_grid({name: plain_range(v)}).axes[0].values if ":" in v else [plain_amount(v)] for v in values]
+        return [str(value) for each in ranges for value in each]
+
+    return _with_numbers(grid(at, names_of(fitted)), fitted, numbers)
+
+
+def target_of(target: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, str]:
+    """Read `--target name=value` options: numbers as `30B`; labels and groups stay texts."""
+    return _with_numbers(pairs(target, "--target", names_of(fitted)), fitted, lambda _, text: plain_amount(text))
+
+
+def _with_numbers(
+    given: Mapping[str, T], fitted: FitResult | GroupedResult, read: Callable[[str, T], T]
+) -> dict[str, T]:
+    """Return values under the model's columns, those of numeric factors read."""
+    schema = fitted.first.schema
+    texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
+    columns = under_columns(given, fitted)
+    return {name: value if schema.column(name) in texts else read(name, value) for name, value in columns.items()}
+
+
+def under_columns(given: Mapping[str, T], fitted: FitResult | GroupedResult) -> dict[str, T]:
+    """Return values under the names of the model's columns, as `ask` finds them: `gpus` is `GPUs`."""
+    names = dict.fromkeys(names_of(fitted))
+    if all(name in names for name in given):
+        return dict(given)
+    from genperf.panel.reading import column_named
+
+    return {column_named(name, names) or name: value for name, value in given.items()}
+
+
+def capacities(given: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, float]:
+    """Read `--capacity memory=80` options: in the unit of the quantity, which may follow the number."""
+    first = fitted.first
+    most = {}
+    for name, text in pairs(given, "--capacity").items():
+        unit = first.further.get(name, first).schema.target.unit
+        plain = text.removesuffix(unit) if unit else text
+        most[name] = number(plain.strip() or text, "--capacity")
+    return most
+
+
+def training_of(tokens: str | None, peak: str | None) -> Training:
+    """Read `--tokens` and `--peak`.
+
+    Examples
+    --------
+    >>> training_of("300B", "a100")
+    Training(tokens=300000000000.0, peak=312000000000000.0)
+    """
+    from genperf.facts import Training
+    from genperf.peaks import peak_of
+
+    count = amount_of(tokens, "--tokens")
+    if count is not None and not count > 0.0:
+        raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")
+    return Training(count, None if peak is None else peak_of(peak))
+
+
+def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a fit out of `given`, as `genperf.fit` wants them."""
+    lam, fixed = given.pop("lam"), pairs(given.pop("fix"), "--fix")
+    plain = ("structure", "loss", "penalty", "solver", "seed", "workers", "engine", "address")
+    return {
+        **{key: given.pop(key) for key in plain},
+        "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
+        "mapping": pairs(given.pop("mapping"), "--map"),
+        "fix": {name: number(value, "--fix") for name, value in fixed.items()},
+        "hints": pairs(given.pop("hints"), "--hint"),
+    }
 
 
 def recognised_table(source: str | Source, given: dict[str, Any]) -> Recognised:
@@ -86,14 +191,23 @@ def recognised_table(source: str | Source, given: dict[str, Any]) -> Recognised:
     return recognised(source, roles, pairs(given.get("mapping") or (), "--map"))
 
 
+def _overridden(ctx: click.Context | None) -> list[str]:
+    """Return the options of the settings file about another measured column than the command line names."""
+    if ctx is None:
+        return []
+    typed, stored = (
+        [name for name in (*_MEASURED, "work", "unit") if ctx.get_parameter_source(name) is source]
+        for source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    )
+    return stored if set(typed) & set(_MEASURED) - set(stored) and set(stored) & set(_MEASURED) else []
+
+
 def read(source: str | Recognised, given: dict[str, Any]) -> Table:
     """Read the table that the options describe, taking them out of `given`; print the roles that are recognised."""
-    from genperf.cli.messages import say
-
     table = recognised_table(source, given) if isinstance(source, str) else source
     context = click.get_current_context(silent=True)
-    if not measured_column(table.given):
-        say(table.line, context is not None and bool(context.params.get("quiet")))
+    if not measured_column(table.given) and not (context is not None and context.params.get("quiet")):
+        tell(table.line, err=True)
     return table.table()
 
 
@@ -102,89 +216,17 @@ def model_or_table(path: str) -> FitResult | GroupedResult:
     from genperf.fitting import fit
     from genperf.result import is_model, load_model
 
-    if is_model(path):
-        return load_model(path)
-    return fit(read(path, {"skip_bad_rows": True}))
-
-
-def _overridden(ctx: click.Context | None) -> tuple[str, ...]:
-    """Return the options of the settings file about another measured column than the command line names."""
-    if ctx is None:
-        return ()
-    typed, stored = (
-        [name for name in (*_MEASURED, "work", "unit") if ctx.get_parameter_source(name) is source]
-        for source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-    )
-    return tuple(stored) if set(typed) & set(_MEASURED) - set(stored) and set(stored) & set(_MEASURED) else ()
-
-
-def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of a fit out of `given`, as `genperf.fit` wants them."""
-    lam = given.pop("lam")
-    fixed = pairs(given.pop("fix"), "--fix")
-    return {
-        **{key: given.pop(key) for key in ("structure", "loss", "penalty", "solver", "seed")},
-        **{key: given.pop(key) for key in ("workers", "engine", "address")},
-        "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
-        "mapping": pairs(given.pop("mapping"), "--map"),
-        "fix": {name: number(value, "--fix") for name, value in fixed.items()},
-        "hints": once(given.pop("hints"), "--hint"),
-    }
-
-
-def grid(at: tuple[str, ...], names: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Read `--at name=v1,v2` options into lists of values; `names` may hold an equals sign.
-
-    Raises
-    ------
-    GenperfError
-        Where a factor is named twice.
-    """
-    return {name: [v.strip() for v in values.split(",")] for name, values in once(at, "--at", names).items()}
-
-
-def once(given: tuple[str, ...], option: str, names: Iterable[str] = ()) -> dict[str, str]:
-    """Read repeated `name=value` options, each name of which stands once.
-
-    Parameters
-    ----------
-    option : str
-        For messages.
-    names : iterable of str, optional
-        Names that may hold an equals sign themselves.
-
-    Raises
-    ------
-    GenperfError
-        Where a name stands twice.
-    """
-    first = [_split(value, names)[0].strip() for value in given]
-    twice = {name for name in first if first.count(name) > 1}
-    if twice:
-        several = option in ("--at", "--over", "--versus")
-        hint = "list values with commas: workers=32,64" if several else "give each once"
-        raise GenperfError(f"{option} names {', '.join(sorted(twice))} twice", hint=hint)
-    return pairs(given, option, names)
+    return load_model(path) if is_model(path) else fit(read(path, {"skip_bad_rows": True}))
 
 
 def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, option: str = "--group") -> FitResult:
-    """Return the model of a group, or the only model.
-
-    Parameters
-    ----------
-    group : str or None
-        The group's values, with commas between.
-    model : str
-        The model file, for messages.
-    option : str
-        That names the group, for messages.
+    """Return the model of a group (its values, with commas between), or the only model.
 
     Raises
     ------
     ModelError
         Where a model has several groups and none is named, or one is named and there are no groups.
     """
-    from genperf.errors import ModelError
     from genperf.result import FitResult
 
     if isinstance(fitted, FitResult):

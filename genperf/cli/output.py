@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
@@ -10,15 +9,11 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
-from genperf.cli.declared import with_options
-from genperf.cli.messages import say, tell, visible
-from genperf.cli.writing import raw_option, refuse_overwriting, writable, write_whole
-from genperf.errors import GenperfError
+from genperf.cli.writing import write_whole
 from genperf.table.cells import neutral
 
 if TYPE_CHECKING:
@@ -35,7 +30,12 @@ _NUMBER = re.compile(
 )
 #: What a cell of CSV is quoted for.
 _QUOTED = re.compile('[",\r\n]')
-_PICTURES = ("png", "svg", "pdf")
+PICTURES = ("png", "svg", "pdf")
+#: The parameters of commands that say how a result is shown.
+SHOWING = ("as_json", "quiet", "no_color", "raw", "output", "plot")
+#: Control characters other than the end of a line and the tabulator, marks of the direction of writing, and what has no
+#: width and joins no letters.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,13 @@ class Output:
 
     def note(self, text: str) -> None:
         """Print a remark beside the result, on standard error."""
-        say(text, self.quiet)
+        if not self.quiet:
+            tell(text, err=True)
+
+    def notes(self, notes: Iterable[object]) -> None:
+        """Print what a fit or an answer remarks, each on a line."""
+        for note in notes:
+            self.note(f"note: {note}")
 
     def write(self, table: Shown) -> None:
         """Write a table as CSV, where a file is named."""
@@ -88,49 +94,30 @@ class Output:
         show_frame(table, title, self.no_color)
 
 
-def results(csv: str | None = None, plot: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command `out`, an `Output`, and the options which make it."""
-    options = [
-        *([click.option("-o", "--output", callback=writable, metavar="CSV", help=csv), raw_option] if csv else []),
-        *(
-            [click.option("--plot", metavar="FILE", callback=_picture, help=f"Draw {plot} (png, svg or pdf).")]
-            * bool(plot)
-        ),
-    ]
-    names = ["as_json", "quiet", "no_color", *(["output", "raw"] if csv else []), *(["plot"] if plot else [])]
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def with_output(**given: Any) -> None:
-            refuse_overwriting(given)
-            command(out=Output(**{name: given.pop(name) for name in names}), **given)
-
-        return functools.reduce(
-            lambda made, option: option(made), reversed(options), with_options("result options")(with_output)
-        )
-
-    return decorate
+def tell(text: str, err: bool = False) -> None:
+    """Print a line: what a name holds of control characters is written out, so that no terminal obeys it."""
+    click.echo(visible(text), err=err)
 
 
-def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return a file's name whose ending is that of a picture, as click's callback of `--plot`."""
-    if value is not None and value.rpartition(".")[2].lower() not in _PICTURES:
-        raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in _PICTURES)}")
-    if value is not None and find_spec("matplotlib") is None:
-        # Before the work, whose result could not be drawn.
-        raise GenperfError("plots need matplotlib", hint='pip install "genperf[plots]"')
-    return writable(ctx, param, value)
+def visible(text: str) -> str:
+    r"""Return a text without characters that steer a terminal, turn the direction of writing or cannot be seen.
+
+    Examples
+    --------
+    >>> print(visible("net\x1b[2J\u202e"))
+    net\x1b[2J\u202e
+    """
+    return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def show_json(value: Any) -> None:
     """Print strict JSON: what is not finite or is missing is null, what JSON has no type for (a date) is text."""
-    click.echo(json.dumps(finite(value), indent=1, allow_nan=False, ensure_ascii=False, default=_as_text))
-
-
-def _as_text(value: Any) -> str | None:
     from genperf.table.clean import is_missing
 
-    return None if is_missing(value) else str(value)
+    def as_text(value: Any) -> str | None:
+        return None if is_missing(value) else str(value)
+
+    click.echo(json.dumps(finite(value), indent=1, allow_nan=False, ensure_ascii=False, default=as_text))
 
 
 def finite(value: Any) -> Any:
@@ -165,22 +152,18 @@ def records(table: Shown) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def csv_text(table: Shown, raw: bool = False) -> str:
-    r"""Write a table as CSV, floating-point numbers to nine digits, and nothing where a value is missing.
+def csv_pieces(table: Shown, raw: bool = False) -> Iterator[str]:
+    r"""Yield the text of a table as CSV, some rows at a time: floating-point numbers to nine digits.
 
     Unless `raw`, an apostrophe is put before a text that a spreadsheet would take for a formula.
 
     Examples
     --------
     >>> import numpy as np
-    >>> csv_text({"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])})
-    'nodes,time,reason\n2,0.1,"far, wide"\n4,,\n'
+    >>> table = {"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])}
+    >>> list(csv_pieces(table))
+    ['nodes,time,reason\n', '2,0.1,"far, wide"\n4,,\n']
     """
-    return "".join(csv_pieces(table, raw))
-
-
-def csv_pieces(table: Shown, raw: bool = False) -> Iterator[str]:
-    """Yield the text of a table as CSV, some rows at a time: the text of many rows is large."""
     columns = dict(table.items())
     yield ",".join(_quoted(str(name) if raw else neutral(str(name))) for name in columns) + "\n"
     for start in range(0, max(map(len, columns.values()), default=0), OUTPUT.block):

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
+import numpy.typing as npt
 
 from genperf.cli.declared import declared
-from genperf.cli.output import Output, records, results, show_json, show_predictions
+from genperf.cli.options import pairs, training_of, values_at
+from genperf.cli.output import Output, records, show_json, show_predictions
 from genperf.cli.progress import progress
-from genperf.cli.shown import for_people, shows_of, training_of, values_at, with_derived
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from genperf.facts import Paid
     from genperf.result import FitResult, GroupedResult
     from genperf.table.cells import Cells
 
+#: Digits of a predicted value for people; a file has all.
+DIGITS = 3
 
-@declared("predict")
-@results(csv="Write the predictions here.", plot="the predictions along the count of workers, with their band")
+
+@declared("predict", "result options")
 def command(o: SimpleNamespace, out: Output) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
     from genperf.result import load_model
@@ -49,7 +55,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
     if out.as_json:
         show_json({"predictions": records(predicted)})
     elif not out.output:
-        show_predictions(for_people(predicted, fitted, shows), plain=out.no_color)
+        show_predictions(rounded(predicted, fitted, shows), plain=out.no_color)
     out.draw(lambda: _figure(fitted, predicted, o.interval))
 
 
@@ -84,3 +90,63 @@ def _one_group(fitted: FitResult | GroupedResult, predicted: pd.DataFrame) -> tu
         some = " ".join(f"--at {k}={v}" for k, v in groups.iloc[0].items())
         raise GenperfError(f"a figure shows one group, and {len(groups)} are predicted", hint=some)
     return fitted[tuple(str(v) for v in groups.iloc[0])], predicted
+
+
+def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
+    """Read `--show NAME=FORMULA` options; a name alone is its own formula, and a price shows the cost of a step.
+
+    Examples
+    --------
+    >>> shows_of(("days=time*30B/1d", "efficiency"), "2/h")
+    {'days': 'time*30B/1d', 'efficiency': 'efficiency', 'cost': 'cost'}
+    """
+    shows = pairs(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")
+    return shows if price is None or "cost" in shows else {**shows, "cost": "cost"}
+
+
+def with_derived(
+    fitted: FitResult | GroupedResult,
+    predicted: Mapping[str, Cells],
+    shows: Mapping[str, str],
+    price: Paid | None,
+    interval: float,
+    given: Mapping[str, float],
+) -> dict[str, Cells]:
+    """Return a prediction with the columns that follow from it behind its value and interval."""
+    if not shows:
+        return dict(predicted)
+    from genperf.attribution.derived import derived_columns
+    from genperf.table.clean import labels
+
+    arrays = {name: np.asarray(values) for name, values in predicted.items()}
+    columns: dict[str, npt.NDArray[Any]] = {}
+    groups = [labels(predicted[g]).tolist() for g in fitted.group]
+    keys = list(zip(*groups, strict=True)) if groups else [()] * len(predicted["verdict"])
+    for key in dict.fromkeys(keys):
+        rows = np.array([k == key for k in keys])
+        part = {name: values[rows] for name, values in arrays.items()}
+        for name, values in derived_columns(fitted.results[key], part, shows, price, interval, given).items():
+            columns.setdefault(name, np.full(len(keys), np.nan))[rows] = values
+    words = {name: predicted[name] for name in ("verdict", "reason")}
+    return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}
+
+
+def rounded(
+    columns: Mapping[str, Cells], fitted: FitResult | GroupedResult, shows: Mapping[str, str]
+) -> dict[str, Cells]:
+    """Return columns to print: of what was predicted three significant digits, of what was given all.
+
+    Left out are the column of fits where every run is certain to, and the time where no step was measured.
+    """
+    target = fitted.first.schema.target
+    certain = "fits" in columns and bool(np.all(np.asarray(columns["fits"]) == 1.0))
+    predicted = {*fitted.first.predicted_names, *(f"{name}{end}" for name in shows for end in ("", "_lower", "_upper"))}
+    # Where a throughput was measured, and no work of a step was given, a time is that of one unit of its work.
+    hidden = {"fits"} if certain else set()
+    if "throughput" in columns and not fitted.first.schema.of_steps:
+        hidden |= {target.name, "lower", "upper"} - set(shows)
+    shown = {name: values for name, values in columns.items() if name not in hidden}
+    for name, values in shown.items():
+        if name in predicted and values.dtype.kind == "f":
+            shown[name] = np.array([float(f"{value:.{DIGITS}g}") for value in values.tolist()])
+    return shown

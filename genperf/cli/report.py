@@ -9,18 +9,14 @@ from typing import Any
 import click
 
 from genperf.cli.declared import declared
-from genperf.cli.options import fit_arguments, fit_options, measured_column, one_group, read, table_options
-from genperf.cli.output import Output, results, show_json
+from genperf.cli.options import capacities, fit_arguments, measured_column, one_group, read, target_of
+from genperf.cli.output import Output, show_json
 from genperf.cli.progress import progress
-from genperf.cli.shown import capacities, target_of
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
 
 
-@declared("report")
-@table_options
-@fit_options
-@results()
+@declared("report", "table options", "fit options", "result options")
 def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Write a page that answers how it scales, where the knee is, what takes the time and what to measure next.
 
@@ -31,7 +27,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     from genperf.reporting import Job, View, held_out, page, proposal_page
     from genperf.result import is_model, load_model, with_scaling
 
-    output = o.output
+    output = str(out.output)
     kind = kind_of_proposal(output) if o.proposal else ""
     if o.efficiency is not None and not o.proposal:
         raise click.UsageError("--efficiency is that of --proposal")

@@ -5,14 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from genperf.cli.declared import declared
-from genperf.cli.messages import tell
-from genperf.cli.options import model_or_table, number, one_group
-from genperf.cli.output import Output, for_people, results, show_json
-from genperf.cli.shown import target_of
+from genperf.cli.options import model_or_table, number, one_group, target_of
+from genperf.cli.output import Output, for_people, show_json, tell
 
 
-@declared("suggest")
-@results(csv="Write what to measure here.")
+@declared("suggest", "result options")
 def command(o: SimpleNamespace, out: Output) -> None:
     """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
     from genperf.advice import suggest

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from genperf.cli.declared import declared
-from genperf.cli.options import fit_arguments, fit_options, read, table_options
-from genperf.cli.output import Output, results, show_json
+from genperf.cli.options import fit_arguments, read
+from genperf.cli.output import Output, show_json
 from genperf.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from genperf.validation import Validation
 
 
-@declared("validate")
-@table_options
-@fit_options
-@results(
-    csv="Write every held-out configuration's prediction here.",
-    plot="predicted against measured values of the held-out configurations",
-)
+@declared("validate", "table options", "fit options", "result options")
 def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Fit models to parts of TABLE and measure their errors, in per cent, on the held-out configurations."""
     from genperf.plots import predicted_against_measured
@@ -51,5 +45,4 @@ def _show(outcome: Validation, measured: Table, scheme: str, out: Output) -> Non
     for score in outcome.models:
         for text in [*score.notes, *([score.failed] if score.failed else [])]:
             out.note(f"{score.model}: {text}")
-    for note in outcome.notes:
-        out.note(f"note: {note}")
+    out.notes(outcome.notes)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import click
+from types import SimpleNamespace
 
-from genperf.cli.output import Output, results, show_json, show_rows
+from genperf.cli.declared import declared
+from genperf.cli.output import Output, show_json, show_rows
 
 
-@click.command("world")
-@results(plot="the efficiency of a doubling on each cluster")
-def command(out: Output) -> None:
+@declared("world", "result options")
+def command(o: SimpleNamespace, out: Output) -> None:
     """List the clusters whose published series show what is normal, with the source and licence of each."""
     from genperf.datasets import world
     from genperf.normal import published

@@ -34,8 +34,6 @@ _HINTS = {
 }
 #: Parameters of the commands that name files to read, and files to write.
 _READ, _WRITTEN = ("table", "model", "source", "files", "data", "candidates"), ("output", "plot")
-#: The option of what is written as CSV.
-raw_option = click.option("--raw", is_flag=True, help="Write texts that begin with = + - @ as they are.")
 
 
 def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

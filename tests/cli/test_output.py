@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.cli.output import cell, csv_text, records, show_json, show_predictions, show_rows
+from genperf.cli.output import cell, csv_pieces, records, show_json, show_predictions, show_rows
 from genperf.cli.writing import write_whole
 
 
@@ -53,8 +53,8 @@ FRAME = pd.DataFrame(
 
 
 def test_csv_is_what_pandas_writes() -> None:
-    assert csv_text(FRAME) == FRAME.to_csv(index=False, float_format="%.9g")
-    assert csv_text(FRAME[["say"]]) == FRAME[["say"]].to_csv(index=False)
+    assert "".join(csv_pieces(FRAME)) == FRAME.to_csv(index=False, float_format="%.9g")
+    assert "".join(csv_pieces(FRAME[["say"]])) == FRAME[["say"]].to_csv(index=False)
 
 
 def test_what_json_has_no_type_for_is_text_and_what_is_missing_is_null(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genperf.cli.output import csv_text
+from genperf.cli.output import csv_pieces
 from genperf.cli.writing import UNFINISHED, write_whole
 from genperf.errors import TableError
 from genperf.table import content
@@ -105,5 +105,5 @@ def test_a_compressed_file_is_read_up_to_a_bound(
 
 def test_texts_are_no_formulas_of_a_spreadsheet() -> None:
     cells = np.array(["=1+1", "-1", "+x", "@y", "fp16"], dtype=object)
-    assert csv_text({"=a": cells}).split() == ["'=a", "'=1+1", "-1", "'+x", "'@y", "fp16"]
-    assert csv_text({"=a": cells}, raw=True).split() == ["=a", "=1+1", "-1", "+x", "@y", "fp16"]
+    assert "".join(csv_pieces({"=a": cells})).split() == ["'=a", "'=1+1", "-1", "'+x", "'@y", "fp16"]
+    assert "".join(csv_pieces({"=a": cells}, raw=True)).split() == ["=a", "=1+1", "-1", "+x", "@y", "fp16"]
