@@ -48,8 +48,10 @@ def printed(package: Path, folder: Path, command: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a copy of the package, to which one recipe is added after the other."""
+    tmp_path = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "genperf", tmp_path / "genperf", ignore=shutil.ignore_patterns("__pycache__", "_data"))
     shutil.copytree(ROOT / "data", tmp_path / "data")
     (tmp_path / "work").mkdir()

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
+
+import pytest
+from helpers import shell_of
 
 from genperf.cli.main import COMMANDS, command_named
 from genperf.cli.settings import commented
 
-GENPERF = [sys.executable, "-m", "genperf"]
 
-
-def test_the_file_is_read_and_never_overwritten(tmp_path: Path) -> None:
-    subprocess.run([*GENPERF, "init"], cwd=tmp_path, check=True)
-    written = (tmp_path / "genperf.toml").read_bytes()
-    subprocess.run([*GENPERF, "models"], cwd=tmp_path, check=True, capture_output=True)
-    again = subprocess.run([*GENPERF, "init"], cwd=tmp_path, capture_output=True, text=True)
-    assert again.returncode == 1
-    assert "is there already" in again.stderr
-    assert (tmp_path / "genperf.toml").read_bytes() == written
+def test_the_file_is_read_and_never_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell = shell_of(capsys)
+    assert shell("init")[0] == 0
+    written = Path("genperf.toml").read_bytes()
+    assert shell("models")[0] == 0
+    status, _, errors = shell("init")
+    assert status == 1
+    assert "is there already" in errors
+    assert Path("genperf.toml").read_bytes() == written
 
 
 def test_every_option_stands_there_with_a_value_of_its_kind() -> None:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers import shell_of
 
 TABLE = "framework,1 GPU,2 GPUs,4 GPUs,8 GPUs\na,100,196,380,720\nb,90,178,350,690\n"
 
 
-@pytest.mark.parametrize("command", ["compare", "predict"])
-def test_small_letters_are_understood(tmp_path: Path, command: str) -> None:
-    (tmp_path / "runs.csv").write_text(TABLE)
-    genperf = [sys.executable, "-m", "genperf"]
-    fit = [*genperf, "fit", "runs.csv", "--throughput", "value", "--extrinsic", "GPUs", "--group", "framework"]
-    subprocess.run([*fit, "-o", "m.json"], cwd=tmp_path, check=True, capture_output=True)
-    done = subprocess.run(
-        [*genperf, command, "m.json", "--at", "gpus=16"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    refused = subprocess.run(
-        [*genperf, command, "m.json", "--at", "apples=16"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert refused.returncode == 1
-    assert "apples" in refused.stderr
+def test_small_letters_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text(TABLE)
+    shell = shell_of(capsys)
+    roles = ("--throughput", "value", "--extrinsic", "GPUs", "--group", "framework")
+    assert shell("fit", "runs.csv", *roles, "-o", "m.json")[0] == 0
+    for command in ("compare", "predict"):
+        status, _, errors = shell(command, "m.json", "--at", "gpus=16")
+        assert status == 0, errors
+        status, _, errors = shell(command, "m.json", "--at", "apples=16")
+        assert status == 1
+        assert "apples" in errors

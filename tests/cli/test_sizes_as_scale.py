@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
+from helpers import shell_of
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 
 
-def answered(folder: Path, table: str, at: str) -> list[dict[str, Any]]:
-    (folder / "runs.csv").write_text(table)
-    command = [sys.executable, "-m", "genperf", "ask", "runs.csv", "--json", *(["--at", at] if at else [])]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return list(json.loads(done.stdout)["answers"])
+#: A table and a question → the answers.
+Answered: TypeAlias = Callable[[str, str], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Answered:
+    monkeypatch.chdir(tmp_path)
+    shell = shell_of(capsys)
+
+    def of(table: str, at: str) -> list[dict[str, Any]]:
+        Path("runs.csv").write_text(table)
+        status, out, errors = shell("ask", "runs.csv", "--json", *(["--at", at] if at else []))
+        assert status == 0, errors
+        return list(json.loads(out)["answers"])
+
+    return of
 
 
 def step(batch: float) -> float:
@@ -33,25 +44,25 @@ CASES = {
 
 
 @pytest.mark.parametrize("quantity", CASES)
-def test_twice_the_largest_batch_is_near_the_law(tmp_path: Path, quantity: str) -> None:
+def test_twice_the_largest_batch_is_near_the_law(answered: Answered, quantity: str) -> None:
     header, row, law = CASES[quantity]
     table = "\n".join([header, *(row(b) for b in BATCHES)]) + "\n"
-    (answer,) = answered(tmp_path, table, "batch_size=64")
+    (answer,) = answered(table, "batch_size=64")
     assert answer["value"] == pytest.approx(law(64), rel=0.1)
     assert answer["lower"] <= law(64) <= answer["upper"]
     # Without a question it is the next doubling.
-    assert answered(tmp_path, table, "")[0]["value"] == pytest.approx(answer["value"])
+    assert answered(table, "")[0]["value"] == pytest.approx(answer["value"])
 
 
-def test_a_latency_beside_a_throughput_is_answered_too(tmp_path: Path) -> None:
+def test_a_latency_beside_a_throughput_is_answered_too(answered: Answered) -> None:
     rows = [f"{b},{1000 * step(b):.3f},{b / step(b):.2f}" for b in BATCHES]
-    answers = answered(tmp_path, "\n".join(["batch_size,latency_ms,tokens_per_s", *rows]) + "\n", "batch_size=64")
+    answers = answered("\n".join(["batch_size,latency_ms,tokens_per_s", *rows]) + "\n", "batch_size=64")
     assert {a["quantity"] for a in answers} == {"latency_ms", "tokens_per_s"}
     latency = next(a for a in answers if a["quantity"] == "latency_ms")
     assert latency["value"] == pytest.approx(1000 * step(64), rel=0.1)
 
 
-def test_each_quantity_of_a_size_is_answered(tmp_path: Path) -> None:
+def test_each_quantity_of_a_size_is_answered(answered: Answered) -> None:
     rows = [f"{b},{b / step(b):.2f},{1800 + 55 * b},{3 + 0.4 * b}" for b in BATCHES]
-    answers = answered(tmp_path, "\n".join(["batch_size,images_per_s,memory_mb,load_s", *rows]) + "\n", "batch_size=64")
+    answers = answered("\n".join(["batch_size,images_per_s,memory_mb,load_s", *rows]) + "\n", "batch_size=64")
     assert {a["quantity"] for a in answers} == {"images_per_s", "memory_mb", "load_s"}

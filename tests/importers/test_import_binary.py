@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from helpers import shell_of
 
 from genperf.errors import GenperfError, TableError
 from genperf.importers import import_files, nsight
@@ -65,12 +64,12 @@ def test_another_file_is_no_event_file(tmp_path: Path) -> None:
         import_files("tensorboard", [str(other)])
 
 
-def test_a_table_command_names_the_importer(tmp_path: Path) -> None:
+def test_a_table_command_names_the_importer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = write_events(tmp_path, (1, [("loss", 1.0)]))
     for file, importer in ((events, "tensorboard"), (str(DATA / "nsight.sqlite"), "nsight")):
-        asked = subprocess.run([sys.executable, "-m", "genperf", "ask", file], capture_output=True, text=True)
-        assert asked.returncode == 1
-        assert f"genperf import {importer}" in asked.stderr
+        status, _, errors = shell_of(capsys)("ask", file)
+        assert status == 1
+        assert f"genperf import {importer}" in errors
 
 
 def test_a_step_of_an_export_has_phases_by_its_kernels() -> None:

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers import shell_of
 
 from genperf.errors import TableError
 from genperf.importers import import_files, nccl_tests, pytest_benchmark, serving, trainer_state
@@ -98,23 +97,22 @@ def test_a_log_of_one_step_keeps_it() -> None:
     assert not table.notes
 
 
-def test_logs_become_a_table_that_is_answered(tmp_path: Path) -> None:
+def test_logs_become_a_table_that_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for gpus, milliseconds in ((1, 410.0), (2, 421.0), (4, 433.0), (8, 446.0)):
         lines = [
             f" iteration {i}/ 30 | elapsed time per iteration (ms): {milliseconds + 900.0 * (i == 10)} | global batch size: {8 * gpus} |"
             for i in (10, 20, 30)
         ]
         (tmp_path / f"run_{gpus}.log").write_text("\n".join(lines))
-    genperf = [sys.executable, "-m", "genperf"]
-    imported = [*genperf, "import", "training-log", "run_*.log", "--from-name", "run_{gpus}.log", "-o", "runs.csv"]
-    subprocess.run(imported, cwd=tmp_path, check=True, capture_output=True)
-    asked = subprocess.run(
-        [*genperf, "ask", "runs.csv", "--at", "gpus=16"], cwd=tmp_path, check=True, capture_output=True, text=True
-    )
-    assert "Expect" in asked.stdout
-    refused = subprocess.run([*genperf, "ask", "run_1.log"], cwd=tmp_path, capture_output=True, text=True)
-    assert refused.returncode == 1
-    assert "genperf import training-log run_1.log" in refused.stderr
+    monkeypatch.chdir(tmp_path)
+    shell = shell_of(capsys)
+    assert shell("import", "training-log", "run_*.log", "--from-name", "run_{gpus}.log", "-o", "runs.csv")[0] == 0
+    assert "Expect" in shell("ask", "runs.csv", "--at", "gpus=16")[1]
+    status, _, errors = shell("ask", "run_1.log")
+    assert status == 1
+    assert "genperf import training-log run_1.log" in errors
 
 
 def test_the_last_entry_of_a_trainer_has_the_throughput() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers import shell_of
 
 import genperf as gp
 from genperf.errors import GenperfError
@@ -92,14 +92,13 @@ def test_an_average_is_refused() -> None:
         export(result, "c")
 
 
-def test_the_command_writes_a_file(tmp_path: Path) -> None:
+def test_the_command_writes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "runs.csv").write_text("workers,s\n1,9\n2,5\n4,3\n8,2\n")
-    genperf = [sys.executable, "-m", "genperf"]
-    fit = [*genperf, "fit", "runs.csv", "--time", "s", "--extrinsic", "workers", "--model", "amdahl", "-o", "m.json"]
-    subprocess.run(fit, cwd=tmp_path, check=True, capture_output=True)
-    subprocess.run([*genperf, "export", "m.json", "--to", "c", "-o", "m.c"], cwd=tmp_path, check=True)
-    assert "double predict(double workers)" in (tmp_path / "m.c").read_text()
-    printed = subprocess.run(
-        [*genperf, "export", "m.json", "--to", "extra-p"], cwd=tmp_path, check=True, capture_output=True, text=True
-    )
-    assert re.fullmatch(r"1\.\d+ \+ 7\.\d+/workers\n", printed.stdout)
+    shell = shell_of(capsys)
+    runs, model, code = (str(tmp_path / name) for name in ("runs.csv", "m.json", "m.c"))
+    assert shell("fit", runs, "--time", "s", "--extrinsic", "workers", "--model", "amdahl", "-o", model)[0] == 0
+    assert shell("export", model, "--to", "c", "-o", code)[0] == 0
+    assert "double predict(double workers)" in Path(code).read_text()
+    status, out, _ = shell("export", model, "--to", "extra-p")
+    assert status == 0
+    assert re.fullmatch(r"1\.\d+ \+ 7\.\d+/workers\n", out)
