@@ -28,12 +28,12 @@ from genperf.panel.reading import Reading, column_named, growth, slope_of
 from genperf.panel.tables import Recognised, recognised
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.table import Factor, Table, read_table
+from genperf.table.cells import Source
 from genperf.table.clean import is_number, label, labels
-from genperf.table.jobs import taken_as_job
 from genperf.table.opened import open_files
 from genperf.table.roles import lets_of
-from genperf.table.source import Source
 from genperf.table.target import TIME_UNITS
+from genperf.table.work import taken_as_job
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import canonical_of, counts_devices
 from genperf.words.numbers import join_values, samples_called, three_digits

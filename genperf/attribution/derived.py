@@ -19,7 +19,7 @@ from genperf.panel.derived import QUANTITIES, paid_for, quantities_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
-from genperf.table.source import Source
+from genperf.table.cells import Source
 from genperf.words.numbers import durations_text, three_digits
 from genperf.words.quantity import heading
 

@@ -25,7 +25,7 @@ from genperf.table import Table
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
 from genperf.table.factor import measure
-from genperf.table.phases import phase_seconds
+from genperf.table.target import phase_seconds
 from genperf.vocabulary.names import counts_devices
 from genperf.words.numbers import join_values
 

@@ -14,7 +14,7 @@ from genperf.cli.output import Output, show_json, tell
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
-    from genperf.table.source import Source
+    from genperf.table.cells import Source
 
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")

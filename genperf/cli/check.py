@@ -17,8 +17,8 @@ from genperf.errors import TableError, counted, listed
 from genperf.table.clean import label
 
 if TYPE_CHECKING:
+    from genperf.table.cells import Source
     from genperf.table.clean import Rejection
-    from genperf.table.source import Source
 
 #: Rows of a table that are shown as they were understood.
 _SHOWN_ROWS = 5
@@ -50,7 +50,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     from genperf.models import MODELS
     from genperf.table import shown_phases
     from genperf.table.design import design_notes
-    from genperf.table.understood import as_csv
+    from genperf.table.opened import as_csv
 
     opened = recognised_table(o.table, given)
     source = opened.source

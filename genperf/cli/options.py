@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from genperf.panel.tables import Recognised
     from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
-    from genperf.table.source import Source
+    from genperf.table.cells import Source
 
 T = TypeVar("T")
 #: The options one of which names the measured column.

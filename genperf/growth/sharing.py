@@ -25,7 +25,7 @@ from genperf.growth.readings import Weighed, forecast_of, weighed
 from genperf.panel import Panel
 from genperf.prediction.bands import quantiles
 from genperf.table import Table
-from genperf.table.describe import number_rows
+from genperf.table.table import number_rows
 
 Array = npt.NDArray[np.float64]
 Key = tuple[str, ...]

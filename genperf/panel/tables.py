@@ -13,13 +13,12 @@ from genperf.errors import TableError, suggest
 from genperf.panel.reading import Reading, read_columns
 from genperf.table import Table
 from genperf.table import read_table as read_with_roles
-from genperf.table.aggregate import LargeSource, worth_aggregating
-from genperf.table.cells import Cells
+from genperf.table.cells import Cells, Source
 from genperf.table.columns import Columns
 from genperf.table.content import files_of
+from genperf.table.large import LargeSource, worth_aggregating
+from genperf.table.opened import understood
 from genperf.table.roles import further_of, lets_of, names_of
-from genperf.table.source import Source
-from genperf.table.understood import understood
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,8 +25,8 @@ from genperf.prediction.schema import Schema
 from genperf.prediction.verdict import STEP, VERDICTS, Basis, Evidence, distance_beyond, verdicts
 from genperf.table import Target
 from genperf.table.axis import several_nodes
+from genperf.table.cells import Source
 from genperf.table.clean import labels
-from genperf.table.source import Source
 from genperf.table.work import evaluated
 
 Array = npt.NDArray[np.float64]

@@ -17,11 +17,9 @@ from genperf.formula import parse
 from genperf.panel.following import settled
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.table.cells import Cells, columns_of
-from genperf.table.clean import labels, numbers, too_large
-from genperf.table.opened import open_source
-from genperf.table.source import Source
-from genperf.table.understood import understood
+from genperf.table.cells import Cells, Source, columns_of
+from genperf.table.clean import faults_of, labels, numbers
+from genperf.table.opened import open_source, understood
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -287,7 +285,7 @@ def _checked(
             )
         return texts
     values, reasons = numbers(cells)
-    reasons |= too_large(values)
+    reasons |= faults_of(values)
     if reasons:
         row, reason = min(reasons.items())
         raise TableError(source.rejection(row, factor.name, cells[row], reason).complaint)

@@ -16,9 +16,8 @@ from genperf.panel.configurations import completed
 from genperf.panel.typical import typical_run
 from genperf.prediction import Band, Evidence, Fitted, Member, cells_of, predict
 from genperf.prediction.query import Query, given_columns, read_query
-from genperf.table.cells import Cells, frame_of
+from genperf.table.cells import Cells, Source, frame_of
 from genperf.table.clean import labels
-from genperf.table.source import Source
 
 if TYPE_CHECKING:
     import pandas as pd

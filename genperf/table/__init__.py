@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from genperf.table.clean import Rejection
 from genperf.table.factor import Factor, Role
-from genperf.table.target import Target
+from genperf.table.target import PHASES, Target, phase_columns, phase_seconds, shown_phases
 
 if TYPE_CHECKING:
-    from genperf.table.phases import PHASES, phase_columns, phase_seconds, shown_phases
     from genperf.table.read import read_table
     from genperf.table.table import REPEATS, Table
 
-
-_HOME = {
-    **dict.fromkeys(("PHASES", "phase_columns", "phase_seconds", "shown_phases"), "phases"),
-    "read_table": "read",
-    **dict.fromkeys(("REPEATS", "Table"), "table"),
-}
+_HOME = {"read_table": "read", "REPEATS": "table", "Table": "table"}
 
 
 def __getattr__(name: str) -> Any:

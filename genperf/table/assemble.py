@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.errors import Note, TableError
+from genperf.errors import Note, TableError, counted
 from genperf.formula import quote_name
 from genperf.scaling import Scaling
-from genperf.table.cells import with_columns
-from genperf.table.clean import (
-    Reasons,
-    Rejection,
-    above_zero,
-    mostly_numbers,
-    not_negative,
-    numbers,
-    too_large,
-    too_small,
-)
+from genperf.table.cells import Source
+from genperf.table.clean import Rejection, faults_of, mostly_numbers, numbers
 from genperf.table.columns import Columns
-from genperf.table.describe import constant_notes, measure_factors, zero_count_notes
 from genperf.table.design import with_repeat_notes
+from genperf.table.factor import Factor
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
-from genperf.table.jobs import by_header, by_times
 from genperf.table.roles import ReadOptions, Roles
-from genperf.table.source import Source
-from genperf.table.table import Table
+from genperf.table.table import Table, constant_notes, measure_factors
 from genperf.table.target import TIME, Measurement
-from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, work_notes
+from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import WAYS, column_of, counted_by
 
@@ -62,7 +51,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     measurement = require(roles, columns)
     # A column that is derived holds the words of those that it is made from.
     measured = columns.origins([measurement.column]) - {name for name, _ in roles.factors}
-    failed = options.failures.failed(opened.frame, sorted(measured), opened.name)
+    failed = options.failures.failed(opened.cells, len(opened), sorted(measured), opened.name)
     refuse_only_failures(failed, np.ones(len(failed), dtype=bool), opened.name)
     work = _add_target(measurement, options, columns)
     keep, read_by_filter = columns.filter(options.where)
@@ -71,27 +60,22 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
 
     refuse_only_failures(failed, keep, opened.name)
 
-    frame = _checked(roles, measurement, columns)
+    checked = _checked(roles, measurement, columns)
     settings = [*(name for name, _ in roles.factors), *roles.group]
     columns.excuse(failed, settings)
     usable = keep & columns.usable() & ~failed
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
     if rejected and not (options.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, int(keep.sum()) + len(opened.ragged), opened)
-    remaining = [c for c in opened.frame.columns if c not in frame and c not in columns.derived]
-    for name in columns.derived:
-        if name not in frame:
-            frame[name] = columns.number(name)
-    failures = frame.loc[keep & columns.usable(settings) & failed, list(dict.fromkeys(settings))]
-    failures = failures.reset_index(drop=True)
-    kept = with_columns(
-        opened.frame[remaining], {name: opened.numbers[name] for name in remaining if name in opened.numbers}
-    )
-    frame = pd.concat([frame, kept], axis=1)[usable].reset_index(drop=True)
+    remaining = [c for c in opened.cells if c not in checked and c not in columns.derived]
+    derived = {name: columns.number(name) for name in columns.derived if name not in checked}
+    settled = pd.DataFrame({name: checked[name] for name in settings})
+    failures = settled[keep & columns.usable(settings) & failed].reset_index(drop=True)
+    others = {name: _series(opened.numbers.get(name, opened.cells[name])) for name in remaining}
+    frame = pd.DataFrame({**checked, **derived, **others})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
     kind = _kind_of_work(roles, columns, usable)
     factors = measure_factors(frame, roles.factors, roles.group)
-    notes = work_notes(work, options.work is not None, kind) if work else ()
     table = Table(
         frame=frame,
         target=measurement.target(work),
@@ -112,23 +96,22 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
             *groups_that_only_failed(failures, frame, roles.group),
             *constant_notes(factors),
             *zero_count_notes(factors),
-            *notes,
+            *work_notes(work, options.work is not None, kind),
         ),
         failures=failures,
         scaling=checked_scaling(options.scaling, kind, work),
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
-    return with_repeat_notes(_with_job(table))
+    return with_repeat_notes(with_job(table))
 
 
 def columns_of(opened: Source, options: ReadOptions) -> Columns:
     """Return the columns of a source with those derived from them."""
     columns = Columns(opened, [name for name, role in options.roles.factors if role == "categorical"])
     for name, text in options.derived.items():
-        if name in opened.frame:
-            raise TableError(
-                f"'{name}' is a column already", hint="give the derived column a new name", where=opened.name
-            )
+        if name in opened.cells:
+            hint = "give the derived column a new name"
+            raise TableError(f"'{name}' is a column already", hint=hint, where=opened.name)
         columns.derive(name, text)
     return columns
 
@@ -146,17 +129,11 @@ def require(roles: Roles, columns: Columns) -> Measurement:
         if name not in columns.names:
             raise columns.missing(name, role)
     if roles.measurement is None:
-        raise TableError(
-            "no measured column is named",
-            hint="--time COL, --throughput COL, or --quantity COL:UNIT",
-            where=where,
-        )
+        hint = "--time COL, --throughput COL, or --quantity COL:UNIT"
+        raise TableError("no measured column is named", hint=hint, where=where)
     if not roles.factors:
-        taken = {name for name, _ in roles.named}
-        frame = columns.source.frame
-        candidates = [
-            c for c in columns.names if c not in taken and (c in columns.derived or mostly_numbers(frame[c].tolist()))
-        ]
+        free = [c for c in columns.names if c not in dict(roles.named)]
+        candidates = [c for c in free if c in columns.derived or mostly_numbers(columns.cells(c).tolist())]
         hint = f"--intrinsic or --extrinsic with some of {', '.join(candidates)}" if candidates else "--categorical COL"
         name = roles.measurement.target().name
         raise TableError(f"no factor is named: what may the {name} depend on?", hint=hint, where=where)
@@ -178,40 +155,42 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
         work = assumed_work(options.roles, columns.source.name, header_of(column).counted == "tokens")
     columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
-    usable = np.where(columns.unusable[TIME], np.nan, values)
-    columns.reject(TIME, {**too_small(usable), **too_large(usable), **above_zero(usable, TIME)})
+    columns.reject(TIME, faults_of(np.where(columns.unusable[TIME], np.nan, values), positive=TIME))
     return work
 
 
 def _kind_of_work(roles: Roles, columns: Columns, rows: npt.NDArray[np.bool_]) -> Scaling | None:
-    """Return the kind of scaling that the work of a step tells; None for a measured time, or where it tells none."""
-    measurement, counted = roles.measurement, counted_column(roles)
-    if measurement is None or measurement.kind != "throughput" or counted is None:
+    """Return the kind of scaling that the work of a step shows; None for a measured time, or where it shows none."""
+    measurement, count = roles.measurement, counted_column(roles)
+    if measurement is None or measurement.kind != "throughput" or count is None:
         return None
     work = columns.number(TIME)[rows] * columns.number(measurement.column)[rows]
-    return kind_of_work(work, columns.number(counted)[rows])
+    return kind_of_work(work, columns.number(count)[rows])
 
 
-def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> pd.DataFrame:
+def _series(cells: npt.NDArray[Any]) -> pd.Series[Any]:
+    """Return cells of any type as they are: pandas finds no other one."""
+    return pd.Series(cells, dtype=cells.dtype)
+
+
+def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[str, npt.NDArray[Any]]:
     """Return the columns in a role, of the types the table promises."""
-    frame: dict[str, Any] = {}
+    frame: dict[str, npt.NDArray[Any]] = {}
     for name, role in roles.factors:
         frame[name] = columns.label(name) if role == "categorical" else columns.number(name)
         if role != "categorical":
-            columns.reject(name, too_large(frame[name]))
-            if (counted := counted_by(name)) is not None:
-                columns.reject(name, not_negative(frame[name], f"a count of {counted}"))
+            count = counted_by(name)
+            columns.reject(name, faults_of(frame[name], count=f"a count of {count}" if count else ""))
     for name in [*roles.group, *([roles.repeat] if roles.repeat else [])]:
         if name not in frame:
             frame[name] = columns.label(name)
     if roles.weight is not None:
         frame[roles.weight] = columns.number(roles.weight)
-        weights = frame[roles.weight]
-        columns.reject(roles.weight, {**too_large(weights), **not_negative(weights, "a weight")})
+        columns.reject(roles.weight, faults_of(frame[roles.weight], count="a weight"))
     target = measurement.target().column
     frame[target] = measurement.in_target_unit(columns.number(target))
     _refuse_contradictions(columns, [name for name, _ in roles.factors])
-    return pd.DataFrame(frame)
+    return frame
 
 
 def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> TableError:
@@ -220,11 +199,9 @@ def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> Tabl
     shown = [f"  {r.complaint}" for r in rejected[: ASSEMBLY.max_shown_faults]]
     if len(rejected) > len(shown):
         shown.append(f"  and {len(rejected) - len(shown)} more")
-    message = "\n".join([f"{lines} of {total} row{'s' * (total != 1)} cannot be used", *shown])
-    if lines == total:
-        hint = "no row would be left; check which columns are named"
-    else:
-        hint = "--skip-bad-rows goes on without them"
+    message = "\n".join([f"{lines} of {counted(total, 'row')} cannot be used", *shown])
+    none_left = "no row would be left; check which columns are named"
+    hint = none_left if lines == total else "--skip-bad-rows goes on without them"
     if any("true or false" in r.reason for r in rejected):
         hint += "; --categorical takes true and false"
     return TableError(message, hint=hint, where=source.name)
@@ -234,18 +211,9 @@ def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
     count = len({r.line for r in rejected})
     if not count:
         return ()
-    rows = "1 row left out because it" if count == 1 else f"{count} rows left out because they"
-    text = f"{rows} cannot be used{'; the first' if count > 1 else ''}: {rejected[0].complaint}"
+    rows = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
+    text = f"{rows}{'; the first' if count > 1 else ''}: {rejected[0].complaint}"
     return (Note(text, "rows_rejected"),)
-
-
-def _with_job(table: Table) -> Table:
-    """Take times of epochs and whole jobs as such, where the user says nothing of the scaling."""
-    note = by_header(table) if table.scaling is None else None
-    if note is not None:
-        return replace(table, scaling="job", notes=(*table.notes, note))
-    likely = by_times(table)
-    return table if likely is None else replace(table, notes=(*table.notes, likely))
 
 
 def _refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
@@ -258,12 +226,9 @@ def _refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
     # Read without a check: a cell of a column in no role may be empty.
     values = {name: numbers(columns.source.columns[name])[0] for name in [*ways, devices]}
     product = np.prod([values[name] for name in ways], axis=0)
-    wrong = np.flatnonzero(np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices]))
-    reasons: Reasons = {}
-    for row in wrong.tolist():
-        factors = " × ".join(f"{values[name][row]:g}" for name in ways)
-        reasons[row] = f"is not {' × '.join(ways)} = {factors} = {product[row]:g}"
-    columns.reject(devices, reasons)
+    wrong = np.flatnonzero(np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices])).tolist()
+    shown = {row: " × ".join(f"{values[name][row]:g}" for name in ways) for row in wrong}
+    columns.reject(devices, {row: f"is not {' × '.join(ways)} = {shown[row]} = {product[row]:g}" for row in wrong})
 
 
 def _named(columns: Columns, canonical: str) -> str | None:
@@ -272,3 +237,21 @@ def _named(columns: Columns, canonical: str) -> str | None:
     if name is None or name in columns.texts or name in columns.derived:
         return None
     return name if mostly_numbers(columns.source.columns[name].tolist()) else None
+
+
+def zero_count_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
+    """Note which counts of workers or nodes go down to zero, so that what divides by them cannot be fitted.
+
+    Examples
+    --------
+    >>> zero_count_notes([Factor("nodes", "extrinsic", 0, 8, distinct=4)])[0].text
+    "'nodes' goes down to 0: what divides by the nodes is left out; --where 'nodes > 0' leaves these rows out instead"
+    """
+    notes = []
+    for factor in factors:
+        count = counted_by(factor.name)
+        if count in ("workers", "nodes") and factor.numeric and factor.lower <= 0.0:
+            text = f"'{factor.name}' goes down to {factor.lower:g}: what divides by the {count} is left out"
+            hint = f"--where '{quote_name(factor.name)} > 0' leaves these rows out instead"
+            notes.append(Note(f"{text}; {hint}", "count_zero"))
+    return tuple(notes)

@@ -1,17 +1,22 @@
-"""Columns of cells: what the rows of a question and of its answer are made of, without pandas until it is wanted."""
+"""Columns of cells, and a table of unchecked ones, each row with its line; no pandas until it is wanted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
+from genperf.table.clean import Rejection
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from genperf.table.level_factors import Names
 
 #: The cells of one column, of shape (rows,): an array, or a Series of a DataFrame that was given.
 Cells: TypeAlias = Union[npt.NDArray[Any], "pd.Series[Any]"]
@@ -75,3 +80,87 @@ def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFram
 def step(text: str) -> Note:
     """Return the report of one change of a table's shape."""
     return Note(text, "shape")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Unchecked cells, and what is understood of them."""
+
+    #: What messages call it.
+    name: str
+    #: The columns as they are written: text from a delimited file, of a DataFrame objects where they are no numbers.
+    cells: dict[str, npt.NDArray[Any]]
+    #: For each row the line it starts in, from 1; for a DataFrame or Parquet its position, from 0.
+    lines: npt.NDArray[np.int64]
+    #: "line", "row" or "record".
+    unit: str = "line"
+    #: Rows with too few or too many fields, which are not in `cells`.
+    ragged: tuple[Rejection, ...] = ()
+    #: Between the columns of a text; empty of others.
+    delimiter: str = ""
+    #: What was done to read it as a table, in order.
+    steps: tuple[Note, ...] = ()
+    #: Columns whose cells are numbers beside units, ± or footnotes, without these.
+    numbers: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+    #: The units that stood in cells.
+    units: Mapping[str, str] = field(default_factory=dict)
+    #: Columns read from the names in another.
+    made: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+    #: Columns of names that hold numbers, with what each name says.
+    names: Mapping[str, Names] = field(default_factory=dict)
+    #: Columns that are empty, or number the rows and have no name.
+    idle: tuple[str, ...] = ()
+    #: Of a column that was several in the file: for each row the header there.
+    headers: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @cached_property
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The cells of each column as they are understood: numbers without units, also those that names hold."""
+        written = {name: cells for name, cells in self.cells.items() if name not in self.idle}
+        return {**written, **self.numbers, **self.made}
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Source:
+        """Return the rows at some positions; each keeps its line."""
+        cells, numbers, made, headers = (
+            {name: column[rows] for name, column in part.items()}
+            for part in (self.cells, self.numbers, self.made, self.headers)
+        )
+        return replace(self, cells=cells, lines=self.lines[rows], numbers=numbers, made=made, headers=headers)
+
+    def renamed(self, names: Mapping[str, str]) -> Source:
+        """Return the cells with some columns named otherwise."""
+        cells, numbers, made = (
+            {names.get(name, name): column for name, column in part.items()}
+            for part in (self.cells, self.numbers, self.made)
+        )
+        return replace(self, cells=cells, numbers=numbers, made=made)
+
+    def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
+        """Return the rejection of a cell: its position, from 0, what it holds, and why it cannot be used."""
+        shown = "" if value is None else str(value)
+        header = str(self.headers[column][row]) if column in self.headers else column
+        return Rejection(self.name, int(self.lines[row]), header, shown, reason, self.unit)
+
+
+def source_of(
+    name: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    lines: Iterable[int],
+    unit: str = "line",
+    **more: Any,
+) -> Source:
+    """Return rows of cells as a source; `lines` are where the rows start, `more` other fields of `Source`."""
+    cells = np.empty((len(rows), len(columns)), dtype=object)
+    for place, row in enumerate(rows):
+        cells[place] = row
+    return Source(name, dict(zip(columns, cells.T, strict=True)), np.array([*lines], dtype=np.int64), unit, **more)
+
+
+def source_of_frame(name: str, frame: pd.DataFrame, unit: str = "row") -> Source:
+    """Return a DataFrame as a source; cells that are no numbers become objects."""
+    cells = {str(n): (c if c.dtype.kind in "iufb" else c.astype(object)).to_numpy() for n, c in frame.items()}
+    return Source(name, cells, np.arange(len(frame), dtype=np.int64), unit)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.vocabulary import words_of
-
-if TYPE_CHECKING:
-    from genperf.table.cells import Cells
 
 MISSING = frozenset(words_of("cells.missing"))
 #: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
@@ -22,12 +19,7 @@ _GAP = " \u00a0\u2009\u202f"
 #: `hh:mm:ss`, behind days as Slurm writes it.
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 #: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`.
-_PARTS = {
-    "d(?:ays?)?": 86400.0,
-    "h(?:rs?|ours?)?": 3600.0,
-    "m(?:in(?:ute)?s?)?": 60.0,
-    "s(?:ec(?:ond)?s?)?": 1.0,
-}
+_PARTS = {"d(?:ays?)?": 86400.0, "h(?:rs?|ours?)?": 3600.0, "m(?:in(?:ute)?s?)?": 60.0, "s(?:ec(?:ond)?s?)?": 1.0}
 _SEVERAL_UNITS = re.compile(r"\s*".join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
 #: Patterns of cells that are no number, in small letters, and what each is instead; the first that fits counts.
 _FAULTS = tuple(
@@ -110,31 +102,33 @@ class NumberSettings:
 NUMBERS = NumberSettings()
 
 
-def too_small(values: npt.NDArray[np.float64]) -> Reasons:
-    """Return why some numbers above zero cannot be computed with.
+def faults_of(values: npt.NDArray[np.float64], positive: str = "", count: str = "") -> Reasons:
+    """Return why numbers cannot be used, by position: their size, or their sign. NaN has a reason already.
+
+    Parameters
+    ----------
+    positive, count : str
+        What the numbers are, where they must be above zero, or must not be negative.
 
     Examples
     --------
-    >>> too_small(np.array([0.0, 1e-300, 1.0]))
-    {1: 'is nearer to zero than 1e-30'}
+    >>> faults_of(np.array([0.5, 0.0, -1.0]), positive="time")
+    {1: 'is zero (time must be above zero)', 2: 'is negative (time must be above zero)'}
+    >>> faults_of(np.array([0.0, -1.0, 1e300]), count="a weight")
+    {2: 'is larger than 1e+30 in size', 1: 'is negative (a weight must not be)'}
     """
-    small = np.flatnonzero((values > 0.0) & (values < NUMBERS.smallest))
-    return dict.fromkeys(small.tolist(), f"is nearer to zero than {NUMBERS.smallest:g}")
+    small, large = (values > 0.0) & (values < NUMBERS.smallest), np.abs(values) > NUMBERS.largest
+    faults = [(large & np.isfinite(values), f"is larger than {NUMBERS.largest:g} in size")]
+    if positive:
+        faults.insert(0, (small, f"is nearer to zero than {NUMBERS.smallest:g}"))
+        must = f"({positive} must be above zero)"
+        faults += [(values == 0.0, f"is zero {must}"), (values < 0.0, f"is negative {must}")]
+    elif count:
+        faults.append((values < 0.0, f"is negative ({count} must not be)"))
+    return {row: why for mask, why in faults for row in np.flatnonzero(mask).tolist()}
 
 
-def too_large(values: npt.NDArray[np.float64]) -> Reasons:
-    """Return why some numbers cannot be computed with: their size.
-
-    Examples
-    --------
-    >>> too_large(np.array([1.0, -1e300]))
-    {1: 'is larger than 1e+30 in size'}
-    """
-    large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > NUMBERS.largest))
-    return dict.fromkeys(large.tolist(), f"is larger than {NUMBERS.largest:g} in size")
-
-
-def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reasons]:
+def numbers(cells: Iterable[Any]) -> tuple[npt.NDArray[np.float64], Reasons]:
     """Read cells as numbers, correctly rounded.
 
     Parameters
@@ -166,7 +160,7 @@ def numbers(cells: Sequence[Any] | Cells) -> tuple[npt.NDArray[np.float64], Reas
     return values, {i: _why_not_a_number(cells[i]) for i in bad}
 
 
-def seconds_of(cells: Sequence[Any] | Cells) -> list[Any]:
+def seconds_of(cells: Iterable[Any]) -> list[Any]:
     """Return cells with the seconds in the place of a duration in several units, or as a clock has it.
 
     A number with one unit stays: that belongs to the header, or to `--unit`.
@@ -193,7 +187,7 @@ def _seconds(cell: Any) -> Any:
     return sum(float(part) * size for part, size in parts if part)
 
 
-def labels(cells: Sequence[Any] | Cells) -> npt.NDArray[np.object_]:
+def labels(cells: Iterable[Any]) -> npt.NDArray[np.object_]:
     """Read cells as texts.
 
     Examples
@@ -233,29 +227,15 @@ def is_missing(cell: Any) -> bool:
     return cell is None or (not isinstance(cell, str) and str(cell) in {"nan", "<NA>", "NaT"})
 
 
-def above_zero(values: npt.NDArray[np.float64], what: str) -> Reasons:
-    """Return why some numbers cannot be used: they are not above zero. NaN has a reason already.
+def filled(cells: Iterable[Any]) -> npt.NDArray[np.bool_]:
+    """Return which cells hold something: no blanks, and no word for a missing value.
 
     Examples
     --------
-    >>> above_zero(np.array([0.5, 0.0, -1.0]), "time")
-    {1: 'is zero (time must be above zero)', 2: 'is negative (time must be above zero)'}
+    >>> filled(["1.5", "", "nan", 0]).tolist()
+    [True, False, False, True]
     """
-    return {
-        int(i): f"is {'zero' if values[i] == 0 else 'negative'} ({what} must be above zero)"
-        for i in np.flatnonzero(values <= 0)
-    }
-
-
-def not_negative(values: npt.NDArray[np.float64], what: str) -> Reasons:
-    """Return why some numbers cannot be used: they are below zero.
-
-    Examples
-    --------
-    >>> not_negative(np.array([0.0, -1.0]), "a weight")
-    {1: 'is negative (a weight must not be)'}
-    """
-    return {int(i): f"is negative ({what} must not be)" for i in np.flatnonzero(values < 0)}
+    return np.array([label(cell).lower() not in MISSING | {""} for cell in cells], dtype=bool)
 
 
 def mostly_numbers(cells: Sequence[Any]) -> bool:

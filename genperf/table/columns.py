@@ -8,12 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from genperf.errors import FormulaError, TableError, listed, suggest
 from genperf.formula import Formula, parse, parse_number
+from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, label, labels, mostly_numbers, numbers, seconds_of
-from genperf.table.source import Source
 
 _DURATION_HINT = "a measured time is written in seconds, or as hh:mm:ss"
 #: What to do where no cell of a column is a number, by a word of the reason.
@@ -54,22 +53,15 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """All columns: the source's, then the derived ones."""
-        columns = [*self.source.frame.columns, *self.source.made]
-        return [*(str(c) for c in columns if c not in self.derived), *self.derived]
+        return [*(c for c in (*self.source.cells, *self.source.made) if c not in self.derived), *self.derived]
 
     def number(self, name: str, durations: bool = False) -> npt.NDArray[np.float64]:
-        """Return a column as numbers, NaN where a cell is none.
-
-        Parameters
-        ----------
-        durations : bool
-            Whether hours, minutes and seconds between colons are read, as seconds.
-        """
+        """Return a column as numbers, NaN where a cell is none; with `durations` hours and minutes become seconds."""
         if name not in self._numbers:
-            cells = self.source.numbers.get(name, self._cells(name))
+            cells = self.source.numbers.get(name, self.cells(name))
             values, reasons = numbers(seconds_of(cells) if durations else cells)
             if reasons and len(reasons) == len(values):
-                self._refuse(name, self._cells(name), reasons, durations)
+                self._refuse(name, self.cells(name), reasons, durations)
             self._numbers[name] = values
             self.reject(name, reasons)
         return self._numbers[name]
@@ -83,7 +75,7 @@ class Columns:
 
     def reject(self, name: str, reasons: Reasons) -> None:
         """Mark rows that cannot be used because of this column; the first reason of a cell stays."""
-        mask = self.unusable.setdefault(name, np.zeros(len(self.source.frame), dtype=bool))
+        mask = self.unusable.setdefault(name, np.zeros(len(self.source), dtype=bool))
         mask[list(reasons)] = True
         self.reasons[name] = {**reasons, **self.reasons.get(name, {})}
 
@@ -107,7 +99,7 @@ class Columns:
         A row on which the comparison cannot be decided is kept, to be reported.
         """
         if text is None:
-            return np.ones(len(self.source.frame), dtype=bool), frozenset()
+            return np.ones(len(self.source), dtype=bool), frozenset()
         formula = self.parse(text)
         if not formula.logical:
             raise FormulaError("a filter is a comparison", text=text, column=0, width=len(text), hint="workers > 1")
@@ -124,11 +116,10 @@ class Columns:
         """Return the faults of the columns read so far in the rows kept, in the order of the file."""
         rows = np.flatnonzero(keep)
         placed = [
-            (row, position, self.source.rejection(row, name, self._shown(name, row), self.reasons[name][row]))
-            for position, name in enumerate(self.reasons)
-            if self.reasons[name]
-            for row in rows[self.unusable[name][rows]].tolist()
-            if row in self.reasons[name]
+            (row, position, self.source.rejection(row, name, self._shown(name, row), reasons[row]))
+            for position, (name, reasons) in enumerate(self.reasons.items())
+            for row in (rows[self.unusable[name][rows]].tolist() if reasons else [])
+            if row in reasons
         ]
         return [rejection for *_, rejection in sorted(placed, key=lambda p: p[:2])]
 
@@ -145,51 +136,38 @@ class Columns:
             hint = f"the header line was read as one column, '{shown}': --delimiter CHAR says what separates columns"
         elif not numbers(known)[1]:
             hint = f"the first line holds the numbers {shown}: put a header line with names above it"
-        return TableError(
-            f"no column '{name}' (named as {role})",
-            hint=hint,
-            where=self.source.name,
-        )
+        return TableError(f"no column '{name}' (named as {role})", hint=hint, where=self.source.name)
 
     def usable(self, names: Iterable[str] | None = None) -> npt.NDArray[np.bool_]:
         """Return which rows have no fault in some columns; in any column that was read where none are named."""
-        mask = np.ones(len(self.source.frame), dtype=bool)
+        mask = np.ones(len(self.source), dtype=bool)
         for name in self.unusable if names is None else set(names) & set(self.unusable):
             mask &= ~self.unusable[name]
         return mask
 
     def excuse(self, failed: npt.NDArray[np.bool_], settings: Iterable[str]) -> None:
-        """Report no fault of a failed run outside its settings: it has no measured value.
-
-        Parameters
-        ----------
-        failed : ndarray of bool, shape (rows,)
-        settings : iterable of str
-            The columns of factors and groups.
-        """
-        needed = self.origins(settings)
-        for name in set(self.reasons) - needed:
+        """Report no fault of a failed run outside its settings, its factors and groups: it has no measured value."""
+        for name in set(self.reasons) - self.origins(settings):
             self.reasons[name] = {row: why for row, why in self.reasons[name].items() if not failed[row]}
 
     def _text(self, name: str) -> npt.NDArray[np.object_]:
         """Return a column as texts; in a formula an empty one can be compared."""
         if name not in self._labels:
-            cells = self._numbers[name].tolist() if name in self.derived else self._cells(name).tolist()
-            self._labels[name] = labels(cells)
+            self._labels[name] = labels((self._numbers[name] if name in self.derived else self.cells(name)).tolist())
         return self._labels[name]
 
-    def _cells(self, name: str) -> Any:
-        frame = self.source.frame
-        return frame[name] if name in frame else pd.Series(self.source.made[name], dtype=object)
+    def cells(self, name: str) -> npt.NDArray[Any]:
+        """Return a column of the source as it is written."""
+        return self.source.cells[name] if name in self.source.cells else self.source.made[name]
 
     def _shown(self, name: str, row: int) -> Any:
-        return self._numbers[name][row] if name in self.derived else self._cells(name).iloc[row]
+        return self._numbers[name][row] if name in self.derived else self.cells(name)[row]
 
     def parse(self, text: str) -> Formula:
         """Read a formula over the columns."""
         # Whether a column is text is decided only where a formula may read it.
         named = {n for n in self.names if n in text} - set(self._numbers)
-        self.texts |= {n for n in named - self.texts if not mostly_numbers(self._cells(n).tolist())}
+        self.texts |= {n for n in named - self.texts if not mostly_numbers(self.cells(n).tolist())}
         with_units = named & self.texts & set(self.source.numbers)
         try:
             return parse(text, self.names, self.texts)
@@ -202,10 +180,10 @@ class Columns:
 
     def _evaluate(self, formula: Formula) -> npt.NDArray[Any]:
         columns = {n: self._text(n) if n in self.texts else self.number(n) for n in formula.names}
-        return np.broadcast_to(formula.evaluate(columns), (len(self.source.frame),))
+        return np.broadcast_to(formula.evaluate(columns), (len(self.source),))
 
     def _inherited(self, formula: Formula) -> npt.NDArray[np.bool_]:
-        mask = np.zeros(len(self.source.frame), dtype=bool)
+        mask = np.zeros(len(self.source), dtype=bool)
         for name in formula.names:
             if name not in self.texts:
                 mask |= self.unusable[name]
@@ -216,13 +194,12 @@ class Columns:
         first = next((i for i, cell in enumerate(cells) if label(cell)), None)
         if first is None:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
-        fault = self.source.rejection(first, name, cells.iloc[first], reasons[first])
+        fault = self.source.rejection(first, name, cells[first], reasons[first])
         shown = fault.value if len(fault.value) <= 40 else f"{fault.value[:37]}…"
         other = f"name another column, or --categorical {shlex.quote(name)} if it names kinds of runs"
-        if durations and "time of day" in fault.reason:
-            other = _DURATION_HINT
+        hints = {**_HINTS, "time of day": _DURATION_HINT} if durations else _HINTS
         raise TableError(
             f"no cell of the column is a number; the first, '{shown}', {fault.reason}",
-            hint=next((text for word, text in _HINTS.items() if word in fault.reason), other),
+            hint=next((text for word, text in hints.items() if word in fault.reason), other),
             where=f"{self.source.name}: {fault.place}",
         )

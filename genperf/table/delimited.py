@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from genperf.errors import Note, TableError, counted, listed
-from genperf.table.cells import step
+from genperf.table.cells import Source, source_of, step
 from genperf.table.clean import MISSING, Rejection
 from genperf.table.parsed import parts_of
-from genperf.table.source import Source, source_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import canonical_of
 from genperf.vocabulary.units import is_other_word

@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note
-from genperf.table.describe import number_rows
 from genperf.table.factor import Factor
-from genperf.table.table import Table
+from genperf.table.table import Table, number_rows
 from genperf.vocabulary.names import counted_by
 
 

@@ -1,4 +1,4 @@
-"""Runs that failed: they are told by the words in the measured column, or in a column of status."""
+"""Runs that failed: recognised by the words in the measured column, or in a column of status."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import Note, TableError, counted, suggest
-from genperf.table.clean import label
+from genperf.errors import Note, TableError, counted, listed, suggest
+from genperf.table.clean import labels
 from genperf.vocabulary import any_of, words_of
 
 if TYPE_CHECKING:
@@ -37,16 +37,15 @@ _FAILED = re.compile(
 
 @dataclass(frozen=True)
 class FailureRule:
-    """How runs that failed are told from the others.
+    """By which columns and words a run failed.
 
     Examples
     --------
     >>> rule = rule_of("state", "exit=1,137")
     >>> rule
     FailureRule(status='state', values={'exit': ('1', '137')}, usual_words=True)
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"s": [2.0, 1.0, 3.0, 9.0], "state": ["ok", "OOM", "ok", "ok"], "exit": [0, 1, 0, 137]})
-    >>> rule.failed(runs, ["s"], "runs.csv")
+    >>> cells = {"s": [2.0, 1.0, 3.0, 9.0], "state": ["ok", "OOM", "ok", "ok"], "exit": [0, 1, 0, 137]}
+    >>> rule.failed({name: np.array(column) for name, column in cells.items()}, 4, ["s"], "runs.csv")
     array([False,  True, False,  True])
     """
 
@@ -62,18 +61,13 @@ class FailureRule:
         """The columns that the user named."""
         return (*self.values, *([self.status] if self.status else []))
 
-    @property
-    def given(self) -> bool:
-        """Whether the user named a column or a word."""
-        return bool(self.columns)
-
-    def failed(self, frame: pd.DataFrame, measured: Sequence[str], where: str) -> Truth:
+    def failed(self, cells: Mapping[str, npt.NDArray[Any]], rows: int, measured: Sequence[str], where: str) -> Truth:
         """Return which runs failed, shape (rows,).
 
         Parameters
         ----------
-        frame : DataFrame
-            The cells as they stand in the source.
+        cells : mapping of str to ndarray of shape (rows,)
+            As they stand in the source.
         measured : sequence of str
             The measured column, or those that it is derived from.
         where : str
@@ -84,23 +78,23 @@ class FailureRule:
         TableError
             For a column that is not there, or a word that no cell of its column holds.
         """
-        mask = np.zeros(len(frame), dtype=bool)
+        mask = np.zeros(rows, dtype=bool)
         for name in dict.fromkeys([*self.columns, *(measured if self.usual_words else [])]):
-            if name not in frame.columns:
-                if name in measured and name not in self.columns:
-                    continue
-                names = [str(c) for c in frame.columns]
-                hint = suggest(name, names) or f"one of {', '.join(names)}"
-                raise TableError(f"no column '{name}' that says which runs failed", hint=hint, where=where)
-            cells = frame[name]
-            if cells.dtype.kind in "iufb" and name not in self.values:
-                continue
-            texts = cells.astype(object).map(label)
+            if name not in cells and name in self.columns:
+                raise no_failure_column(name, list(cells), where)
             if name in self.values:
-                mask |= _equal(name, texts, self.values[name], where)
-            else:
-                mask |= texts.map({text: says_failed(text) for text in texts.unique()}).to_numpy(dtype=bool)
+                mask |= _equal(name, labels(cells[name]), self.values[name], where)
+            elif name in cells and cells[name].dtype.kind not in "iufb":
+                texts = labels(cells[name]).tolist()
+                failing = {text for text in {*texts} if says_failed(text)}
+                mask |= np.array([text in failing for text in texts], dtype=bool)
         return mask
+
+
+def no_failure_column(name: str, names: Sequence[str], where: str) -> TableError:
+    """Return the error of a column of endings that is not there."""
+    hint = suggest(name, names) or f"one of {', '.join(names)}"
+    return TableError(f"no column '{name}' that says which runs failed", hint=hint, where=where)
 
 
 def says_failed(text: str) -> bool:
@@ -116,125 +110,71 @@ def says_failed(text: str) -> bool:
     return bool(_FAILED.search(re.sub(r"[\s_-]+", " ", text.lower())))
 
 
-def _equal(name: str, texts: pd.Series, words: Sequence[str], where: str) -> Truth:
+def _equal(name: str, texts: npt.NDArray[np.object_], words: Sequence[str], where: str) -> Truth:
     """Return which texts are one of some words."""
-    small = texts.str.casefold()
-    known = dict(zip(small, texts, strict=True))
+    known = {text.casefold(): text for text in texts}
     for word in words:
         if word.casefold() not in known:
-            some = [f"'{text}'" for text in list(known.values())[: FAILURES.max_shown_values]]
-            listed = ", ".join(some) + (", …" if len(known) > len(some) else "")
-            near = suggest(word, list(known.values()))
-            hint = f"{near}; its values are {listed}" if near else f"its values are {listed}"
+            levels = list(known.values())
+            near, values = suggest(word, levels), listed([f"'{text}'" for text in levels], FAILURES.max_shown_values)
             raise TableError(
-                f"no cell of column '{name}' is '{word}', the word of a failed run", hint=hint, where=where
+                f"no cell of column '{name}' is '{word}', the word of a failed run",
+                hint=f"{f'{near}; ' if near else ''}its values are {values}",
+                where=where,
             )
-    return small.isin([word.casefold() for word in words]).to_numpy(dtype=bool)
+    failing = {word.casefold() for word in words}
+    return np.array([text.casefold() in failing for text in texts], dtype=bool)
 
 
 def rule_of(status: str | None, failed: Mapping[str, Words] | Words | None) -> FailureRule:
-    """Return the rule that the options name.
-
-    Parameters
-    ----------
-    status : str or None
-        A column.
-    failed : str, sequence of str or mapping
-        `COLUMN=VALUE,…`, several of such, or values by column.
+    """Return the rule of a column of endings, and of `COLUMN=VALUE,…`, several of such, or values by column.
 
     Raises
     ------
     TableError
         For a text of another form.
     """
+    name = (status or "").strip() or None
     if isinstance(failed, Mapping):
         pairs = {str(c).strip(): (v,) if isinstance(v, str) else tuple(map(str, v)) for c, v in failed.items()}
-        return FailureRule(_name(status), pairs)
+        return FailureRule(name, pairs)
     values: dict[str, tuple[str, ...]] = {}
     for text in [failed] if isinstance(failed, str) else failed or ():
-        column, _, listed = text.partition("=")
-        words = tuple(word.strip() for word in listed.split(",") if word.strip())
-        if not column.strip() or not words or listed.startswith("="):
+        column, _, named = text.partition("=")
+        words = tuple(word.strip() for word in named.split(",") if word.strip())
+        if not column.strip() or not words or named.startswith("="):
             raise TableError(f"'{text}' is not of the form COLUMN=VALUE,…", hint='for example "status=OOM,killed"')
         values[column.strip()] = (*values.get(column.strip(), ()), *words)
-    return FailureRule(_name(status), values)
-
-
-def _name(status: str | None) -> str | None:
-    return (status or "").strip() or None
+    return FailureRule(name, values)
 
 
 def refuse_only_failures(failed: Truth, keep: Truth, where: str) -> None:
-    """Refuse a table whose runs all failed.
-
-    Parameters
-    ----------
-    failed, keep : ndarray of bool, shape (rows,)
-        Which runs failed, and which rows the filter keeps.
-    where : str
-        The source, for messages.
-
-    Raises
-    ------
-    TableError
-    """
+    """Refuse a table whose runs all failed, of those that the filter keeps."""
     count = int(keep.sum())
     if count and bool(failed[keep].all()):
         what = "the one run" if count == 1 else f"all {count} runs"
-        raise TableError(
-            f"{what} failed: there is no measured value to fit",
-            hint="add runs that succeeded, or name other words with --failed COLUMN=VALUE",
-            where=where,
-        )
+        hint = "add runs that succeeded, or name other words with --failed COLUMN=VALUE"
+        raise TableError(f"{what} failed: there is no measured value to fit", hint=hint, where=where)
 
 
 def failure_notes(count: int) -> tuple[Note, ...]:
     """Say how many runs failed."""
     if not count:
         return ()
-    whose = "its" if count == 1 else "their"
-    text = (
-        f"{counted(count, 'run')} failed: {whose} settings are kept as ones that did not fit, without a measured value"
-    )
-    return (Note(text, "runs_failed"),)
-
-
-def failures_of(failures: pd.DataFrame, group: Sequence[str], key: Sequence[str]) -> pd.DataFrame:
-    """Return the failed runs of one group.
-
-    Parameters
-    ----------
-    group : sequence of str
-        The group columns.
-    key : sequence of str
-        Their values.
-    """
-    same = np.ones(len(failures), dtype=bool)
-    for name, value in zip(group, key, strict=True):
-        same &= np.array([label(cell) == value for cell in failures[name].tolist()], dtype=bool)
-    return failures[same].reset_index(drop=True)
+    kept = f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
+    return (Note(f"{counted(count, 'run')} failed: {kept}", "runs_failed"),)
 
 
 def groups_that_only_failed(failures: pd.DataFrame, frame: pd.DataFrame, group: Sequence[str]) -> tuple[Note, ...]:
-    """Say which groups have no run that succeeded.
-
-    Parameters
-    ----------
-    failures, frame : DataFrame
-        The runs that failed, and those that were measured.
-    group : sequence of str
-        The group columns.
-    """
-    if not group or failures.empty:
-        return ()
-    measured = set(_keys(frame, group))
-    gone = [key for key in dict.fromkeys(_keys(failures, group)) if key not in measured]
+    """Say which groups have runs that failed, and none that was measured."""
+    measured = {*group_keys(frame, group)} if len(failures) else set()
+    gone = [key for key in dict.fromkeys(group_keys(failures, group)) if key not in measured]
     if not gone:
         return ()
-    some = "; ".join(", ".join(key) for key in gone[: FAILURES.max_shown_values])
-    listed = some + ("; …" if len(gone) > FAILURES.max_shown_values else "")
-    return (Note(f"every run failed of {counted(len(gone), 'group')}, left out: {listed}", "groups_failed"),)
+    shown = listed([", ".join(key) for key in gone], FAILURES.max_shown_values)
+    return (Note(f"every run failed of {counted(len(gone), 'group')}, left out: {shown}", "groups_failed"),)
 
 
-def _keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[Any, ...]]:
-    return list(zip(*(map(label, frame[name].tolist()) for name in group), strict=True))
+def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the values of the group columns in each row, as texts; nothing without group columns."""
+    return list(zip(*(labels(frame[name].tolist()) for name in group), strict=True)) if len(frame) else []

@@ -1,26 +1,314 @@
-"""A table that holds one row per configuration: a source that memory may not hold, counted and summarised."""
+"""Tables too large for memory: one row per configuration, counted and summarised where the rows are.
+
+DuckDB reads the files in parallel and a part at a time. Exact medians of very many rows take two passes: the first
+brackets each configuration's median and the second reads only the values between, so that a few per cent of the values
+are held at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError, counted
-from genperf.table.aggregate import STATISTICS, Aggregation, LargeSource
 from genperf.table.assemble import assemble, columns_of, require
-from genperf.table.cells import with_columns
-from genperf.table.clean import numbers
-from genperf.table.failures import FailureRule, failure_notes
-from genperf.table.phases import phase_columns, shown_phases
+from genperf.table.cells import Source, source_of_frame, with_columns
+from genperf.table.clean import NUMBERS, numbers
+from genperf.table.content import files_of
+from genperf.table.delimited import guess_delimiter
+from genperf.table.failures import FailureRule, failure_notes, no_failure_column
 from genperf.table.roles import ReadOptions
-from genperf.table.source import Source
 from genperf.table.table import REPEATS, FloatArray, Positions, Table
-from genperf.table.target import Measurement
+from genperf.table.target import Measurement, phase_columns, shown_phases
+
+
+@dataclass(frozen=True)
+class AggregationSettings:
+    """When rows are aggregated, and what the aggregation may hold."""
+
+    #: Files larger than this together are aggregated without a request. A guess: pandas holds about ten times as much.
+    min_bytes: int = 64_000_000
+    #: And a Parquet file of more rows, whose size tells little: a column of one value takes nothing. A text of
+    #: `min_bytes` has about as many.
+    min_rows: int = 2_000_000
+    #: Rows up to which every value of a configuration is held for its quantiles; above it, the median takes a second
+    #: pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
+    max_exact_rows: int = 20_000_000
+    #: How far from the middle the first pass brackets a median, as a share of the rows. A guess: ten times the error of
+    #: DuckDB's approximate quantiles; a median outside it is computed by itself.
+    median_bracket: float = 0.01
+    #: What DuckDB may hold at once; what does not fit goes to temporary files.
+    memory_limit: str = "1GB"
+    #: More combinations of values are no settings of runs but a measurement named as a factor. A guess.
+    max_configurations: int = 1_000_000
+    #: Digits kept of means and variances: sums of many numbers depend on the order in which threads add them from the
+    #: sixteenth digit on.
+    significant_digits: int = 12
+    #: Rows from which the columns' kinds are recognised. A guess.
+    sample_rows: int = 1000
+    #: Different texts of a column that may say how runs ended. A guess: log lines are more.
+    max_texts: int = 10_000
+
+
+AGGREGATION = AggregationSettings()
+#: The quantiles that are kept beside the median.
+QUANTILES = {"_q05": 0.05, "_q25": 0.25, "_q75": 0.75, "_q95": 0.95}
+STATISTICS = ("_repeats", "_mean", "_variance", "_shortest", "_longest", *QUANTILES)
+
+
+def worth_aggregating(source: Any) -> bool:
+    """Tell whether a source names several files or a large one."""
+    if not isinstance(source, str | Path) or str(source) == "-":
+        return False
+    files = files_of(source)
+    sizes = [Path(name).stat().st_size for name in files if Path(name).is_file()]
+    large = sum(sizes) > AGGREGATION.min_bytes or sum(map(_parquet_rows, files)) > AGGREGATION.min_rows
+    return len(files) > 1 or (large and find_spec("duckdb") is not None)
+
+
+def _parquet_rows(path: str) -> int:
+    """Return the rows that a Parquet file says it has; 0 of another file."""
+    # A file that cannot be read is refused with its reason later. A pipe that is opened loses what is written to it.
+    with contextlib.suppress(OSError, ImportError, ValueError):
+        if Path(path).is_file() and _head(path)[:4] == b"PAR1":
+            return int(import_module("pyarrow.parquet").read_metadata(path).num_rows)
+    return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregation:
+    """The columns of an aggregation."""
+
+    #: Columns whose combinations of values are the configurations.
+    keys: tuple[str, ...]
+    #: The measured column.
+    value: str
+    #: Whether 1/value is summarised: of a throughput, the time per unit of work.
+    inverse: bool = False
+    #: A column that is summed.
+    weight: str | None = None
+    #: The cells of columns that say that a run failed.
+    failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class LargeSource:
+    """Files of rows, read by SQL that is written here alone."""
+
+    #: What messages call it.
+    name: str
+    files: list[str]
+    #: Of text files; recognised where omitted.
+    delimiter: str | None = None
+    _connection: Any = field(default=None, init=False)
+
+    def __enter__(self) -> LargeSource:
+        try:
+            import duckdb
+        except ImportError:
+            raise TableError(
+                "reading several or large files needs DuckDB", hint='pip install "genperf[large]"', where=self.name
+            ) from None
+        # A path that names a server would make it fetch an extension, and the file.
+        local = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+        self._connection = duckdb.connect(config={"memory_limit": AGGREGATION.memory_limit, **local})
+        # It would be drawn on standard output, where results stand.
+        self._run("set enable_progress_bar = false")
+        self._rows()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._connection.close()
+
+    def _rows(self) -> None:
+        """Make the view `rows`: text files as text, so that every cell is judged by the same rules as in small ones."""
+        listed = "[" + ", ".join(_text(name) for name in self.files) + "]"
+        heads = [_head(name) for name in self.files]
+        if all(head[:4] == b"PAR1" for head in heads):
+            self._run(f"create view rows as select * from read_parquet({listed}, union_by_name=true)")
+            return
+        if any(head[:4] == b"PAR1" for head in heads):
+            raise TableError("some files are Parquet and some are text", hint="name one kind", where=self.name)
+        first = heads[0].decode("utf-8", "replace")
+        separator = self.delimiter or ("," if heads[0][:2] == b"\x1f\x8b" else guess_delimiter(first))
+        self._run(
+            f"create view rows as select * from read_csv({listed}, delim={_text(separator)}, header=true, "
+            "all_varchar=true, union_by_name=true, comment='#', strict_mode=true)"
+        )
+
+    def _run(self, query: str) -> Any:
+        import duckdb
+
+        try:
+            return self._connection.execute(query)
+        except duckdb.Error as error:
+            first_line = str(error).split("\n")[0]
+            raise TableError(f"cannot be read as one table ({first_line})", where=self.name) from None
+
+    def sample(self) -> Source:
+        """Return the first rows, from which the kinds of columns are recognised."""
+        frame = self._run(f"select * from rows limit {AGGREGATION.sample_rows}").df()
+        if frame.empty:
+            raise TableError("the table has columns and no rows", where=self.name)
+        return source_of_frame(self.name, frame)
+
+    def texts(self, column: str, numbers: bool) -> list[str]:
+        """Return the different texts of a column; with `numbers` also those of numbers, and no more than are judged."""
+        cell = f"cast(rows.{_name(column)} as varchar)"
+        where = "" if numbers else f"where try_cast({cell} as double) is null"
+        limit = AGGREGATION.max_texts + 1
+        distinct = self._run(f"select distinct {cell} as t from rows {where} limit {limit}").fetchall()
+        if numbers and len(distinct) == limit:
+            raise TableError(
+                f"column '{column}' says how runs ended in more than {AGGREGATION.max_texts:,} different texts",
+                hint="--status with a column of few words",
+                where=self.name,
+            )
+        return sorted(text for (text,) in distinct if text is not None)
+
+    def summarise(self, aggregation: Aggregation) -> pd.DataFrame:
+        """Return a row per combination of the keys' values, sorted by them.
+
+        Columns: the keys; the value's column with its median; the weight's with its sum; `STATISTICS`; `_failed`, the
+        count of runs that failed; `_unusable`, that of other rows whose value is not above zero and finite, and
+        `_example`, one such value.
+        """
+        self._select(aggregation, ", ".join(f"{_name(k)} as k{i}" for i, k in enumerate(aggregation.keys)), "")
+        names = [f"k{i}" for i in range(len(aggregation.keys))]
+        summary = self._statistics(aggregation, names)
+        return summary.rename(columns=dict(zip(names, aggregation.keys, strict=True)))
+
+    def summarise_by(self, aggregation: Aggregation, keys: pd.DataFrame, number: npt.NDArray[np.int64]) -> pd.DataFrame:
+        """Return a row per number, which is equal where the keys, as files write them, are one setting: 8 and 8.0."""
+        same = keys.set_axis([f"c{i}" for i in range(keys.shape[1])], axis=1).assign(k0=number)
+        self._connection.register("same", same)
+        matched = " and ".join(
+            f"rows.{_name(k)} is not distinct from same.c{i}" for i, k in enumerate(aggregation.keys)
+        )
+        self._select(aggregation, "same.k0", f"join same on {matched}")
+        return self._statistics(aggregation, ["k0"]).drop(columns="k0")
+
+    def _select(self, aggregation: Aggregation, keys: str, join: str) -> None:
+        """Make the view `measured`: the keys, the value `x`, the weight `w`, whether it is usable, its cell."""
+        number = f"try_cast(rows.{_name(aggregation.value)} as double)"
+        weight = f"try_cast(rows.{_name(aggregation.weight)} as double)" if aggregation.weight else "1.0"
+        usable = f"{number} between {NUMBERS.smallest!r} and {NUMBERS.largest!r}"
+        cells = [
+            f"coalesce(cast(rows.{_name(name)} as varchar) in ({', '.join(map(_text, texts))}), false)"
+            for name, texts in aggregation.failing.items()
+            if texts
+        ]
+        failed = " or ".join(cells) or "false"
+        self._run(
+            f"create or replace temp view measured as select {keys}, {usable} is true and not ({failed}) as good, "
+            f"({failed}) as failed, "
+            f"{'1.0 / ' if aggregation.inverse else ''}{number} as x, {weight} as w, "
+            f"rows.{_name(aggregation.value)} as cell from rows {join}"
+        )
+
+    def _statistics(self, aggregation: Aggregation, names: Sequence[str]) -> pd.DataFrame:
+        """Return what `summarise` does, by columns of the view `measured`."""
+        rows = int(self._run("select count(*) from rows").fetchone()[0])
+        exact = rows <= AGGREGATION.max_exact_rows
+        shares = [0.5, *QUANTILES.values()]
+        ends = [] if exact else [0.5 - AGGREGATION.median_bracket, 0.5 + AGGREGATION.median_bracket]
+        function = "quantile_cont" if exact else "approx_quantile"
+        by = ", ".join(names)
+        self._run(
+            f"create or replace temp table summary as select {by}, count(*) filter (good) as _repeats, "
+            "avg(x) filter (good) as _mean, var_samp(x) filter (good) as _variance, min(x) filter (good) as _shortest, "
+            f"max(x) filter (good) as _longest, {function}(x, {shares + ends}) filter (good) as q, "
+            "sum(w) filter (good) as weight, count(*) filter (not good and not failed) as _unusable, "
+            "count(*) filter (failed) as _failed, "
+            "cast(any_value(cell) filter (not good and not failed) as varchar) as _example "
+            f"from measured group by {by} order by {by}"
+        )
+        count = self._run("select count(*) from summary").fetchone()[0]
+        if count > AGGREGATION.max_configurations:
+            raise TableError(
+                f"{count} different settings: a column that differs from row to row is named as a factor or a group",
+                hint="name only what was set",
+                where=self.name,
+            )
+        summary: pd.DataFrame = self._run("select * from summary").df()
+        summary = summary.sort_values(list(names), kind="stable", key=_in_order).reset_index(drop=True)
+        nothing = [np.nan] * len(shares + ends)
+        quantiles = np.array([nothing if np.ndim(q) == 0 else q for q in summary.pop("q")], float)
+        middle = quantiles[:, 0] if exact else self._medians(summary, quantiles[:, -2:], names)
+        summary[aggregation.value] = middle
+        for j, name in enumerate(QUANTILES, start=1):
+            summary[name] = quantiles[:, j]
+        for name in ("_mean", "_variance"):
+            summary[name] = _rounded(summary[name].to_numpy(dtype=float, na_value=np.nan))
+        weight = summary.pop("weight")
+        return with_columns(summary, {aggregation.weight: weight}) if aggregation.weight else summary
+
+    def _medians(
+        self, summary: pd.DataFrame, brackets: npt.NDArray[np.float64], names: Sequence[str]
+    ) -> npt.NDArray[np.float64]:
+        """Return exact medians in a second pass over the view `measured`."""
+        inside = summary[list(names)].assign(lo=brackets[:, 0], hi=brackets[:, 1], number=np.arange(len(summary)))
+        self._connection.register("bracket", inside)
+        matched = " and ".join(f"measured.{n} is not distinct from bracket.{n}" for n in names)
+        joined = f"from measured join bracket on {matched} where good"
+        between = self._run(
+            "select number, count(*) filter (x < lo) as below, list_sort(list(x) filter (x between lo and hi)) as v "
+            f"{joined} group by number"
+        ).fetchall()
+        medians = np.full(len(summary), np.nan)
+        repeats = summary["_repeats"].to_numpy()
+        outside = []
+        for number, below, values in between:
+            low, high = (repeats[number] - 1) // 2 - below, repeats[number] // 2 - below
+            if values is not None and low >= 0 and high < len(values):
+                medians[number] = 0.5 * (values[low] + values[high])
+            else:
+                outside.append(int(number))
+        for number in outside:
+            answer = self._run(f"select quantile_cont(x, 0.5) {joined} and number = {number}").fetchone()
+            medians[number] = answer[0]
+        return medians
+
+
+def _head(name: str) -> bytes:
+    if os.path.exists(name) and not os.path.isdir(name) and not os.path.isfile(name):
+        hint = "leave --aggregate out, or write it to a file first"
+        raise TableError("is a pipe or a device, which cannot be read twice", hint=hint, where=name)
+    try:
+        with open(name, "rb") as file:
+            return file.read(1 << 16)
+    except OSError as error:
+        raise TableError(f"cannot be read ({error.strerror or error})", where=name) from None
+
+
+def _in_order(cells: pd.Series) -> pd.Series:
+    """Return what cells are sorted by: 8 before 16, also where they are text."""
+    as_numbers = pd.to_numeric(cells, errors="coerce")
+    return cells.astype(str) if as_numbers.isna().any() else as_numbers
+
+
+def _rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.array([float(f"{v:.{AGGREGATION.significant_digits - 1}e}") for v in values])
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
 
 
 class AggregatedTable(Table):
@@ -55,7 +343,7 @@ class AggregatedTable(Table):
     @property
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """The smallest and the largest measured value of each configuration, in the target's unit."""
-        return tuple(self.frame[name].to_numpy(dtype=float) for name in ("_shortest", "_longest"))  # type: ignore[return-value]
+        return self.frame["_shortest"].to_numpy(dtype=float), self.frame["_longest"].to_numpy(dtype=float)
 
     @cached_property
     def _medians(self) -> Table:
@@ -90,7 +378,7 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     aggregation, unused = _aggregation(large, options)
     summary = large.summarise(aggregation).assign(**{PLACE: lambda f: np.arange(len(f), dtype=float)})
     cells, places = _cells(summary, aggregation)
-    source = Source(large.name, cells, places, "configuration")
+    source = replace(source_of_frame(large.name, cells, "configuration"), lines=places)
     # A row stands for all repeats of a configuration, and one more for its runs that failed.
     checked = assemble(source, replace(options, roles=replace(options.roles, repeat=None), failures=FAILED_ONLY))
     notes = [n for n in checked.notes if n.kind not in ("rows_rejected", "configuration_mixed", "runs_failed")]
@@ -123,11 +411,11 @@ def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation,
             hint="leave it out, or --no-aggregate for a table that memory holds",
             where=large.name,
         )
-    keys = tuple(str(c) for c in sample.frame.columns if c in read)
+    keys = tuple(c for c in sample.cells if c in read)
     in_role = {*keys, value, roles.weight, roles.repeat, *options.failures.columns}
-    unused = [str(c) for c in sample.frame.columns if c not in in_role]
+    unused = [c for c in sample.cells if c not in in_role]
     rule = options.failures
-    if sample.frame[value].dtype.kind in "iuf" and rule.usual_words:
+    if sample.cells[value].dtype.kind in "iuf" and rule.usual_words:
         rule = replace(rule, usual_words=False)  # a column of numbers holds no words
     failing = _failing(large, rule, value, columns.names)
     return Aggregation(keys, value, measurement.kind == "throughput", roles.weight, failing), unused
@@ -138,12 +426,11 @@ def _failing(large: LargeSource, rule: FailureRule, value: str, names: Sequence[
     failing: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys([*rule.columns, *([value] if rule.usual_words else [])]):
         if name not in names:
-            # The rule itself says that there is no such column.
-            rule.failed(pd.DataFrame(columns=list(names)), [value], large.name)
+            raise no_failure_column(name, names, large.name)
         given = rule.values.get(name)
         one = FailureRule(None if given else name, {name: given} if given else {}, usual_words=False)
         texts = large.texts(name, numbers=name != value)
-        mask = one.failed(pd.DataFrame({name: texts}, dtype=object), [value], large.name)
+        mask = one.failed({name: np.array(texts, dtype=object)}, len(texts), [value], large.name)
         failing[name] = tuple(text for text, failed in zip(texts, mask, strict=True) if failed)
     return failing
 
@@ -196,8 +483,7 @@ def _one_row_each(large: LargeSource, aggregation: Aggregation, summary: pd.Data
     """Return the frame with one row per configuration, its statistics in the target's unit."""
     frame = checked.frame
     place = frame[PLACE].to_numpy(dtype=int)
-    statistics = frame[list(STATISTICS)].reset_index(drop=True)
-    median = checked.measured
+    statistics, median = frame[list(STATISTICS)].reset_index(drop=True), checked.measured
     # The measured column's unit in the target's: the work of a throughput, or 0.001 s in a millisecond.
     factor = median / summary[aggregation.value].to_numpy(dtype=float)[place]
     first = np.unique(checked.configuration, return_index=True)[1]

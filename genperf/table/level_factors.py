@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
-from genperf.table.cells import Cells, step
 from genperf.table.clean import is_number, label
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import canonical_of, plain_name
@@ -101,7 +100,9 @@ def names_of(column: str, names: list[str]) -> Names | None:
     return None
 
 
-def with_factors(cells: Mapping[str, Cells]) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Names], tuple[Note, ...]]:
+def with_factors(
+    cells: Mapping[str, npt.NDArray[Any]],
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Names], tuple[Note, ...]]:
     """Return the columns that names hold, what each column of names was taken apart into, and the report.
 
     A column that is there already with the same values is not made again.
@@ -134,7 +135,9 @@ def with_factors(cells: Mapping[str, Cells]) -> tuple[dict[str, npt.NDArray[Any]
         if new:
             made.update(new)
             filled = counted(sum(map(bool, texts)), "cell")
-            steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
+            steps.append(
+                Note(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'", "shape")
+            )
     return made, taken, tuple(steps)
 
 
@@ -219,7 +222,7 @@ def _whole(value: float) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-def _equal(cells: Cells, values: npt.NDArray[Any]) -> bool:
+def _equal(cells: npt.NDArray[Any], values: npt.NDArray[Any]) -> bool:
     """Tell whether a column has the same values."""
     return all(label(a) == label(b) for a, b in zip(cells, values, strict=True))
 

@@ -1,10 +1,15 @@
-"""Where a table comes from: files, standard input, a DataFrame or runs themselves → unchecked cells."""
+"""Where a table comes from: files, standard input, a DataFrame or runs themselves → cells, and what they mean.
+
+One fixed order of changes to a table's shape, each reported in one line.
+"""
 
 from __future__ import annotations
 
+import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -13,14 +18,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genperf.errors import TableError, listed
-from genperf.table.cells import step
+from genperf.table.cells import Source, neutral, source_of, source_of_frame, step
+from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
 from genperf.table.delimited import column_names, read_delimited
+from genperf.table.level_factors import with_factors
+from genperf.table.parsed import parsed_column
 from genperf.table.records import looks_like_json, read_records
-from genperf.table.source import Source, source_of
+from genperf.table.wide import alike_headers, melted
+from genperf.vocabulary import words_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_DECIMAL_COMMA = frozenset(words_of("headers.decimal_comma"))
 
 
 def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
@@ -29,7 +40,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     Tables of other libraries that have `to_pandas` (polars, pyarrow, cuDF) are read as DataFrames are.
 
     Delimited text in UTF-8 (UTF-16 with its mark), a drawn table, or JSON, also compressed (gzip, bz2, xz, zstd), or
-    Parquet: told apart by content, not by name. Lines that start with `#` are comments.
+    Parquet: recognised by content, not by name. Lines that start with `#` are comments.
 
     Raises
     ------
@@ -64,28 +75,18 @@ def open_files(sources: Sequence[str], delimiter: str | None = None) -> Source:
     first, *others = opened = [open_source(file, delimiter) for file in files]
     if not others:
         return first
-    names = list(map(str, first.cells))
+    names = [*first.cells]
     for other in others:
-        if sorted(map(str, other.cells)) != sorted(names):
-            raise TableError(
-                f"has the columns {listed(list(map(str, other.cells)))}, and {first.name} has {listed(names)}",
-                hint="files of one table have the same columns; genperf import reads the logs of other programs",
-                where=other.name,
-            )
-    cells = {name: np.concatenate([np.asarray(one.cells[name], object) for one in opened]) for name in names}
-    rows = sum(len(one.lines) for one in opened)
+        if {*other.cells} != {*names}:
+            what = f"has the columns {listed([*other.cells])}, and {first.name} has {listed(names)}"
+            hint = "files of one table have the same columns; genperf import reads the logs of other programs"
+            raise TableError(what, hint=hint, where=other.name)
+    cells = {name: np.concatenate([one.cells[name].astype(object) for one in opened]) for name in names}
+    lines = np.arange(1, sum(map(len, opened)) + 1)
     ragged = tuple(rejection for one in opened for rejection in one.ragged)
     counts = Counter(done.text for one in opened for done in one.steps)
     steps = tuple(step(f"{text} (in {n} of {len(opened)} files)") for text, n in counts.items())
-    return replace(
-        first,
-        name=" ".join(sources),
-        cells=cells,
-        lines=np.arange(1, rows + 1),
-        unit="row",
-        ragged=ragged,
-        steps=steps,
-    )
+    return replace(first, name=" ".join(sources), cells=cells, lines=lines, unit="row", ragged=ragged, steps=steps)
 
 
 def source_of_runs(runs: Sequence[Sequence[str]]) -> Source:
@@ -127,18 +128,15 @@ def _from_parquet(data: bytes, name: str) -> Source:
     read: Callable[[Any], pd.DataFrame] = pd.read_parquet
     try:
         counts = parquet.read_metadata(io.BytesIO(data))
-        cells = counts.num_rows * counts.num_columns
-        if cells > CONTENT.max_parquet_cells:
-            raise TableError(
-                f"holds {counts.num_rows:,} rows of {counts.num_columns} columns; at most "
-                f"{CONTENT.max_parquet_cells:,} cells are read into memory",
-                hint='--aggregate summarises them while they are read, with pip install "genperf[large]"',
-                where=name,
-            )
+        if counts.num_rows * counts.num_columns > CONTENT.max_parquet_cells:
+            size = f"holds {counts.num_rows:,} rows of {counts.num_columns} columns"
+            hint = '--aggregate summarises them while they are read, with pip install "genperf[large]"'
+            most = f"at most {CONTENT.max_parquet_cells:,} cells are read into memory"
+            raise TableError(f"{size}; {most}", hint=hint, where=name)
         frame = read(io.BytesIO(data))
     except TableError:
         raise
-    except Exception as error:  # pyarrow's errors have no common class of their own
+    except Exception as error:  # pyarrow's errors have no common class
         reason = str(error).split("\n")[0]
         raise TableError(f"is not a Parquet file that can be read ({reason})", where=name) from None
     return _from_frame(frame, name)
@@ -158,5 +156,107 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Source:
     columns = column_names([str(c) for c in frame.columns], name)
     if not len(frame):
         raise TableError("the table has columns and no rows", where=name)
-    frame = frame.set_axis(pd.Index(columns), axis=1).reset_index(drop=True)
-    return Source(name, frame, np.arange(len(frame), dtype=np.int64), "row")
+    return source_of_frame(name, frame.set_axis(pd.Index(columns), axis=1))
+
+
+def understood(
+    source: str | Path | pd.DataFrame | Source,
+    delimiter: str | None = None,
+    named: Collection[str] = (),
+    units: Mapping[str, str] | None = None,
+) -> Source:
+    """Read a source of any shape: rows, then wide to long, numbers without units, factors inside names.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        Recognised where omitted.
+    named : collection of str
+        Columns that the user named. Wide columns among them stay columns.
+    units : mapping of str to str, optional
+        The unit of time that the user gave for a column: cells with units are converted to it.
+
+    Returns
+    -------
+    source : Source
+        `columns` are the cells as they are understood, `steps` what was done, `units` what stood in cells, `names`
+        what names say; `frame` and messages have the cells as they are written.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"run": ["baseline", "pipe-2", "pipe-4"], "Time": ["8 s", "5 s", "3000 ms"]})
+    >>> source = understood(runs)
+    >>> list(source.columns), list(source.columns["Time"]), list(source.columns["pipe"])
+    (['run', 'Time', 'pipe', 'run kind'], [8.0, 5.0, 3.0], [1, 2, 4])
+    >>> print(source.steps[0])
+    3 cells: 's' and 'ms' of 'Time' converted to 's'
+    >>> source.names["run"].of("pipe-8")
+    {'pipe': 8.0, 'run kind': 'pipe'}
+    """
+    opened = source if isinstance(source, Source) else open_source(source, delimiter)
+    return _with_names(_with_numbers(_long(_without_idle(opened, named), named), units or {}))
+
+
+def _without_idle(source: Source, named: Collection[str]) -> Source:
+    """Set aside the columns without a filled cell, and one without a name that numbers the rows."""
+    idle = []
+    for position, (name, cells) in enumerate(source.columns.items()):
+        if name in named or cells.dtype.kind in "iufb":
+            continue
+        nameless = name == "column 1" or re.fullmatch(r"(Unnamed: ?)?[\W\d]*", name)
+        numbered = position == 0 and nameless and _numbers_rows(labels(cells).tolist())
+        if numbered or not any(map(label, cells)):
+            idle.append(name)
+    return replace(source, idle=tuple(idle)) if len(source) and len(idle) < len(source.cells) else source
+
+
+def _numbers_rows(texts: list[str]) -> bool:
+    return any(texts == [str(i) for i in range(first, first + len(texts))] for first in (0, 1))
+
+
+def _long(source: Source, named: Collection[str]) -> Source:
+    """Turn wide columns into rows."""
+    if not alike_headers(source.columns):
+        return source
+    long = melted({name: column.astype(object) for name, column in source.columns.items()}, named)
+    if long is None:
+        return source
+    lines, steps = source.lines[long.rows], (*source.steps, *long.steps)
+    return replace(source, cells=long.cells, lines=lines, headers=long.headers, steps=steps, idle=())
+
+
+def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
+    """Read numbers beside units, ±, brackets and footnotes."""
+    comma = not _DECIMAL_COMMA.isdisjoint(re.split(r"[\W\d_]+", " ".join(source.columns).lower()))
+    columns = {name: cells.tolist() for name, cells in source.columns.items() if cells.dtype.kind == "O"}
+    read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma) for n, cells in columns.items()}
+    parsed = {name: column for name, column in read.items() if column is not None}
+    return replace(
+        source,
+        numbers={name: column.cells for name, column in parsed.items()},
+        units={name: column.unit for name, column in parsed.items() if column.unit},
+        steps=(*source.steps, *(done for column in parsed.values() for done in column.steps)),
+    )
+
+
+def _with_names(source: Source) -> Source:
+    """Read the counts that names hold into columns beside them."""
+    made, names, steps = with_factors(source.columns)
+    return replace(source, made=made, names=names, steps=(*source.steps, *steps))
+
+
+def as_csv(source: Source) -> str:
+    """Return the table as it is understood, as a CSV text that is understood alike; units stand behind the numbers."""
+    out = io.StringIO()
+    # Between semicolons '1,904' may be a decimal: it stays what it is.
+    writer = csv.writer(out, delimiter=";" if source.delimiter == ";" else ",", lineterminator="\n")
+    writer.writerow(source.columns)
+    columns = [[_written(c, source.units.get(n, "")) for c in cells] for n, cells in source.columns.items()]
+    writer.writerows(zip(*columns, strict=True))
+    return out.getvalue()
+
+
+def _written(cell: object, unit: str) -> str:
+    text = label(cell)
+    return f"{text} {unit}" if unit and isinstance(cell, float) else neutral(text)

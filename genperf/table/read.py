@@ -6,31 +6,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from genperf.errors import TableError
-from genperf.table.aggregate import LargeSource, worth_aggregating
+from genperf.errors import Note, TableError, counted
 from genperf.table.assemble import assemble
+from genperf.table.cells import Source
+from genperf.table.clean import filled
 from genperf.table.content import files_of
-from genperf.table.failures import rule_of
-from genperf.table.large import read_large
-from genperf.table.roles import (
-    Names,
-    ReadOptions,
-    Roles,
-    aggregated_options_for,
-    further_notes,
-    further_of,
-    lets_of,
-    options_for,
-    refuse_taken_names,
-    roles_of,
-    rows_with,
-)
-from genperf.table.source import Source
+from genperf.table.factor import Role
+from genperf.table.failures import FailureRule, rule_of
+from genperf.table.large import LargeSource, read_large, worth_aggregating
+from genperf.table.opened import understood
+from genperf.table.roles import Names, ReadOptions, further_of, lets_of, roles_of
 from genperf.table.table import Table
-from genperf.table.target import TIME_UNITS, measurement_of
-from genperf.table.understood import understood
+from genperf.table.target import TIME_UNITS, Measurement, measurement_of
 
 
 def read_table(
@@ -72,7 +62,7 @@ def read_table(
         batch (one sample where no column has it) times the workers; a note of kind "work" says which. The predicted
         throughput does not depend on the unit of the work.
     scaling : {"weak", "strong", "job"}, optional
-        Whether the work of one worker or that of all stays as the workers grow, where no column and no `work` tells.
+        Whether the work of one worker or that of all stays as the workers grow, where no column and no `work` shows it.
     quantity : str, optional
         Instead of `time`: the column of another positive quantity, as `"memory_gb"` or with its unit as
         `"memory_gb:GB"`. Its values stay as they are, and predictions have its name.
@@ -87,7 +77,7 @@ def read_table(
     weight : str, optional
         A column of weights ≥ 0.
     repeat : str, optional
-        The column that tells the repeats of a configuration apart.
+        The column that numbers the repeats of a configuration.
     let : mapping of str to str, or "name=formula" or a sequence of such
         Derived columns, in order; a later one may use an earlier one.
     where : str, optional
@@ -138,67 +128,86 @@ def read_table(
        batch
     0   32.0
     """
-    roles = roles_of(
-        {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical},
-        group,
-        measurement_of(time, throughput, quantity, unit),
-        weight,
-        repeat,
-    )
-    further = further_of(also)
-    rule = rule_of(status, failed)
+    kinds: dict[Role, Names] = {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical}
+    measured = measurement_of(time, throughput, quantity, unit)
+    roles = roles_of(kinds, group, measured, weight, repeat)
+    rule, further = rule_of(status, failed), further_of(also)
     options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule, scaling, further)
-    refuse_taken_names(list(further), options)
+    _refuse_taken_names(options)
     if aggregate and (isinstance(source, pd.DataFrame | Source) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and not isinstance(source, Source) and worth_aggregating(source)):
         with LargeSource(str(source), files_of(str(source)), delimiter) as large:
             table: Table = read_large(large, options)
-            parts = {n: read_large(large, aggregated_options_for(m, options)) for n, m in further.items()}
-            return _beside(table, parts, options)
+            # Rows in which a further quantity was not measured are left out.
+            some = replace(options, skip_bad_rows=True)
+            again = {name: replace(_options_for(m, some), failures=rule) for name, m in further.items()}
+            return _beside(table, {name: read_large(large, one) for name, one in again.items()}, options)
     named = {*(name for name, _ in roles.named), *rule.columns, *(m.column for m in further.values())}
     units = {time: unit} if time and unit else None
     opened = source if isinstance(source, Source) else understood(source, delimiter, named, units)
-    _refuse_other_unit(roles, opened)
-    options = replace(options, roles=_with_unit(roles, opened))
-    return _with_further(assemble(opened, options), opened, options)
-
-
-def _with_unit(roles: Roles, opened: Source) -> Roles:
-    """Give a quantity without a unit the one in its cells."""
-    measured = roles.measurement
-    if measured is None or measured.kind != "quantity" or measured.unit:
-        return roles
-    return replace(roles, measurement=replace(measured, unit=opened.units.get(measured.column, "")))
-
-
-def _refuse_other_unit(roles: Roles, opened: Source) -> None:
-    """Refuse a time whose cells are in a unit of something else."""
-    measured = roles.measurement
-    unit = opened.units.get(measured.column, "s") if measured and measured.kind == "time" else "s"
-    if measured and unit not in TIME_UNITS:
-        raise TableError(
-            f"the cells of '{measured.column}' are in {unit}, which is no unit of time",
-            hint=f"--quantity '{measured.column}:{unit}'",
-            where=opened.name,
-        )
-
-
-def _with_further(table: Table, opened: Source, options: ReadOptions) -> Table:
-    """Return a table with one more for each further quantity."""
-    if not options.further:
-        return table
-    parts = {
-        name: assemble(rows_with(measurement, opened, options), options_for(measurement, options))
-        for name, measurement in options.further.items()
-    }
+    if measured is not None:
+        options = replace(options, roles=replace(roles, measurement=_with_unit(measured, opened)))
+    table = assemble(opened, options)
+    parts = {name: assemble(_rows_with(m, opened, options), _options_for(m, options)) for name, m in further.items()}
     return _beside(table, parts, options)
 
 
+def _with_unit(measured: Measurement, opened: Source) -> Measurement:
+    """Give a quantity without a unit the one in its cells; refuse a time whose cells are in another kind of unit."""
+    unit = opened.units.get(measured.column, "")
+    if measured.kind == "quantity":
+        return replace(measured, unit=measured.unit or unit)
+    if measured.kind == "time" and unit and unit not in TIME_UNITS:
+        hint = f"--quantity '{measured.column}:{unit}'"
+        what = f"the cells of '{measured.column}' are in {unit}, which is no unit of time"
+        raise TableError(what, hint=hint, where=opened.name)
+    return measured
+
+
+def _refuse_taken_names(options: ReadOptions) -> None:
+    """Refuse further quantities with the name of a factor, a group or the main quantity, or with a column in a role."""
+    main = options.roles.measurement
+    roles = {name: role for name, role in options.roles.named if main is None or name != main.column}
+    taken = {*roles, *([main.target().name] if main else [])}
+    for name, measured in options.further.items():
+        if name in taken:
+            hint = "--also NAME=COLUMN:UNIT with another name"
+            raise TableError(f"'{name}' is a factor, a group or the measured quantity already", hint=hint)
+        if measured.column in roles:
+            both = f"both as {roles[measured.column]} and as quantity"
+            raise TableError(f"column '{measured.column}' is named {both}", hint="give it one role")
+
+
+def _options_for(measured: Measurement, options: ReadOptions) -> ReadOptions:
+    """Return how the rows are read for a further quantity: with the same factors, and no work of a step."""
+    roles = replace(options.roles, measurement=measured)
+    return replace(options, roles=roles, work=None, scaling=None, failures=FailureRule())
+
+
+def _rows_with(measured: Measurement, source: Source, options: ReadOptions) -> Source:
+    """Return the rows in which a further quantity was measured: none of a run that failed, and no empty cell."""
+    if measured.column not in source.columns:
+        return source  # the reader names the columns there are
+    main = options.roles.measurement
+    failed = options.failures.failed(source.cells, len(source), [main.column] if main else [], source.name)
+    there = filled(source.columns[measured.column]) & ~failed
+    if not there.any():
+        what = f"column '{measured.column}' holds no value of a run that succeeded"
+        raise TableError(what, where=source.name, hint="--also")
+    return replace(source.take(np.flatnonzero(there)), ragged=())
+
+
 def _beside(table: Table, parts: Mapping[str, Table], options: ReadOptions) -> Table:
-    """Return a table with those of its further quantities."""
-    notes = [*table.notes, *(note for name, p in parts.items() for note in further_notes(name, p.rows, table.rows))]
+    """Return a table with those of its further quantities, and in how many rows each was measured."""
+    if not parts:
+        return table
+    notes = [
+        Note(f"{name} was measured in {part.rows:,} of {counted(table.rows, 'row')}", "further_measured")
+        for name, part in parts.items()
+        if part.rows < table.rows
+    ]
     tables = {name: replace(part, failures=part.failures.iloc[:0], reading=()) for name, part in parts.items()}
     measured = {m.column for m in options.further.values()}
     unused = tuple(name for name in table.unused if name not in measured)
-    return replace(table, further=tables, notes=tuple(notes), unused=unused)
+    return replace(table, further=tables, notes=(*table.notes, *notes), unused=unused)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genperf.errors import TableError, counted, listed
-from genperf.table.cells import step
-from genperf.table.source import Source, source_of
+from genperf.table.cells import Source, source_of, step
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
-import numpy as np
-
-from genperf.errors import Note, TableError, counted
-from genperf.table.cells import Cells
-from genperf.table.clean import MISSING, labels
+from genperf.errors import TableError
 from genperf.table.factor import Role
 from genperf.table.failures import FailureRule
-from genperf.table.source import Source
 from genperf.table.target import TIME, Measurement, measurement_of
 
 Names = str | Sequence[str]
@@ -39,12 +34,8 @@ class Roles:
     def named(self) -> list[tuple[str, str]]:
         """Every column that was named, with its role in words."""
         measured = [(self.measurement.column, str(self.measurement.kind))] if self.measurement else []
-        return [
-            *self.factors,
-            *((name, "group") for name in self.group),
-            *measured,
-            *((name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name is not None),
-        ]
+        others = [(name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name is not None]
+        return [*self.factors, *((name, "group") for name in self.group), *measured, *others]
 
 
 @dataclass(frozen=True)
@@ -60,18 +51,15 @@ class ReadOptions:
     where: str | None = None
     #: Whether rows that cannot be used are left out instead of refused.
     skip_bad_rows: bool = False
-    #: How runs that failed are told from the others.
+    #: Which runs failed.
     failures: FailureRule = field(default_factory=FailureRule)
-    #: "weak" or "strong", where no column tells it.
+    #: "weak", "strong" or "job", where no column shows it.
     scaling: str | None = None
     #: Further quantities, by the name that predictions call each.
     further: Mapping[str, Measurement] = field(default_factory=dict)
 
     def beside_roles(self) -> tuple[tuple[str, str], ...]:
-        """Return the options that the roles of a table do not tell, with their values; a flag has none.
-
-        A model keeps them, so that its rows can be read again.
-        """
+        """Return the options beside the roles, with their values, for a model to keep; a flag has none."""
         roles, measured = self.roles, self.roles.measurement
         values = [
             *(("let", f"{name}={text}") for name, text in self.derived.items()),
@@ -147,7 +135,7 @@ def lets_of(let: Mapping[str, str] | Names | None) -> dict[str, str]:
     names = [name for name, _ in pairs]
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
-        raise TableError(f"'{twice}' is derived twice", hint="give each derived column its own name")
+        raise TableError(f"'{twice}' is derived twice", hint="give each derived column another name")
     return dict(pairs)
 
 
@@ -158,12 +146,7 @@ _TAKEN = frozenset(
 
 
 def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str, Measurement]:
-    """Read which further quantities are measured, by the name that predictions call each.
-
-    Parameters
-    ----------
-    also : mapping of str to str, str or sequence of str
-        `NAME=COLUMN` or `NAME=COLUMN:UNIT`; a column alone is its name as well.
+    """Read further quantities, `NAME=COLUMN` or `NAME=COLUMN:UNIT`, by the name that predictions call each.
 
     Raises
     ------
@@ -183,7 +166,8 @@ def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str
     if isinstance(also, Mapping):
         pairs = [(str(name), str(text)) for name, text in also.items()]
     else:
-        texts = [also] if isinstance(also, str) else list(also or ())
+        texts = [also] if isinstance(also, str) else also or ()
+        # A column alone is its name as well.
         pairs = [(name, column) if equals else ("", name) for name, equals, column in (t.partition("=") for t in texts)]
     measurements: dict[str, Measurement] = {}
     for name, text in pairs:
@@ -193,83 +177,6 @@ def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str
             hint = "--also NAME=COLUMN:UNIT with another name, as memory=peak_gb:GB"
             raise TableError(f"a further quantity cannot be named '{called}'", hint=hint)
         if called in measurements:
-            raise TableError(f"two further quantities are named '{called}'", hint="give each its own name")
+            raise TableError(f"two further quantities are named '{called}'", hint="give each another name")
         measurements[called] = replace(measured, name=called)
     return measurements
-
-
-def refuse_taken_names(names: Sequence[str], options: ReadOptions) -> None:
-    """Refuse names of further quantities that a factor, a group or the main quantity has.
-
-    Raises
-    ------
-    TableError
-    """
-    measured = options.roles.measurement
-    taken = {name for name, _ in options.roles.named} - ({measured.column} if measured else set())
-    taken |= {measured.target().name} if measured else set()
-    for name in names:
-        if name in taken:
-            raise TableError(
-                f"'{name}' is a factor, a group or the measured quantity already",
-                hint="--also NAME=COLUMN:UNIT with another name",
-            )
-
-
-def options_for(measurement: Measurement, options: ReadOptions) -> ReadOptions:
-    """Return how the rows are read for a further quantity: with the same factors, and no work of a step."""
-    roles = options.roles
-    factors = {
-        role: [name for name, r in roles.factors if r == role] for role in ("intrinsic", "extrinsic", "categorical")
-    }
-    again = roles_of(factors, roles.group, measurement, roles.weight, roles.repeat)  # type: ignore[arg-type]
-    return replace(options, roles=again, work=None, scaling=None, failures=FailureRule())
-
-
-def aggregated_options_for(measurement: Measurement, options: ReadOptions) -> ReadOptions:
-    """Return how rows are summarised for a further quantity: those in which it was not measured are left out."""
-    return replace(options_for(measurement, options), failures=options.failures, skip_bad_rows=True)
-
-
-def rows_with(measurement: Measurement, source: Source, options: ReadOptions) -> Source:
-    """Return the rows in which a further quantity was measured: none of a run that failed, and no empty cell.
-
-    Parameters
-    ----------
-    options : ReadOptions
-        Of the main quantity: they tell which runs failed.
-
-    Raises
-    ------
-    TableError
-        Where it was measured in no run that succeeded.
-    """
-    if measurement.column not in source.columns:
-        return source  # the reader names the columns there are
-    main = options.roles.measurement
-    failed = options.failures.failed(source.frame, [main.column] if main else [], source.name)
-    there = filled(source.columns[measurement.column]) & ~failed
-    if not there.any():
-        raise TableError(
-            f"column '{measurement.column}' holds no value of a run that succeeded", where=source.name, hint="--also"
-        )
-    return replace(source.take(np.flatnonzero(there)), ragged=())
-
-
-def filled(cells: Cells) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which cells hold something.
-
-    Examples
-    --------
-    >>> filled(np.array(["1.5", "", "nan"], dtype=object)).tolist()
-    [True, False, False]
-    """
-    texts = labels(cells)
-    return np.array([text.lower() not in {*MISSING, ""} for text in texts], dtype=bool)
-
-
-def further_notes(name: str, measured: int, rows: int) -> tuple[Note, ...]:
-    """Say in how many rows a further quantity was measured, where not in all."""
-    if measured >= rows:
-        return ()
-    return (Note(f"{name} was measured in {measured:,} of {counted(rows, 'row')}", "further_measured"),)

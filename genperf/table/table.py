@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,15 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.errors import Note, TableError, suggest
+from genperf.errors import Note, TableError, counted, suggest
 from genperf.scaling import Scaling
 from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, label, mostly_numbers
-from genperf.table.describe import constant_notes, measure_factors, number_rows
-from genperf.table.factor import Factor, measure
-from genperf.table.failures import failure_notes, failures_of
-from genperf.table.phases import phase_columns, phase_seconds
-from genperf.table.target import Target
+from genperf.table.factor import Factor, Role, measure
+from genperf.table.failures import failure_notes, group_keys
+from genperf.table.target import Target, phase_columns, phase_seconds
 
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
@@ -42,7 +40,7 @@ class Table:
     ----------
     frame : DataFrame
         The rows. Numeric factors, measured values, weights and derived columns are float; categorical factors, groups
-        and repeats are text; columns in no role are carried along as they came.
+        and repeats are text; columns in no role keep their values.
     target : Target
         The measured quantity, and the column of `frame` that holds it.
     factors : tuple of Factor
@@ -50,7 +48,7 @@ class Table:
     group : tuple of str
         Columns that split the table: one model per combination of their values.
     weight, repeat : str or None
-        The column of weights, and the one that tells repeats of a configuration apart.
+        The column of weights, and the one that numbers the repeats of a configuration.
     source : str
         Where the rows come from.
     rejected : tuple of Rejection
@@ -191,11 +189,10 @@ class Table:
         TableError
             If there is none of that name.
         """
-        for factor in self.factors:
-            if factor.name == name:
-                return factor
-        names = [f.name for f in self.factors]
-        hint = suggest(name, names) or f"one of {', '.join(names)}"
+        factors = {f.name: f for f in self.factors}
+        if name in factors:
+            return factors[name]
+        hint = suggest(name, [*factors]) or f"one of {', '.join(factors)}"
         raise TableError(f"no factor '{name}'", hint=hint, where=self.source)
 
     def take(self, rows: npt.ArrayLike) -> Table:
@@ -297,25 +294,18 @@ class Table:
 
     def summary(self) -> pd.DataFrame:
         """Return a row per factor: factor, role, min, max, distinct, levels."""
-        return pd.DataFrame(
-            {
-                "factor": [f.name for f in self.factors],
-                "role": [f.role for f in self.factors],
-                "min": [f.lower if f.numeric else np.nan for f in self.factors],
-                "max": [f.upper if f.numeric else np.nan for f in self.factors],
-                "distinct": [f.distinct for f in self.factors],
-                "levels": [", ".join(f.levels[:6]) + (", …" if len(f.levels) > 6 else "") for f in self.factors],
-            }
-        )
+        rows = []
+        for f in self.factors:
+            levels = ", ".join(f.levels[:6]) + (", …" if len(f.levels) > 6 else "")
+            rows.append((f.name, f.role, *((f.lower, f.upper) if f.numeric else (np.nan, np.nan)), f.distinct, levels))
+        return pd.DataFrame(rows, columns=["factor", "role", "min", "max", "distinct", "levels"])
 
     def __repr__(self) -> str:
         return f"<Table {self._headline()}>"
 
     def __str__(self) -> str:
-        lines = self._shown().to_string(index=False).splitlines()
-        return "\n".join(
-            [self._headline(), *(f"  {line.rstrip()}" for line in lines), *(f"note: {n}" for n in self.notes)]
-        )
+        lines = [f"  {line.rstrip()}" for line in self._shown().to_string(index=False).splitlines()]
+        return "\n".join([self._headline(), *lines, *(f"note: {n}" for n in self.notes)])
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -326,18 +316,15 @@ class Table:
 
     def _shown(self) -> pd.DataFrame:
         """Return the summary with numbers as one would write them."""
-        return self.summary().assign(
-            **{c: [f"{v:g}" if np.isfinite(v) else "" for v in self.summary()[c]] for c in ("min", "max")}
-        )
+        summary = self.summary()
+        shown = {c: [f"{v:g}" if np.isfinite(v) else "" for v in summary[c]] for c in ("min", "max")}
+        return summary.assign(**shown)
 
     def _headline(self) -> str:
         configurations = len(np.unique(self.configuration))
         noise = self.noise()
-        parts = [
-            f"{self.rows} row{'s' * (self.rows != 1)}",
-            f"{configurations} configuration{'s' * (configurations != 1)}",
-            *([f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []),
-        ]
+        parts = [counted(self.rows, "row"), counted(configurations, "configuration")]
+        parts += [f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []
         low, high = self.extremes[0].min(), self.extremes[1].max()
         target = self.target
         measured = f"{target.name} '{target.column}' {low:.4g} to {high:.4g} {target.unit}".rstrip()
@@ -363,19 +350,17 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     known: dict[tuple[str, bytes], Factor] = {}
     kept = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
     further = {name: dict(part.groups()) for name, part in table.further.items()}
+    failed = group_keys(table.failures, table.group)
     for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
         factors = tuple(_measured(f, middle["columns"][f.name], known) for f in table.factors)
-        failures = failures_of(table.failures, table.group, key)
+        failures = table.failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
         notes = kept + failure_notes(len(failures)) + constant_notes(factors)
-        tables = []
-        common = replace(table, factors=factors, notes=notes, failures=failures)
         beside = {name: parts[key] for name, parts in further.items() if key in parts}
-        for held, more in ((part, beside), (middle, {})):
-            made = replace(common, frame=held.pop("frame"), further=more)
-            made.__dict__.update(held)
-            tables.append(made)
-        tables[0].__dict__["_medians"] = tables[1]
-        yield key, tables[0]
+        medians = replace(table, frame=middle.pop("frame"), factors=factors, notes=notes, failures=failures, further={})
+        medians.__dict__.update(middle)
+        group = replace(medians, frame=part.pop("frame"), further=beside)
+        group.__dict__.update(part, _medians=medians)
+        yield key, group
 
 
 def _runs(table: Table) -> tuple[Positions, Positions, Positions]:
@@ -414,3 +399,34 @@ def _measured(factor: Factor, values: npt.NDArray[Any], known: dict[tuple[str, b
     if key not in known:
         known[key] = measure(factor.name, factor.role, values)
     return known[key]
+
+
+def measure_factors(
+    frame: pd.DataFrame, roles: Sequence[tuple[str, Role]], group: Sequence[str] = ()
+) -> tuple[Factor, ...]:
+    """Describe the factors of a frame over its distinct configurations; group columns separate these as well."""
+    _, first = np.unique(number_rows(frame, [*(name for name, _ in roles), *group]), return_index=True)
+    return tuple(measure(name, role, frame[name].to_numpy()[first]) for name, role in roles)
+
+
+def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
+    """Note which factors have a single value."""
+    values = {f.name: f.levels[0] if f.levels else format(f.lower, "g") for f in factors if f.distinct == 1}
+    effect = "its effect cannot be fitted from this table"
+    return tuple(Note(f"factor '{name}' has one value, {v}: {effect}", "factor_constant") for name, v in values.items())
+
+
+def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return for each row the number of its combination of values, counted by first appearance.
+
+    Examples
+    --------
+    >>> number_rows(pd.DataFrame({"n": [4, 2, 4], "b": [8, 8, 8]}), ["n", "b"])
+    array([0, 1, 0])
+    """
+    number = np.zeros(len(frame), dtype=np.int64)
+    for name in dict.fromkeys(names):
+        codes, values = pd.factorize(frame[name].to_numpy(), use_na_sentinel=False)
+        # Numbering anew after each column keeps the product below rows², so it never overflows.
+        number = pd.factorize(number * len(values) + codes)[0]
+    return number.astype(np.int64)

@@ -1,17 +1,23 @@
-"""The measured quantity: as the user names it, and as a model predicts it."""
+"""The measured quantity, as the user names it and as a model predicts it; phases of a step that columns measure."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, TableError
-from genperf.table.clean import Reasons, above_zero, too_large, too_small
+from genperf.table.clean import Reasons, faults_of, filled, numbers
+from genperf.vocabulary import section
 from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.units import SECONDS_IN
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The name and the unit of the default target.
 TIME, SECONDS = "time", "s"
@@ -64,14 +70,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
 Kind = Literal["time", "throughput", "quantity"]
 
 #: Unit of time → seconds in one, as numerator and denominator: 250 ms is divided by 1000, and so exactly 0.25 s.
-TIME_UNITS: dict[str, tuple[float, float]] = {
-    "s": (1.0, 1.0),
-    "ms": (1.0, 1e3),
-    "us": (1.0, 1e6),
-    "ns": (1.0, 1e9),
-    "min": (60.0, 1.0),
-    "h": (3600.0, 1.0),
-}
+TIME_UNITS = {unit: seconds for unit, seconds in SECONDS_IN.items() if unit != "d"}
 #: The micro sign and the Greek letter.
 _ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
 #: Columns that a prediction writes beside the quantity.
@@ -126,29 +125,23 @@ class Measurement:
         """Return why some numbers of the column cannot be used: zero, negative, or not representable in seconds."""
         name = self.kind if self.kind != "quantity" else self.column
         converted = self.in_target_unit(values)
-        overflow = np.flatnonzero(np.isfinite(values) & ~np.isfinite(converted))
-        extreme = {**too_small(converted), **too_large(converted)}
+        overflow = np.flatnonzero(np.isfinite(values) & ~np.isfinite(converted)).tolist()
         return {
-            **extreme,
-            **above_zero(converted, name),
-            **{int(i): f"is too large for a {name} in seconds" for i in overflow},
+            **faults_of(converted, positive=name),
+            **dict.fromkeys(overflow, f"is too large for a {name} in seconds"),
         }
 
     def notes(self) -> tuple[Note, ...]:
         """Say that the column was converted, or that its name says another unit than seconds."""
         named = header_of(self.column).unit if self.kind == "time" else ""
-        if not self.converted and named in TIME_UNITS and named != SECONDS:
-            return (
-                Note(f"'{self.column}' is read in seconds, and its name says {named}: --unit {named}", "unit_named"),
-            )
-        if not self.converted:
+        if self.converted:
+            numerator, denominator = TIME_UNITS[self.unit]
+            text = f"is converted from {self.unit} to seconds (1 {self.unit} = {numerator / denominator:g} s)"
+            read = "filters and formulas read it as it stands in the table"
+            return (Note(f"'{self.column}' {text}; {read}", "unit"),)
+        if named not in TIME_UNITS or named == SECONDS:
             return ()
-        numerator, denominator = TIME_UNITS[self.unit]
-        text = (
-            f"'{self.column}' is converted from {self.unit} to seconds "
-            f"(1 {self.unit} = {numerator / denominator:g} s); filters and formulas read it as it stands in the table"
-        )
-        return (Note(text, "unit"),)
+        return (Note(f"'{self.column}' is read in seconds, and its name says {named}: --unit {named}", "unit_named"),)
 
 
 def measurement_of(
@@ -180,26 +173,19 @@ def measurement_of(
     genperf.errors.TableError: 'sec' is not a known unit of time
       try: one of s, ms, us (or µs), ns, min, h
     """
-    named = {
-        kind: text.strip()
-        for kind, text in (("time", time), ("throughput", throughput), ("quantity", quantity))
-        if text and text.strip()
-    }
+    options = (("time", time), ("throughput", throughput), ("quantity", quantity))
+    named = {kind: text.strip() for kind, text in options if text and text.strip()}
     if len(named) > 1:
-        raise TableError(
-            f"{' and '.join(named)} are {'both' if len(named) == 2 else 'all'} named",
-            hint="name the one that was measured",
-        )
+        both = "both" if len(named) == 2 else "all"
+        raise TableError(f"{' and '.join(named)} are {both} named", hint="name the one that was measured")
     unit = (unit or "").strip()
     if "time" in named:
         return Measurement(named["time"], "time", _time_unit(unit))
     if "quantity" in named:
         return _quantity(named["quantity"], unit)
     if unit:
-        raise TableError(
-            f"the unit '{unit}' goes with a column of times or with another quantity",
-            hint="--time COL --unit ms, or --quantity COL:UNIT",
-        )
+        hint = "--time COL --unit ms, or --quantity COL:UNIT"
+        raise TableError(f"the unit '{unit}' goes with a column of times or with another quantity", hint=hint)
     return Measurement(named["throughput"], "throughput", "") if "throughput" in named else None
 
 
@@ -227,3 +213,52 @@ def _quantity(text: str, unit: str) -> Measurement:
     if not (suffix or unit).isprintable():
         raise TableError(f"the unit of '{column}' holds characters that cannot be printed", hint="--quantity COL:UNIT")
     return Measurement(column, "quantity", suffix or unit)
+
+
+#: The phases of a step of synchronous SGD, and what a column of each is called before its unit.
+PHASES = section("phases")
+#: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.
+UNITS = ("s", "seconds")
+
+
+def phase_columns(names: Collection[str]) -> dict[str, str]:
+    """Return the column that measures each phase: the first of the phase's names among the columns, case ignored.
+
+    Examples
+    --------
+    >>> phase_columns(["workers", "Comm_s", "io_s", "update_ms"])
+    {'input': 'io_s', 'exchange': 'Comm_s'}
+    """
+    there = {name.lower(): name for name in reversed(list(names))}
+    spelled = {phase: [f"{word}_{unit}" for word in words for unit in UNITS] for phase, words in PHASES.items()}
+    known = {phase: next((there[name] for name in names if name in there), None) for phase, names in spelled.items()}
+    return {phase: column for phase, column in known.items() if column is not None}
+
+
+def phase_seconds(cells: pd.Series[Any]) -> tuple[npt.NDArray[np.float64], Reasons]:
+    """Return a phase's times, NaN where it has no usable one, and why cells cannot be used.
+
+    An empty cell is no fault: the phase was not measured in that row. A cell that is no time is one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> phase_seconds(pd.Series(["0.5", "", "oom", "-1", "0"]))
+    (array([0.5, nan, nan, nan, 0. ]), {2: 'is not a number', 3: 'is negative (a time must not be)'})
+    """
+    seconds, reasons = numbers(cells)
+    known = filled(cells)
+    faults = faults_of(seconds, count="a time")
+    seconds[list(faults)] = np.nan
+    return seconds, {**{row: why for row, why in reasons.items() if known[row]}, **faults}
+
+
+def shown_phases(phases: Mapping[str, str]) -> str:
+    """Write the columns with the phases that they measure.
+
+    Examples
+    --------
+    >>> shown_phases({"input": "io_s", "exchange": "comm_s"})
+    'io_s (input), comm_s (exchange)'
+    """
+    return ", ".join(f"{column} ({phase})" for phase, column in phases.items())

@@ -1,8 +1,9 @@
-"""The work of a step: what a throughput is divided into, and what it tells of weak and strong scaling."""
+"""The work of a step: what a throughput divides, and whether it makes the scaling weak, strong or that of a job."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,8 @@ from genperf.table.axis import axis_of
 from genperf.table.clean import numbers
 from genperf.table.factor import Factor
 from genperf.table.roles import Roles
-from genperf.vocabulary.names import column_of
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import COUNTED, canonical_of, column_of, noun_of
 
 if TYPE_CHECKING:
     from genperf.table.table import Table
@@ -43,13 +45,7 @@ def counted_column(roles: Roles) -> str | None:
 def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     """Return the work of a step where the user gives none: a global batch, a batch for each worker, or one sample.
 
-    Parameters
-    ----------
-    where : str
-        The source, for messages.
-    tokens : bool
-        Whether the throughput counts tokens: a step then has those of its samples, where a column has the length of a
-        sequence.
+    Where the throughput counts `tokens`, a step has those of its samples, if a column has the length of a sequence.
 
     Raises
     ------
@@ -65,8 +61,9 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     >>> assumed_work(Roles((("num_gpus", "extrinsic"), ("batch", "intrinsic")), (), None, None, None), "runs.csv")
     'batch*num_gpus'
     """
-    workers, batch, whole = counted_column(roles), _named(roles, "batch", True), _named(roles, "global_batch", True)
-    sequence = _named(roles, "sequence", True) if tokens else None
+    names = [name for name, role in roles.factors if role != "categorical"] + list(roles.group)
+    workers, batch, whole = counted_column(roles), column_of("batch", names), column_of("global_batch", names)
+    sequence = column_of("sequence", names) if tokens else None
     each = "" if sequence is None else f"*{quote_name(sequence)}"
     if whole is not None:
         return f"{quote_name(whole)}{each}"
@@ -77,12 +74,6 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
             where=where,
         )
     return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}{each}"
-
-
-def _named(roles: Roles, canonical: str, grouped: bool = False) -> str | None:
-    """Return the column that has one of the field's names, in the order of these."""
-    names = [name for name, role in roles.factors if role != "categorical"] + list(roles.group if grouped else ())
-    return column_of(canonical, names)
 
 
 def kind_of_work(work: Array, counts: Array | None) -> Scaling | None:
@@ -104,14 +95,7 @@ def kind_of_work(work: Array, counts: Array | None) -> Scaling | None:
 
 
 def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> Scaling | None:
-    """Return the kind of scaling that the user or the work of a step tells; None where neither does.
-
-    Parameters
-    ----------
-    scaling : str or None
-        What the user says.
-    work : str
-        That work.
+    """Return the kind of scaling that the user gives or the work of a step shows; None where neither does.
 
     Raises
     ------
@@ -131,19 +115,12 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
 
 
 def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]:
-    """Say which work of a step is assumed, or that a work makes the scaling strong.
-
-    Parameters
-    ----------
-    given : bool
-        Whether the user gave it.
-    """
+    """Say which work of a step is assumed, where the user has not given it, or that it makes the scaling strong."""
     follows = "" if kind is None else f", which is {kind} scaling"
-    if not given:
+    if work and not given:
         return (Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"),)
-    if kind is not None and KINDS[kind].shared:
-        text = f"the work of a step, {work}, is the same at every count of workers, which is {kind} scaling"
-        return (Note(text, "work"),)
+    if work and kind is not None and KINDS[kind].shared:
+        return (Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"),)
     return ()
 
 
@@ -183,13 +160,7 @@ def _constants(table: Table, names: set[str] | frozenset[str]) -> Mapping[str, N
 
 
 def evaluated(work: str, columns: Mapping[str, npt.NDArray[np.float64]], rows: int) -> Array:
-    """Return the work of a step in some rows.
-
-    Parameters
-    ----------
-    work : str
-        A formula over the columns.
-    columns : mapping of str to ndarray of shape (rows,)
+    """Return the work of a step, a formula over the columns, in each row.
 
     Raises
     ------
@@ -201,3 +172,103 @@ def evaluated(work: str, columns: Mapping[str, npt.NDArray[np.float64]], rows: i
     if not np.all(values > 0.0):
         raise FormulaError("the work of a step is not above zero here", text=work, column=0, width=len(work))
     return values
+
+
+@dataclass(frozen=True)
+class JobSettings:
+    """When times contradict that each worker has a batch of its own."""
+
+    #: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
+    #: Weak scaling has at most 1, but for noise and caches. A guess.
+    least_fall: float = 1.5
+
+
+JOBS = JobSettings()
+
+
+def with_job(table: Table) -> Table:
+    """Take times of epochs and whole jobs as such by their header; say where times fall as the workers grow.
+
+    The work of all workers together is then the same at every count, whatever the batch of each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "epoch_s": [100.0, 52.0, 27.0]})
+    >>> read_table(runs, time="epoch_s", extrinsic="gpus").scaling
+    'job'
+    """
+    target = table.target
+    several = any(f.distinct > 1 for f in _counts(table))
+    if table.scaling is None and target.true_seconds and several and header_of(target.column).of == "job":
+        read = f"'{target.column}' is read as the time of an epoch or a whole job"
+        text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"
+        return replace(table, scaling="job", notes=(*table.notes, Note(text, "job")))
+    likely = by_times(table)
+    return table if likely is None else replace(table, notes=(*table.notes, likely))
+
+
+def by_times(table: Table) -> Note | None:
+    """Say that times fall as the workers grow, though the batch of each stays: all share one amount of work.
+
+    So they are read where no column is a batch as well: nothing then says that each worker has one of its own. None
+    where they do not fall, where a column is the batch of all, and where the kind of scaling is known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": [32, 32, 32], "time": [100.0, 52.0, 27.0]})
+    >>> print(by_times(read_table(runs, time="time", extrinsic="gpus", intrinsic="batch")).text)
+    at the same batch the time falls from 100 to 27 s from 1 to 4 gpus: too much for a batch each; --scaling job for an
+    epoch, --map global_batch=batch for a batch of all
+    """
+    target, names = table.target, [f.name for f in table.numeric]
+    batch = column_of("batch", [*names, *table.group])
+    axis = axis_of(table.factors)
+    workers = None if axis.factor is None or axis.assumed else axis.factor.name
+    other = column_of("global_batch", [*names, *table.group])
+    if not target.true_seconds or table.scaling is not None or workers is None or other is not None:
+        return None
+    counts = {workers, *(f.name for f in _counts(table))}
+    keys = list(dict.fromkeys([*(f.name for f in table.factors if f.name not in counts), *table.group]))
+    times = table.frame.groupby([*keys, workers], as_index=False, sort=True)[target.column].median()
+    cells = times.groupby(keys) if keys else times.groupby(np.zeros(len(times)))
+    first, last = cells.first(), cells.last()
+    several = (last[workers] > first[workers]).to_numpy()
+    first, last = first[several], last[several]
+    falls = (first[target.column] / last[target.column]).to_numpy()
+    if not len(falls) or np.median(falls) < JOBS.least_fall:
+        return None
+    widest = int(np.argmax((last[workers] / first[workers]).to_numpy()))
+    (few, slow), (many, fast) = (ends[[workers, target.column]].iloc[widest].tolist() for ends in (first, last))
+    scales = f"{few:g} to {many:g} {noun_of(workers)}"
+    falls_so = f"the time falls from {_seconds(slow)} to {_seconds(fast)} s from {scales}: too much for a batch each"
+    if batch is None:
+        return Note(f"{falls_so}; --scaling job for work that all share", "job_likely")
+    remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
+    return Note(f"at the same {batch} {falls_so}; {remedy}", "job_likely")
+
+
+def taken_as_job(table: Table) -> Table:
+    """Return the table with times of a job, where they fall too much for steps and there is one batch alone.
+
+    Of several batches nothing is taken: their steps may share one batch of all workers.
+    """
+    likely = next((note for note in table.notes if note.kind == "job_likely"), None)
+    batches = [f for f in table.numeric if canonical_of(f.name) == "batch"]
+    if likely is None or any(f.distinct > 1 for f in batches):
+        return table
+    reason = likely.text.partition(";")[0]
+    taken = Note(f"{reason}, so all are taken to share one amount of work; --scaling weak says otherwise", "job")
+    return replace(table, scaling="job", notes=tuple(taken if note is likely else note for note in table.notes))
+
+
+def _counts(table: Table) -> list[Factor]:
+    """Return the factors that count workers, nodes or servers by their names."""
+    return [f for f in table.factors if f.numeric and canonical_of(f.name) in COUNTED]
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"

@@ -13,7 +13,7 @@ import pandas as pd
 from genperf.errors import TableError, suggest
 from genperf.table import Table
 from genperf.table.clean import label
-from genperf.table.describe import number_rows
+from genperf.table.table import number_rows
 
 #: The schemes, as they are written, with the question that each answers.
 SCHEMES: dict[str, str] = {

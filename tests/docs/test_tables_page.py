@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from genperf.table.understood import as_csv, understood
+from genperf.table.opened import as_csv, understood
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
 SECTIONS = PAGE.split("\n## ")[1:]

@@ -38,8 +38,8 @@ def test_a_written_table_reads_back_exactly(rows: list[tuple[str | int | float, 
     with tempfile.NamedTemporaryFile(suffix=".csv") as file:
         file.write("".join(csv_lines(table, raw=True)).encode())
         file.flush()
-        frame = open_source(file.name).frame
-    assert list(frame.columns) == ["source", "a", "b, c"]
+        frame = open_source(file.name).cells
+    assert list(frame) == ["source", "a", "b, c"]
     for column, values in zip(("a", "b, c"), zip(*rows, strict=True), strict=True):
         for cell, value in zip(frame[column], values, strict=True):
             if isinstance(value, str):

@@ -11,7 +11,7 @@ import pytest
 import genperf as gp
 from genperf.panel.question import select
 from genperf.panel.reading import column_named, read_columns
-from genperf.table.understood import understood
+from genperf.table.opened import understood
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from genperf import fit
 from genperf.cli.main import cli
 from genperf.errors import GenperfError
-from genperf.table import aggregate as module
+from genperf.table import large as module
 from genperf.table import read_table
 from genperf.table.large import AggregatedTable
 

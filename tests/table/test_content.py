@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from genperf.errors import GenperfError, TableError
-from genperf.table import aggregate, content, opened
+from genperf.table import content, large, opened
 from genperf.table.content import read_bounded, read_content
 from genperf.table.opened import open_source
 from genperf.table.read import read_table
@@ -75,9 +75,9 @@ def test_parquet_is_judged_by_its_rows(tmp_path: Path, monkeypatch: pytest.Monke
     frame = pd.DataFrame({"workers": np.tile([1, 2, 4], 40), "seconds": np.tile([9.0, 5.0, 3.0], 40)})
     frame.to_parquet(tmp_path / "runs.parquet")
     path = str(tmp_path / "runs.parquet")
-    assert not aggregate.worth_aggregating(path)
-    monkeypatch.setattr(aggregate, "AGGREGATION", aggregate.AggregationSettings(min_rows=100))
-    assert aggregate.worth_aggregating(path)
+    assert not large.worth_aggregating(path)
+    monkeypatch.setattr(large, "AGGREGATION", large.AggregationSettings(min_rows=100))
+    assert large.worth_aggregating(path)
     monkeypatch.setattr(opened, "CONTENT", opened.CONTENT.__class__(max_parquet_cells=239))
     with pytest.raises(TableError, match="holds 120 rows of 2 columns; at most 239 cells are read into memory"):
         read_table(path, time="seconds", extrinsic="workers", aggregate=False)

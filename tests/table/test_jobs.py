@@ -9,7 +9,7 @@ import pytest
 import genperf as gp
 from genperf.attribution import scaling
 from genperf.table import read_table
-from genperf.table.jobs import taken_as_job
+from genperf.table.work import taken_as_job
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 

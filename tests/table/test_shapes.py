@@ -12,8 +12,7 @@ import genperf as gp
 from genperf.cli.main import run
 from genperf.errors import TableError
 from genperf.table import parsed, read_table
-from genperf.table.opened import open_files
-from genperf.table.understood import as_csv, understood
+from genperf.table.opened import as_csv, open_files, understood
 
 
 def lines(*rows: str) -> str:
