@@ -17,8 +17,8 @@ from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
 import genperf as gp
 from genperf.estimate import FitOptions
+from genperf.estimate.outcome import bootstrap
 from genperf.estimate.problem import problem_of
-from genperf.estimate.weights import bootstrap
 from genperf.models.generic import Structure, generic
 from genperf.solver import Problem, solve
 from genperf.solver.search import SEARCH

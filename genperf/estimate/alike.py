@@ -17,10 +17,19 @@ import numpy.typing as npt
 
 from genperf.errors import FitError
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import DIAGNOSIS, Estimate, Index, Mask, look_back, near_bounds, spread_of, undetermined
+from genperf.estimate.outcome import (
+    DIAGNOSIS,
+    Estimate,
+    Index,
+    Mask,
+    look_back,
+    near_bounds,
+    resampled,
+    spread_of,
+    undetermined,
+)
 from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import basis_sizes
-from genperf.estimate.weights import resampled
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
 from genperf.losses import Loss, Penalty, loss_named, penalty_named

@@ -1,4 +1,4 @@
-"""Fitting every expression that is worth trying, and predicting held-out configurations with each.
+"""Which expression and penalty predict held-out configurations best: every one that is worth trying is fitted.
 
 The search halves: every expression is fitted with the weakest penalty, and those that predict held-out configurations
 nearly as well as the best one continue along the path of λ. Some may grow interactions before.
@@ -13,19 +13,193 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
+from genperf.errors import FitError, Note
 from genperf.estimate.grow import NO_GROWTH, Growth, grow, growth_problem
 from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
-from genperf.estimate.select import SELECTION, Candidate, folds_of, judged_rows
 from genperf.expression import Expression
+from genperf.formula import Call, Node
 from genperf.losses import penalty_named
+from genperf.models import Choice
 from genperf.models.interactions import Interaction
 from genperf.solver import IMPOSSIBLE_COST, ROUGHLY, Problem, no_values, polish
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """Choosing a structure and λ by cross-validation inside the training part."""
+
+    #: Folds of the cross-validation. Over twelve extrapolations of `pytorch_cpu.csv` the mean error was 15.1 % with
+    #: folds and 18.3 % with inner extrapolation (explored; `docs/decisions/choice-by-folds.md`).
+    folds: int = 5
+    #: Configurations from which on folds are made: fewer leave too little to train on.
+    min_rows: int = 4
+    #: Relative error that a held-out row counts at most, so that one outlier does not decide.
+    largest_error: float = 2.0
+    #: Constants per configuration, at most, of an expression that is one of many. A guess: two configurations for each
+    #: constant.
+    constants_per_row: float = 0.5
+    #: Constants of such an expression at most: a table of many levels would take minutes.
+    max_constants: int = 120
+    #: Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
+    max_rows: int = 1000
+    #: Decimals of a relative error that are compared: expressions that fit exactly are equal.
+    fit_digits: int = 6
+    #: Paired standard errors by which a simpler expression may err more than the best one
+    #: (`docs/decisions/choice-by-folds.md`).
+    standard_errors: float = 0.5
+    #: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
+    #: half, one in seven labelled pairs of `docs/papers.md` was explained by an overlap that five runs cannot show.
+    undetermined_errors: float = 1.0
+
+
+SELECTION = SelectionSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """An expression with a penalty, and its errors on held-out configurations."""
+
+    expression: Expression
+    #: λ.
+    strength: float
+    #: Shape (n,). Fitted to the whole table.
+    constants: Array
+    #: Shape (rows,). |predicted/measured − 1| of each configuration when it was held out, at most
+    #: `SelectionSettings.largest_error`; NaN where none was.
+    errors: Array
+    #: Shape (folds, rows). Training rows of each fold.
+    folds: Mask
+    #: Mean of |fitted/measured − 1| over all rows.
+    fit_error: float = 0.0
+    #: Whether the rows have Huber's weights in its last fit too.
+    robust: bool = False
+
+    @property
+    def error(self) -> float:
+        """Mean relative error over held-out configurations; NaN where there were too few to hold any out."""
+        return float(np.mean(self.errors))
+
+
+def folds_of(rows: int, rng: np.random.Generator) -> Mask:
+    """Assign configurations to folds and return the training rows of each, shape (folds, rows).
+
+    Folds at random choose a structure, also where the model is to extrapolate: over twelve extrapolations of
+    `pytorch_cpu.csv` they chose better than the largest scales held out (`docs/decisions/choice-by-folds.md`).
+    """
+    if rows < SELECTION.min_rows:
+        return np.ones((0, rows), bool)
+    fold = rng.permutation(rows) % min(SELECTION.folds, rows)
+    return np.array([fold != k for k in range(fold.max() + 1)])
+
+
+def affordable(
+    expressions: Sequence[Expression], configurations: int, choice: Choice = "search"
+) -> tuple[list[Expression], list[Note]]:
+    """Leave out the expressions with too many constants for the number of configurations.
+
+    A single expression may have as many constants as there are configurations. Of a search over many, those with more
+    than half as many are left out; of a few laws, those with as many. Of one law with fewer and fewer constants, the
+    largest with fewer constants than configurations is left. The smallest expression is always kept.
+
+    Parameters
+    ----------
+    choice : {"search", "laws", "largest"}
+        What the expressions are; see `genperf.models.Choice`.
+
+    Returns
+    -------
+    usable : list of Expression
+        Fewest constants first.
+
+    Raises
+    ------
+    FitError
+        Where there are fewer configurations than the smallest expression has constants: how many are needed.
+    """
+    ordered = sorted(expressions, key=lambda e: e.freedom)
+    fewest = len(ordered[0].constants)
+    if fewest > configurations:
+        raise FitError(
+            f"{configurations} configuration{'s' * (configurations != 1)} cannot determine the {fewest} constants of "
+            f"'{ordered[0].family}'",
+            hint=f"measure at least {fewest} configurations, or name fewer factors",
+        )
+    if len(ordered) == 1:
+        return ordered, []
+    fewer = int(configurations * SELECTION.constants_per_row) if choice == "search" else configurations - 1
+    most = max(SELECTION.max_constants, fewest)
+    limit = min(max(fewer, fewest), most)
+    usable = [e for e in ordered if e.freedom <= limit and len(e.constants) <= most]
+    left_out = len(ordered) - len(usable)
+    if choice == "largest":
+        usable = usable[-1:]
+    if not left_out:
+        return usable, []
+    too_few = limit < SELECTION.max_constants
+    reason = f"{configurations} configurations are too few" if too_few else f"more than {limit} constants"
+    if choice == "largest":
+        fitted, whole = len(usable[0].constants), len(ordered[-1].constants)
+        text = f"'{ordered[0].family}' is fitted with {fitted} of its {whole} constants: {reason} for more"
+    else:
+        larger = f"{left_out} larger structure{'s' * (left_out > 1)}"
+        text = f"{larger} of '{ordered[0].family}' left out: {reason}"
+    return usable, [Note(text, "fewer_terms")]
+
+
+def best_of(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the simplest candidate whose held-out errors are as small as the best one's.
+
+    As small: the mean error is larger by no more than half the standard error of the difference over the configurations
+    (after the one-standard-error rule of Breiman et al. 1984, paired). Simplest: the fewest constants, and of these the
+    strongest penalty. Of equally simple ones the error decides. But where a fold was fitted to fewer configurations
+    than there are constants, its errors prove little: a whole standard error counts, and the fewest maxima in the total
+    come first, since time that an overlap hides leaves no trace. Where no row was held out, the candidates as simple
+    as the first one are compared by how well they fit.
+    """
+    best = min(candidates, key=lambda c: c.error if np.isfinite(c.error) else np.inf)
+    if not np.isfinite(best.error):
+        alike = [c for c in candidates if _simplicity(c) == _simplicity(best)]
+        return min(alike, key=lambda c: round(c.fit_error, SELECTION.fit_digits))
+    allowed = SELECTION.undetermined_errors if _undetermined(best) else SELECTION.standard_errors
+    close = []
+    for candidate in candidates:
+        excess = candidate.errors - best.errors
+        # Beyond these decimals a difference is rounding, which has a standard error as small as itself.
+        rounding = 0.5 * 10.0**-SELECTION.fit_digits
+        if np.mean(excess) <= max(rounding, allowed * np.std(excess) / np.sqrt(excess.size)):
+            close.append(candidate)
+    return min(close, key=lambda c: (_simplicity(c), c.error))
+
+
+def _simplicity(candidate: Candidate) -> tuple[float, float, int]:
+    """Return what makes a candidate simpler than others, smallest first."""
+    total = candidate.expression.total
+    maxima = _maxima(total) if total is not None and _undetermined(candidate) else 0
+    return candidate.expression.freedom, -candidate.strength, maxima
+
+
+def _undetermined(candidate: Candidate) -> bool:
+    """Return whether a fold was fitted to fewer configurations than the expression has constants."""
+    constants = candidate.expression.freedom
+    return bool(candidate.folds.sum(axis=1).min(initial=len(candidate.expression.constants)) < constants)
+
+
+def _maxima(node: Node) -> int:
+    """Count the maxima in a formula."""
+    if not isinstance(node, Call):
+        return 0
+    return (node.function == "max") + sum(_maxima(argument) for argument in node.arguments)
+
+
+def judged_rows(rows: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return the rows that a choice is made on: all, or `SelectionSettings.max_rows` of them, drawn at random."""
+    return np.arange(rows) if rows <= SELECTION.max_rows else np.sort(rng.permutation(rows)[: SELECTION.max_rows])
 
 
 @dataclass(frozen=True)
@@ -66,28 +240,36 @@ def candidates_of(
     """
     rng = np.random.default_rng([CONTENT_SEED, 2])
     table = table.take(judged_rows(len(table), rng))
-    folds = folds_of(len(table), rng)
-    parts = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds]), options, seed)
+    parts = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds_of(len(table), rng)]), options, seed)
     path = DEFAULTS.lambda_path if options.lam in (None, "cv") else (options.strength,)
-    first = _with_the_weakest(expressions, parts, path[0])
+    first = parts.with_the_weakest(expressions, path[0])
     if not first:
         raise no_values()
-    grown = _enlarged(first, parts, [(base, ()) for base in growth.bases if growth.offered], growth.offered)
+    grown = parts.enlarged(first, [(base, ()) for base in growth.bases if growth.offered], growth.offered)
     if growth.alone and grown:
         return list(grown.values())
-    sized = _enlarged(first, parts, growth.sized)
+    sized = parts.enlarged(first, growth.sized)
     # One that has grown is also the one without interactions: their sizes may come to nothing.
-    judged = [grown.get(id(f.candidate.expression), f.candidate) for f in first] + list(sized.values())
+    plain = [fitted for fitted in first if id(fitted.candidate.expression) not in grown]
+    judged = [*(fitted.candidate for fitted in plain), *sized.values(), *grown.values()]
     limit = min(c.error for c in judged) * (1.0 + HALVING.promising)
     candidates = []
-    for fitted in first:
-        if id(fitted.candidate.expression) in grown:
-            continue
+    for fitted in plain:
         candidates.append(fitted.candidate)
         # Without folds there is no error, and nothing is chosen. Learned sizes take the place of a stronger penalty.
         if fitted.candidate.error <= limit and id(fitted.candidate.expression) not in sized:
-            candidates += _stronger(fitted, parts, path[1:])
+            candidates += parts.stronger(fitted, path[1:])
     return candidates + list(sized.values()) + list(grown.values())
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """An expression fitted to every part with one λ."""
+
+    problem: Problem
+    #: Shape (parts, kept, n). Best fits of each part.
+    sets: Array
+    candidate: Candidate
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,130 +283,99 @@ class _Parts:
     options: FitOptions
     seed: int
 
+    def with_the_weakest(self, expressions: Sequence[Expression], strength: float) -> list[_Fitted]:
+        """Fit expressions with one λ, each continuing the largest one that it contains."""
+        out: list[_Fitted] = []
+        best, worse_sizes = np.inf, 0
+        for _, of_one_size in groupby(expressions, key=lambda e: e.freedom):
+            error = np.inf
+            for expression in of_one_size:
+                fitted = self._first_fit(expression, strength, out)
+                if fitted is not None:
+                    out.append(fitted)
+                    error = min(error, fitted.candidate.error)
+            worse_sizes = worse_sizes + 1 if error > best * (1.0 + HALVING.worse) else 0
+            best = min(best, error)
+            if worse_sizes == HALVING.patience:
+                break
+        return out
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """An expression fitted to every part with one λ."""
+    def _first_fit(self, expression: Expression, strength: float, before: Sequence[_Fitted]) -> _Fitted | None:
+        """Fit an expression to every part; None where no constants within the bounds give finite values."""
+        problem = problem_of(expression, self.table, self.options, strength)
+        rng = np.random.default_rng([self.seed, 3])
+        smaller = None
+        for fitted in before:
+            smaller = smaller_of(fitted.candidate.expression, expression, fitted.sets[:, 0]) or smaller
+        spread = spread_starts(problem, HALVING.starts if smaller is None else HALVING.beside, rng)
+        sets = np.broadcast_to(spread, (len(self.rows), *spread.shape))
+        if smaller is not None:
+            weights = np.where(self.rows, problem.weights, 0.0)
+            sets = np.concatenate([continued_starts(problem, smaller, weights, HALVING.continued, rng), sets], axis=1)
+        return self._fit(expression, problem, sets)
 
-    problem: Problem
-    #: Shape (parts, kept, n). Best fits of each part.
-    sets: Array
-    candidate: Candidate
+    def stronger(self, fitted: _Fitted, strengths: Sequence[float]) -> list[Candidate]:
+        """Fit an expression with stronger penalties, from its fits on, until it errs more."""
+        out: list[Candidate] = []
+        best, last = fitted.candidate.error, fitted
+        for strength in strengths:
+            penalty = penalty_named(self.options.penalty, strength)
+            now = self._fit(fitted.candidate.expression, replace(last.problem, penalty=penalty), last.sets)
+            if now is None:
+                break
+            out.append(now.candidate)
+            if now.candidate.error > best * (1.0 + HALVING.too_strong):
+                break
+            best, last = min(best, now.candidate.error), now
+        return out
 
+    def enlarged(
+        self,
+        first: Sequence[_Fitted],
+        bases: Sequence[tuple[Expression, Sequence[str]]],
+        offered: Sequence[Interaction] = (),
+    ) -> dict[int, Candidate]:
+        """Let expressions grow, or learn their constants' sizes, until one with more terms errs more; by identity."""
+        out: dict[int, Candidate] = {}
+        by_identity = {id(f.candidate.expression): f for f in first}
+        for base, kinds in bases:
+            if id(base) not in by_identity:
+                continue
+            fitted = by_identity[id(base)]
+            growing = growth_problem(base, fitted.problem, offered, self.table, kinds)
+            grown = grow(growing, fitted.sets[:, 0], self.rows)
+            with np.errstate(all="ignore"):
+                predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
+            whole = grown[0]
+            judged = self._judged(growing.expression(whole), whole.problem, whole.constants, predicted)
+            out[id(base)] = replace(judged, robust=True)
+            if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + HALVING.worse):
+                break
+        return out
 
-def _with_the_weakest(expressions: Sequence[Expression], parts: _Parts, strength: float) -> list[_Fitted]:
-    """Fit expressions with one λ, each continuing the largest one that it contains."""
-    out: list[_Fitted] = []
-    best, worse_sizes = np.inf, 0
-    for _, of_one_size in groupby(expressions, key=lambda e: e.freedom):
-        error = np.inf
-        for expression in of_one_size:
-            fitted = _first_fit(expression, parts, strength, out)
-            if fitted is not None:
-                out.append(fitted)
-                error = min(error, fitted.candidate.error)
-        worse_sizes = worse_sizes + 1 if error > best * (1.0 + HALVING.worse) else 0
-        best = min(best, error)
-        if worse_sizes == HALVING.patience:
-            break
-    return out
+    def _fit(self, expression: Expression, problem: Problem, starts: Array) -> _Fitted | None:
+        """Fit every part of the rows from several starts, (parts, starts, n), and predict what each holds out."""
+        parts, count, n = starts.shape
+        weights = np.repeat(np.where(self.rows, problem.weights, 0.0), count, axis=0)
+        polished = polish(problem, starts.reshape(-1, n), weights, ROUGHLY)
+        cost = polished.cost.reshape(parts, count)
+        order = np.argsort(cost, axis=1, kind="stable")
+        if not cost[0, order[0, 0]] < 0.1 * IMPOSSIBLE_COST:
+            return None
+        sets = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
+        with np.errstate(all="ignore"):
+            predicted = problem.predict(sets[:, 0])
+        candidate = self._judged(expression, problem, sets[0, 0], predicted)
+        return _Fitted(problem, sets[:, : HALVING.kept_starts], candidate)
 
-
-def _first_fit(expression: Expression, parts: _Parts, strength: float, before: Sequence[_Fitted]) -> _Fitted | None:
-    """Fit an expression to every part; None where no constants within the bounds give finite values."""
-    problem = problem_of(expression, parts.table, parts.options, strength)
-    rng = np.random.default_rng([parts.seed, 3])
-    weights = np.where(parts.rows, problem.weights, 0.0)
-    smaller = None
-    for fitted in before:
-        smaller = smaller_of(fitted.candidate.expression, expression, fitted.sets[:, 0]) or smaller
-    spread = spread_starts(problem, HALVING.starts if smaller is None else HALVING.beside, rng)
-    sets = np.broadcast_to(spread, (len(parts.rows), *spread.shape))
-    if smaller is not None:
-        continued = continued_starts(problem, smaller, weights, HALVING.continued, rng)
-        sets = np.concatenate([continued, sets], axis=1)
-    return _fit(expression, problem, sets, parts)
-
-
-def _enlarged(
-    first: Sequence[_Fitted],
-    parts: _Parts,
-    bases: Sequence[tuple[Expression, tuple[str, ...]]],
-    offered: tuple[Interaction, ...] = (),
-) -> dict[int, Candidate]:
-    """Let expressions grow, or learn the sizes of their constants, until one with more terms errs more; by identity."""
-    out: dict[int, Candidate] = {}
-    fitted = {id(f.candidate.expression): f for f in first}
-    for base, kinds in bases:
-        if id(base) not in fitted:
-            continue
-        out[id(base)] = _grown_candidate(fitted[id(base)], parts, offered, kinds)
-        if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + HALVING.worse):
-            break
-    return out
-
-
-def _grown_candidate(
-    fitted: _Fitted, parts: _Parts, offered: Sequence[Interaction], kinds: Sequence[str] = ()
-) -> Candidate:
-    """Let an expression grow on every part of the rows, and predict what each holds out."""
-    base, table = fitted.candidate.expression, parts.table
-    growing = growth_problem(base, fitted.problem, offered, table, kinds)
-    grown = grow(growing, fitted.sets[:, 0], parts.rows)
-    with np.errstate(all="ignore"):
-        predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
-    whole = grown[0]
-    judged = _judged(whole.expression(base), whole.problem.penalty.strength, whole.constants, predicted, parts)
-    return replace(judged, robust=True)
-
-
-def _stronger(fitted: _Fitted, parts: _Parts, strengths: Sequence[float]) -> list[Candidate]:
-    """Fit an expression with stronger penalties, from its fits on, until it errs more."""
-    out: list[Candidate] = []
-    best, last = fitted.candidate.error, fitted
-    for strength in strengths:
-        penalty = penalty_named(parts.options.penalty, strength)
-        now = _fit(fitted.candidate.expression, replace(last.problem, penalty=penalty), last.sets, parts)
-        if now is None:
-            break
-        out.append(now.candidate)
-        if now.candidate.error > best * (1.0 + HALVING.too_strong):
-            break
-        best, last = min(best, now.candidate.error), now
-    return out
-
-
-def _fit(expression: Expression, problem: Problem, sets: Array, parts: _Parts) -> _Fitted | None:
-    """Fit every part of the rows, and predict what each holds out."""
-    weights = np.where(parts.rows, problem.weights, 0.0)
-    sets, cost = _fit_parts(problem, sets, weights)
-    if not cost[0, 0] < 0.1 * IMPOSSIBLE_COST:
-        return None
-    fitted = sets[:, 0]
-    with np.errstate(all="ignore"):
-        predicted = problem.predict(fitted)
-    candidate = _judged(expression, problem.penalty.strength, fitted[0], predicted, parts)
-    return _Fitted(problem, sets[:, : HALVING.kept_starts], candidate)
-
-
-def _judged(expression: Expression, strength: float, constants: Array, predicted: Array, parts: _Parts) -> Candidate:
-    """Return a candidate with its errors on the rows that each fold holds out."""
-    measured = parts.table.measured
-    fit_error = float(np.mean(np.abs(predicted[0] / measured - 1.0)))
-    held_out = np.full(len(measured), np.nan)
-    for train, of_fold in zip(parts.rows[1:], predicted[1:], strict=True):
-        held_out[~train] = of_fold[~train]
-    errors = np.abs(held_out / measured - 1.0)
-    if len(parts.rows) > 1:
-        errors = SELECTION.limited(errors)
-    return Candidate(expression, strength, constants, errors, parts.rows[1:], fit_error)
-
-
-def _fit_parts(problem: Problem, starts: Array, weights: Array) -> tuple[Array, Array]:
-    """Polish each part of the rows from several starts; constants (parts, starts, n), the best first, and costs."""
-    parts, count, n = starts.shape
-    polished = polish(problem, starts.reshape(-1, n), np.repeat(weights, count, axis=0), ROUGHLY)
-    cost = polished.cost.reshape(parts, count)
-    order = np.argsort(cost, axis=1, kind="stable")
-    constants = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
-    return constants, np.take_along_axis(cost, order, axis=1)
+    def _judged(self, expression: Expression, problem: Problem, constants: Array, predicted: Array) -> Candidate:
+        """Return a candidate with its errors on the rows that each fold holds out."""
+        measured = self.table.measured
+        fit_error = float(np.mean(np.abs(predicted[0] / measured - 1.0)))
+        held_out = np.full(len(measured), np.nan)
+        for train, of_fold in zip(self.rows[1:], predicted[1:], strict=True):
+            held_out[~train] = of_fold[~train]
+        errors = np.abs(held_out / measured - 1.0)
+        if len(self.rows) > 1:
+            errors = np.where(np.isfinite(errors), np.minimum(errors, SELECTION.largest_error), SELECTION.largest_error)
+        return Candidate(expression, problem.penalty.strength, constants, errors, self.rows[1:], fit_error)

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri
 
-from genperf.estimate.memory_demand import MEMORY, Runs, calibration, held_out_folds, memory_demand, rounded
+from genperf.estimate.memory_demand import MEMORY, Outcomes, calibration, held_out_folds, memory_demand, rounded
 from genperf.formula import render
 from genperf.formula.parse import LIMITS
 from genperf.panel import Panel
-from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
-from genperf.table import Factor, Table
+from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, surpassed
+from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -36,20 +36,6 @@ class FeasibilitySettings:
 
 
 SETTINGS = FeasibilitySettings()
-
-
-@dataclass(frozen=True, eq=False)
-class _Outcomes:
-    """The distinct configurations: their factors, and whether each succeeded."""
-
-    factors: tuple[Factor, ...]
-    columns: dict[str, npt.NDArray[Any]]
-    succeeded: Truth
-
-    def take(self, rows: npt.NDArray[np.int64]) -> tuple[Values, ...]:
-        """Return some configurations: their numbers, then their levels."""
-        cells = [self.columns[f.name][rows].tolist() for f in self.factors]
-        return tuple(zip(*cells, strict=True))
 
 
 def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Feasibility | None:
@@ -90,11 +76,10 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
     return _bounded(plain[0] if plain[1] > physical[1] + MEMORY.doubt else physical[0], outcomes)
 
 
-def _of_factors(table: Table, outcomes: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
+def _of_factors(table: Table, outcomes: Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
     """Return the probit of the factors alone, and the logarithm of how likely it makes held-out outcomes."""
-    design, demands, levels = _design(outcomes)
-    signs = np.where(outcomes.succeeded, 1.0, -1.0)
-    theta, free = _signed_probit(design, signs, demands)
+    design, signs, demands = np.hstack([outcomes.scaled, outcomes.at_levels]), outcomes.signs, outcomes.demands
+    theta, free = _signed_probit(design, signs, outcomes)
     if free:
         extrinsic = {f.name for f in outcomes.factors if f.role == "extrinsic"}
         slope_of = dict(zip(demands, theta[1:].tolist(), strict=False))
@@ -103,73 +88,48 @@ def _of_factors(table: Table, outcomes: _Outcomes, *, calibrated: bool) -> tuple
     if calibrated:
         margins = np.zeros(len(signs))
         for held in held_out_folds(len(signs)):
-            fitted, _ = _signed_probit(design[~held], signs[~held], _design(outcomes)[1])
+            fitted, _ = _signed_probit(design[~held], signs[~held], outcomes)
             margins[held] = fitted[0] - design[held] @ fitted[1:]
         kappa, likely = calibration(signs * margins)
         theta = kappa * theta
-    return _written(table, demands, levels, theta, outcomes), likely
+    return _written(table, demands, theta, outcomes), likely
 
 
-def _signed_probit(design: Array, signs: Array, demands: dict[str, Demand]) -> tuple[Array, bool]:
+def _signed_probit(design: Array, signs: Array, outcomes: Outcomes) -> tuple[Array, bool]:
     """Return headroom and slopes, and whether factors whose larger values help may also harm."""
-    theta = _probit(design, signs, *_bounds(demands, design.shape[1], False))
+    theta = _probit(design, signs, outcomes.bounds(free=False))
     wrong = _wrong(design, signs, theta)
     if wrong:
-        freer = _probit(design, signs, *_bounds(demands, design.shape[1], True))
+        freer = _probit(design, signs, outcomes.bounds(free=True))
         if _wrong(design, signs, freer) < wrong:
             return freer, True
     return theta, False
 
 
-def _of_memory(table: Table, outcomes: _Outcomes, mapping: Mapping[str, str]) -> tuple[Feasibility, float] | None:
+def _of_memory(table: Table, outcomes: Outcomes, mapping: Mapping[str, str]) -> tuple[Feasibility, float] | None:
     """Return the probit of what a layout needs of a device's memory, and how likely it makes held-out outcomes."""
-    design, demands, levels = _design(outcomes)
-    count = len(demands)
-    lower, upper = _bounds(demands, count, False)
-    runs = Runs(outcomes.columns, outcomes.succeeded, _measured_memory(table, outcomes))
-    bounds = np.column_stack([lower, upper])
-    names = [name for name, _ in levels]
-    fitted = memory_demand(Panel(table.factors, mapping), runs, design[:, :count], bounds, design[:, count:], names)
+    fitted = memory_demand(Panel(table.factors, mapping), outcomes)
     text = "" if fitted is None else render(fitted.need)
     if fitted is None or len(text) > LIMITS.max_characters:
         return None
-    theta = np.concatenate([[fitted.headroom], fitted.powers, fitted.levels])
-    need = Need(text, rounded(fitted.slope))
-    return msgspec.structs.replace(_written(table, demands, levels, theta, outcomes), need=need), fitted.likely
+    written = _written(table, outcomes.demands, fitted.margin, outcomes)
+    return msgspec.structs.replace(written, need=Need(text, rounded(fitted.slope))), fitted.likely
 
 
-def _measured_memory(table: Table, outcomes: _Outcomes) -> Array:
-    """Return the measured memory of each configuration, NaN where there is none: of the table, or of one beside it."""
-    measured = np.full(len(outcomes.succeeded), np.nan)
-    beside = next((one for one in (table, *table.further.values()) if one.target.is_memory), None)
-    if beside is None:
-        return measured
-    medians = beside.medians()
-    names = [f.name for f in outcomes.factors if f.name in medians.columns]
-    known = dict(zip(zip(*(medians.columns[n].tolist() for n in names), strict=True), medians.measured, strict=True))
-    rows = zip(*(outcomes.columns[n].tolist() for n in names), strict=True)
-    for k, row in enumerate(rows):
-        if outcomes.succeeded[k]:
-            measured[k] = known.get(row, np.nan)
-    return measured
-
-
-def _written(
-    table: Table, demands: dict[str, Demand], levels: list[tuple[str, str]], theta: Array, outcomes: _Outcomes
-) -> Feasibility:
+def _written(table: Table, demands: dict[str, Demand], theta: Array, outcomes: Outcomes) -> Feasibility:
     """Return the probability of fitting with its constants rounded."""
-    slopes = [rounded(b) for b in theta]
+    headroom, *slopes = [rounded(b) for b in theta]
     demands = {
         name: Demand(slope, d.centre, d.logarithmic, d.more)
-        for (name, d), slope in zip(demands.items(), slopes[1:], strict=False)
+        for (name, d), slope in zip(demands.items(), slopes, strict=False)
     }
     offsets: dict[str, dict[str, float]] = {f.name: {} for f in outcomes.factors if not f.numeric}
-    for (name, level), offset in zip(levels, slopes[1 + len(demands) :], strict=True):
+    for (name, level), offset in zip(outcomes.levels, slopes[len(demands) :], strict=True):
         offsets[name][level] = offset
-    return Feasibility(len(table.failures), slopes[0], demands, offsets)
+    return Feasibility(len(table.failures), headroom, demands, offsets)
 
 
-def _outcomes(table: Table) -> _Outcomes:
+def _outcomes(table: Table) -> Outcomes:
     """Return the distinct configurations of a table; one that succeeded and failed is there twice."""
     middle = table.medians()
     factors = (*table.numeric, *table.categorical)
@@ -178,32 +138,18 @@ def _outcomes(table: Table) -> _Outcomes:
         f.name: np.concatenate([middle.columns[f.name], once[f.name].to_numpy(dtype=float if f.numeric else object)])
         for f in factors
     }
-    return _Outcomes(factors, columns, np.arange(len(middle) + len(once)) < len(middle))
-
-
-def _design(outcomes: _Outcomes) -> tuple[Array, dict[str, Demand], list[tuple[str, str]]]:
-    """Return what multiplies the slopes, shape (configurations, slopes); the demands; and the levels behind them."""
-    parts, demands, levels = [], {}, []
-    for factor in outcomes.factors:
-        values = outcomes.columns[factor.name]
-        if not factor.numeric:
-            levels += [(factor.name, level) for level in sorted(set(map(str, values)))]
-            continue
-        positive = bool(np.all(values > 0.0))
-        centre = float(np.exp(np.mean(np.log(values)))) if positive else float(np.mean(np.abs(values))) or 1.0
-        more: Direction = "larger" if factor.role == "intrinsic" else "smaller"
-        demands[factor.name] = Demand(0.0, centre, positive, more if positive else "unordered")
-        parts.append(demands[factor.name].scaled(values.astype(float)))
-    parts += [(outcomes.columns[name].astype(str) == level).astype(float) for name, level in levels]
-    return np.column_stack(parts), demands, levels
-
-
-def _bounds(demands: dict[str, Demand], count: int, free: bool) -> tuple[Array, Array]:
-    """Return the bounds of the slopes."""
-    more = [d.more for d in demands.values()] + ["unordered"] * (count - len(demands))
-    lower = np.array([0.0 if m == "larger" else -np.inf for m in more])
-    upper = np.array([0.0 if m == "smaller" and not free else np.inf for m in more])
-    return lower, upper
+    succeeded, measured = len(middle), np.full(len(middle) + len(once), np.nan)
+    # The memory is that of the table, or of one beside it.
+    beside = next((one for one in (table, *table.further.values()) if one.target.is_memory), None)
+    if beside is not None:
+        medians = beside.medians()
+        names = [name for name in columns if name in medians.columns]
+        rows, known = (
+            list(zip(*(of[name].tolist() for name in names), strict=True)) for of in (columns, medians.columns)
+        )
+        memory = dict(zip(known, medians.measured, strict=True))
+        measured[:succeeded] = [memory.get(row, np.nan) for row in rows[:succeeded]]
+    return Outcomes(factors, columns, np.arange(len(measured)) < succeeded, measured)
 
 
 def _turned(demand: Demand, slope: float) -> Demand:
@@ -214,13 +160,14 @@ def _turned(demand: Demand, slope: float) -> Demand:
     return Demand(slope, demand.centre, True, more)
 
 
-def _probit(design: Array, signs: Array, lower: Array, upper: Array) -> Array:
-    """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside the bounds."""
+def _probit(design: Array, signs: Array, slopes: Array) -> Array:
+    """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside bounds of slopes."""
     # It takes a quarter of a second to import, and only tables with failed runs need it.
     from scipy.optimize import minimize
 
     basis = np.column_stack([np.ones(len(signs)), -design])
-    bounds = [(-np.inf, np.inf), *zip(lower, upper, strict=True)]
+    free = [(-np.inf, np.inf)] * (design.shape[1] - len(slopes))
+    bounds = [(-np.inf, np.inf), *map(tuple, slopes), *free]
 
     def cost(strength: float, theta: Array) -> tuple[float, Array]:
         margin = signs * (basis @ theta)
@@ -250,7 +197,7 @@ def _wrong(design: Array, signs: Array, theta: Array) -> int:
     return int(np.sum(signs * (theta[0] - design @ theta[1:]) <= 0.0))
 
 
-def _bounded(fitted: Feasibility, outcomes: _Outcomes) -> Feasibility:
+def _bounded(fitted: Feasibility, outcomes: Outcomes) -> Feasibility:
     """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
     demanded, good = fitted.demanded(outcomes.columns), outcomes.succeeded
     covered = np.zeros(len(good), dtype=bool)

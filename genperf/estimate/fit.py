@@ -10,22 +10,18 @@ import numpy.typing as npt
 
 from genperf.errors import Note
 from genperf.estimate.alike import at_once, estimate_alike
-from genperf.estimate.candidates import candidates_of
-from genperf.estimate.grow import NO_GROWTH, Growth
+from genperf.estimate.candidates import Candidate, affordable, best_of, candidates_of
+from genperf.estimate.grow import NO_GROWTH, Growth, huber_weights
 from genperf.estimate.options import DEFAULTS, FitOptions
-from genperf.estimate.outcome import Estimate, Mask, at_bounds, look_back_alone, spread_of, unidentified
+from genperf.estimate.outcome import Estimate, Mask, at_bounds, bootstrap, look_back_alone, spread_of, unidentified
 from genperf.estimate.prepare import CONTENT_SEED, in_order
 from genperf.estimate.problem import problem_of, spread_starts
-from genperf.estimate.select import Candidate, affordable, best_of
-from genperf.estimate.weights import bootstrap, huber_weights
 from genperf.expression import Expression
 from genperf.formula import render
 from genperf.models import Choice
 from genperf.models.generic import named_by_factors
 from genperf.prediction import Member, Status
-from genperf.solver import Problem, Solution, polish, solve
-from genperf.solver.evolve import EVOLUTION
-from genperf.solver.polish import AGREEMENT
+from genperf.solver import EVOLUTION, Problem, Solution, polish, polished_from, solve
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -66,23 +62,21 @@ def estimate(
         return replace(fitted, notes=tuple(notes))
     table = in_order(table, names=growth is NO_GROWTH)
     medians = table.medians()
-    held_out = None
     if len(usable) == 1 and options.lam != "cv" and not growth.offered:
-        solved = _solved(usable[0], medians, options, _Start(seed, options.strength))
+        problem = problem_of(usable[0], medians, options)
+        solved = _Solved(usable[0], medians, problem, solve(problem, options.solver, seed))
     else:
         candidates = candidates_of(usable, medians, options, seed, growth=growth)
-        solved = _solved_candidate(best_of(candidates), medians, options, seed)
+        solved = _solved(best_of(candidates), medians, options, seed)
         if choice == "laws":
             solved = _reaching(solved, candidates, options, seed)
             notes += _chosen_total(solved.expression, usable)
-        same = [c.error for c in candidates if c.expression is solved.expression and c.strength == solved.strength]
-        held_out = next((error for error in same if np.isfinite(error)), None)
     notes += _unreached(solved.solution)
-    chosen = "default"
-    if held_out is not None:
-        chosen = "cross-validation" if solved.strength in DEFAULTS.lambda_path else "the noise of the residuals"
-    fitted = _estimate_of(solved, table, options)
-    return replace(fitted, notes=tuple(notes), held_out=held_out, strength_by=chosen)
+    fitted = replace(_estimate_of(solved, table, options), notes=tuple(notes))
+    if solved.candidate is None or not np.isfinite(solved.candidate.error):
+        return fitted
+    by = "cross-validation" if fitted.strength in DEFAULTS.lambda_path else "the noise of the residuals"
+    return replace(fitted, held_out=solved.candidate.error, strength_by=by)
 
 
 @dataclass(frozen=True)
@@ -98,19 +92,6 @@ CONTINUED = ContinuedSettings()
 
 
 @dataclass(frozen=True, eq=False)
-class _Start:
-    """Where a search begins."""
-
-    seed: int
-    #: λ.
-    strength: float
-    #: Shape (sets, n). Constants that are polished beside the searches.
-    starts: Array | None = None
-    #: Whether the rows have Huber's weights, from the residuals of the first start.
-    robust: bool = False
-
-
-@dataclass(frozen=True, eq=False)
 class _Solved:
     """A solved problem."""
 
@@ -119,8 +100,8 @@ class _Solved:
     medians: Table
     problem: Problem
     solution: Solution
-    #: λ.
-    strength: float
+    #: What was chosen, where there was a choice.
+    candidate: Candidate | None = None
 
     def refit(self, train: Mask) -> Array:
         """Return the constants fitted to some of the rows, from the solution on."""
@@ -134,11 +115,20 @@ class _Solved:
         return float(np.mean(errors)) if errors else 0.0
 
 
-def _solved_candidate(candidate: Candidate, medians: Table, options: FitOptions, seed: int) -> _Solved:
-    """Search the constants of a chosen expression, from those it was chosen with."""
-    start = _Start(seed, candidate.strength, candidate.constants[None, :], candidate.robust)
-    search = _solved if options.solver == "de" else _continued
-    return search(candidate.expression, medians, options, start)
+def _solved(candidate: Candidate, medians: Table, options: FitOptions, seed: int) -> _Solved:
+    """Fit a chosen expression to all rows, from the constants that it was chosen with."""
+    problem = problem_of(candidate.expression, medians, options, candidate.strength)
+    starts = candidate.constants[None, :]
+    if candidate.robust:
+        robust = huber_weights(problem.predict(starts), problem.measured, problem.weights[None, :])[0]
+        problem = replace(problem, weights=robust)
+    if options.solver == "de":
+        solution = solve(problem, options.solver, seed, starts=starts)
+    else:
+        # The constants were searched when it was chosen.
+        others = spread_starts(problem, CONTINUED.starts, np.random.default_rng([seed, 4]))
+        solution = polished_from(problem, np.vstack([starts, others]), options.solver)
+    return _Solved(candidate.expression, medians, problem, solution, candidate)
 
 
 #: Characters of a total that a note shows whole. Beyond it shows the overlap alone: a note has two lines of a screen.
@@ -163,57 +153,19 @@ def _reaching(best: _Solved, candidates: Sequence[Candidate], options: FitOption
     if best.expression.freedom == fewest:
         return best
     smallest = best_of([c for c in candidates if c.expression.freedom == fewest])
-    smaller = _solved_candidate(smallest, best.medians, options, seed)
+    smaller = _solved(smallest, best.medians, options, seed)
     return smaller if smaller.reach < best.reach else best
-
-
-def _solved(expression: Expression, medians: Table, options: FitOptions, start: _Start) -> _Solved:
-    """Search the constants of an expression."""
-    problem = _problem(expression, medians, options, start)
-    solution = solve(problem, options.solver, start.seed, starts=start.starts)
-    return _Solved(expression, medians, problem, solution, start.strength)
-
-
-def _continued(expression: Expression, medians: Table, options: FitOptions, start: _Start) -> _Solved:
-    """Polish the constants of an expression that was searched when it was chosen, beside a few starts."""
-    problem = _problem(expression, medians, options, start)
-    starts = spread_starts(problem, CONTINUED.starts, np.random.default_rng([start.seed, 4]))
-    starts = starts if start.starts is None else np.vstack([start.starts, starts])
-    end = polish(problem, starts)
-    best = int(end.cost.argmin())
-    agreed = int(np.sum(end.cost <= end.cost[best] * (1.0 + AGREEMENT.relative_cost) + AGREEMENT.zero_cost))
-    solution = Solution(
-        end.constants[best],
-        float(end.cost[best]),
-        bool(end.converged[best]),
-        end.evaluations,
-        len(starts),
-        agreed,
-        options.solver,
-    )
-    return _Solved(expression, medians, problem, solution, start.strength)
-
-
-def _problem(expression: Expression, medians: Table, options: FitOptions, start: _Start) -> Problem:
-    """Return the problem of an expression with the options' loss and penalty."""
-    problem = problem_of(expression, medians, options, start.strength)
-    if not start.robust or start.starts is None:
-        return problem
-    fitted = problem.predict(start.starts[:1])
-    return problem.reweighted(huber_weights(fitted, problem.measured, problem.weights[None, :])[0])
 
 
 def _unreached(solution: Solution) -> list[Note]:
     """Return a note where no search reached the least cost."""
     if solution.agreed or not solution.population:
         return []
-    return [
-        Note(
-            f"none of {solution.restarts} searches by differential evolution reached the least cost: the constants are "
-            "a polish of those by which the structure was chosen",
-            "unreached",
-        )
-    ]
+    text = (
+        f"none of {solution.restarts} searches by differential evolution reached the least cost: the constants are "
+        "a polish of those by which the structure was chosen"
+    )
+    return [Note(text, "unreached")]
 
 
 def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate:
@@ -224,22 +176,11 @@ def _estimate_of(solved: _Solved, table: Table, options: FitOptions) -> Estimate
     residuals = np.log(problem.measured / problem.predict(best[None, :])[0])
     evidence = look_back_alone(problem, solved.medians, solved.refit)
     spread = spread_of(table, misfit, residuals, best.size, evidence)
-    member = Member(
-        named_by_factors(expression, best),
-        best,
-        draws,
-        1.0,
-        Status(
-            solution.solver,
-            solution.cost,
-            solution.converged,
-            solution.evaluations,
-            solution.restarts,
-            solution.agreed,
-            solution.population,
-            *((EVOLUTION.mutation, EVOLUTION.crossover) if solution.population else ()),
-        ),
-        at_bounds(problem, expression, best),
-        unidentified(problem, expression, best),
+    evolved = (EVOLUTION.mutation, EVOLUTION.crossover) if solution.population else ()
+    status = Status(
+        *(solution.solver, solution.cost, solution.converged, solution.evaluations),
+        *(solution.restarts, solution.agreed, solution.population, *evolved),
     )
-    return Estimate(member, solved.strength, spread, evidence)
+    held, unknown = at_bounds(problem, expression, best), unidentified(problem, expression, best)
+    member = Member(named_by_factors(expression, best), best, draws, 1.0, status, held, unknown)
+    return Estimate(member, problem.penalty.strength, spread, evidence)

@@ -11,20 +11,83 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.estimate.weights import huber_weights
 from genperf.expression import Expression
-from genperf.formula import Name, Node, evaluate
+from genperf.formula import Name, evaluate
 from genperf.models.generic import CONSTANT_TERM, GENERIC
 from genperf.models.interactions import Interaction, with_interactions
-from genperf.solver import ROUGHLY, Penalties, Problem, polish
+from genperf.solver import ROUGHLY, Problem, polish
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
+
+#: Standard deviation of normal residuals over the median of their |r|.
+MAD_TO_SD = 1.4826
+
+
+@dataclass(frozen=True)
+class RobustSettings:
+    """Huber's estimate."""
+
+    #: Huber's k, in robust standard deviations: beyond it a residual counts linearly. Lower than the usual 1.345, since
+    #: the tails of timings are long. A guess.
+    bend: float = 1.0
+
+
+ROBUST = RobustSettings()
+
+
+def robust_sd(residuals: Array, counted: npt.NDArray[np.bool_] | None = None) -> Array:
+    """Return the robust standard deviation 1.4826 · median |r| along the last axis, over the counted residuals.
+
+    Examples
+    --------
+    >>> robust_sd(np.array([[-0.1, 0.1, 0.1, 9.0]])).round(3)
+    array([0.148])
+    """
+    size = np.abs(residuals)
+    if counted is not None:
+        size = np.where(counted, size, np.nan)
+    return np.asarray(MAD_TO_SD * np.nanmedian(size, axis=-1))
+
+
+def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
+    """Return weights with which least squares takes a step of Huber's estimate.
+
+        w_i · min(1, k·s/|r_i|),  r = T/t − 1,  s = 1.4826·median |r|
+
+    (Huber 1981, "Robust Statistics", with the scale of Hampel.) Repeated, this is a Huber loss that bends at k
+    standard deviations of this table's residuals, not at a fixed percentage.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (sets, rows)
+        Of the fit so far.
+    measured : ndarray of shape (rows,)
+    weights : ndarray of shape (sets, rows)
+        Zero where a row does not count.
+
+    Returns
+    -------
+    ndarray of shape (sets, rows)
+
+    Examples
+    --------
+    >>> huber_weights(np.array([[1.1, 0.9, 1.1, 3.0]]), np.ones(4), np.ones((1, 4))).round(2)
+    array([[1.  , 1.  , 1.  , 0.07]])
+    """
+    with np.errstate(all="ignore"):
+        residuals = np.abs(predicted / measured - 1.0)
+    residuals = np.where(np.isfinite(residuals), residuals, np.inf)
+    bend = ROBUST.bend * robust_sd(residuals, weights > 0.0)[:, None] + 1e-12
+    return np.asarray(weights * np.minimum(1.0, bend / np.maximum(residuals, bend)))
 
 
 @dataclass(frozen=True)
@@ -51,19 +114,9 @@ class ShrinkageSettings:
 SHRINKAGE = ShrinkageSettings()
 
 
-@dataclass(frozen=True, eq=False)
-class Shrunk:
-    """A linear fit whose groups of constants have learned sizes."""
-
-    #: Shape (n,).
-    constants: Array
-    #: Shape (groups,). Standard deviation of a group's constants about zero.
-    sizes: Array
-    #: Of the noise.
-    variance: float
-
-
-def shrunk(design: Array, target: Array, weights: Array, groups: Index, prior_sd: Array, sizes: Array) -> Shrunk:
+def shrunk(
+    design: Array, target: Array, weights: Array, groups: Index, prior_sd: Array, sizes: Array
+) -> tuple[Array, Array, float]:
     """Fit y = Xθ + e, and learn how large the constants of each group are.
 
         e_i ~ N(0, σ²/w_i),   θ_j ~ N(0, s_g²) for j in group g
@@ -89,13 +142,21 @@ def shrunk(design: Array, target: Array, weights: Array, groups: Index, prior_sd
     sizes : ndarray of shape (groups,)
         Where the updates begin.
 
+    Returns
+    -------
+    constants : ndarray of shape (n,)
+    sizes : ndarray of shape (groups,)
+        Standard deviation of each group's constants about zero.
+    variance : float
+        Of the noise.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 10))
     >>> y = X[:, :5] @ np.array([0.4, -0.5, 0.3, 0.6, -0.4]) + 0.1 * rng.normal(size=100)
-    >>> fitted = shrunk(X, y, np.ones(100), np.repeat([0, 1], 5), np.ones(10), np.array([0.05, 0.05]))
-    >>> bool(fitted.sizes[0] > 0.3), bool(fitted.sizes[1] < 0.03)
+    >>> _, sizes, _ = shrunk(X, y, np.ones(100), np.repeat([0, 1], 5), np.ones(10), np.array([0.05, 0.05]))
+    >>> bool(sizes[0] > 0.3), bool(sizes[1] < 0.03)
     (True, True)
     """
     free = groups < 0
@@ -124,7 +185,7 @@ def shrunk(design: Array, target: Array, weights: Array, groups: Index, prior_sd
         settled = np.all(np.abs(sizes / before[0] - 1.0) < SHRINKAGE.settled)
         if settled and abs(variance / before[1] - 1.0) < SHRINKAGE.settled:
             break
-    return Shrunk(constants, sizes, variance)
+    return constants, sizes, variance
 
 
 def _variance_without(design: Array, target: Array, weights: Array) -> float:
@@ -133,9 +194,6 @@ def _variance_without(design: Array, target: Array, weights: Array) -> float:
     solution = np.linalg.lstsq(design * root[:, None], target * root, rcond=None)[0] if design.size else np.zeros(0)
     residuals = target - design @ solution
     return max(float(np.average(residuals**2, weights=weights)), SHRINKAGE.least_variance)
-
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -179,37 +237,13 @@ NO_GROWTH = Growth()
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
-    """The interactions that an expression has grown, and its constants with theirs."""
-
-    interactions: tuple[Interaction, ...]
-    #: Shape (m,). Sizes of the expression's constants.
-    plain: Array
-    #: Shape (interactions,).
-    sizes: Array
-    #: Of the rows, with their robust weights, λ and the interactions' sizes.
-    problem: Problem
-    #: Shape (n,). The expression's, then the interactions'.
-    constants: Array
-
-    def expression(self, base: Expression) -> Expression:
-        """Return the expression with the interactions; all constants have their learned sizes."""
-        whole = with_interactions(base, self.interactions)
-        of_interactions = np.repeat(self.sizes, np.array([len(one.effects) for one in self.interactions], np.intp))
-        each = np.concatenate([self.plain, of_interactions])
-        return replace(
-            whole, constants=tuple(replace(c, size=float(s)) for c, s in zip(whole.constants, each, strict=True))
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class GrowthProblem:
     """An expression on a table, and the columns of the interactions that it may grow."""
 
     base: Expression
     #: Of the expression alone.
     problem: Problem
-    offered: tuple[Interaction, ...]
+    offered: Sequence[Interaction]
     #: Shape (rows, effects). Of each interaction.
     columns: tuple[Array, ...]
     #: Shape (m,). Kind of each constant of the expression, of which the sizes are learned; −1 where a constant keeps
@@ -217,19 +251,35 @@ class GrowthProblem:
     kinds: Index
 
     @cached_property
-    def constant(self) -> int | None:
-        """The place of the constant that is the constant term; None where it is held at a value."""
-        node = self._constant_term
-        return self.base.constant_names.index(node.name) if isinstance(node, Name) else None
+    def counts(self) -> Index:
+        """How many effects each interaction has."""
+        return np.array([one.shape[1] for one in self.columns], np.intp)
 
-    @property
-    def held(self) -> float:
-        """The value at which the constant term is held."""
-        return float(evaluate(self._constant_term, {}))
+    @cached_property
+    def learned(self) -> int:
+        """The number of kinds."""
+        return int(self.kinds.max(initial=-1)) + 1
 
-    @property
-    def _constant_term(self) -> Node:
-        return next(term.node for term in self.base.terms if term.name == CONSTANT_TERM)
+    @cached_property
+    def constant(self) -> tuple[int | None, float]:
+        """The place of the constant that is the constant term; None where it is held, and then its value."""
+        node = next(term.node for term in self.base.terms if term.name == CONSTANT_TERM)
+        if isinstance(node, Name):
+            return self.base.constant_names.index(node.name), 0.0
+        return None, float(evaluate(node, {}))
+
+    def scales(self, scale: Array, kept: Index, sizes: Array) -> Array:
+        """Return the scales of constants of the expression and the kept interactions, learned sizes in their place."""
+        plain = np.where(self.kinds >= 0, sizes[self.kinds], scale) if sizes.size else scale
+        return np.concatenate([plain, np.repeat(sizes[self.learned :], self.counts[kept])])
+
+    def expression(self, part: Part) -> Expression:
+        """Return the expression with a part's interactions; all constants have their learned sizes."""
+        whole = with_interactions(self.base, [self.offered[k] for k in part.kept])
+        each = self.scales(np.array([c.size for c in self.base.constants]), part.kept, part.sizes)
+        return replace(
+            whole, constants=tuple(replace(c, size=float(s)) for c, s in zip(whole.constants, each, strict=True))
+        )
 
 
 def growth_problem(
@@ -243,10 +293,28 @@ def growth_problem(
     )
     learned = sorted(set(kinds) - {""})
     places = [learned.index(kind) if kind else -1 for kind in kinds] or [-1] * len(base.constants)
-    return GrowthProblem(base, problem, tuple(offered), columns, np.array(places, np.intp))
+    return GrowthProblem(base, problem, offered, columns, np.array(places, np.intp))
 
 
-def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Grown]:
+@dataclass(frozen=True, eq=False)
+class Part:
+    """How far an expression has grown on a part of the rows."""
+
+    #: Shape (rows,). The rows that count.
+    counted: Mask
+    #: Shape (interactions,). Places of the interactions that it has.
+    kept: Index
+    #: Shape (kinds + interactions,).
+    sizes: Array
+    #: Of the rows, with their robust weights, λ and the sizes.
+    problem: Problem
+    #: Shape (m,). Constants of the expression at the last polish.
+    alone: Array
+    #: Shape (n,). The expression's, then the interactions'.
+    constants: Array
+
+
+def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Part]:
     """Grow an expression on parts of the rows of a table, each by itself.
 
     Parameters
@@ -256,112 +324,63 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Grown]:
     rows : ndarray of bool of shape (parts, rows)
         Those that count in each.
     """
-    kinds = int(growing.kinds.max(initial=-1)) + 1
-    parts = [_begun(growing, alone, counted, kinds) for alone, counted in zip(constants, rows, strict=True)]
-    for _ in range(GROW.kind_cycles if kinds else GROW.cycles):
-        parts = _polished(growing, [_relearned(growing, part, kinds) for part in parts])
-    unlearned = np.array([c.size for c in growing.base.constants])
-    return [
-        Grown(
-            tuple(growing.offered[k] for k in part.kept),
-            _sized(unlearned, growing.kinds, part.sizes),
-            part.sizes[kinds:],
-            part.problem,
-            part.at,
-        )
-        for part in parts
-    ]
+    offered = np.arange(len(growing.offered))
+    sizes = np.concatenate([np.full(growing.learned, GROW.kind_size), np.full(offered.size, GROW.start_size)])
+    zeros, parts = np.zeros(int(growing.counts.sum())), []
+    for alone, counted in zip(constants, rows, strict=True):
+        weights = np.where(counted, growing.problem.weights, 0.0)
+        problem = _problem(growing, offered, sizes, weights, growing.problem.penalty.strength)
+        parts.append(Part(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
+    for _ in range(GROW.kind_cycles if growing.learned else GROW.cycles):
+        parts = _polished(growing, [_relearned(growing, part) for part in parts])
+    return parts
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """How far an expression has grown on a part of the rows."""
-
-    #: Shape (rows,).
-    counted: Mask
-    #: Shape (interactions,). Places of the interactions.
-    kept: Index
-    #: Shape (kinds + interactions,).
-    sizes: Array
-    problem: Problem
-    #: Shape (n,). Constants of the expression at the last polish.
-    alone: Array
-    #: Shape (m,). The expression's, then the interactions'.
-    at: Array
-
-
-def _begun(growing: GrowthProblem, alone: Array, counted: Mask, kinds: int) -> _Part:
-    """Offer all interactions to an expression on a part of the rows."""
-    kept = np.arange(len(growing.offered))
-    sizes = np.concatenate([np.full(kinds, GROW.kind_size), np.full(kept.size, GROW.start_size)])
-    at = np.concatenate([alone, np.zeros(sum(c.shape[1] for c in growing.columns))])
-    weights = np.where(counted, growing.problem.weights, 0.0)
-    problem = _problem(growing, kept, sizes, weights, growing.problem.penalty.strength)
-    return _Part(counted, kept, sizes, problem, alone, at)
-
-
-def _relearned(growing: GrowthProblem, part: _Part, kinds: int) -> _Part:
+def _relearned(growing: GrowthProblem, part: Part) -> Part:
     """Learn the sizes about the last polish, and prune the interactions that come to nothing."""
-    plain, before = len(part.alone), part.problem
+    plain, kinds, at = len(part.alone), growing.learned, part.constants
     weights = np.where(part.counted, growing.problem.weights, 0.0)
-    robust = huber_weights(before.predict(part.at[None, :]), before.measured, weights[None, :])[0]
-    groups = _groups(growing, part.kept, kinds)
-    at, effects, sizes, variance = _learned(before.reweighted(robust), part.at, groups, part.sizes)
+    robust = huber_weights(part.problem.predict(at[None, :]), part.problem.measured, weights[None, :])[0]
+    # The place of each constant's size among those of the kinds and of the kept interactions, or −1.
+    of_effects = np.repeat(np.arange(part.kept.size), growing.counts[part.kept])
+    groups = np.concatenate([growing.kinds, kinds + of_effects])
+    at, effects, sizes, variance = _learned(replace(part.problem, weights=robust), at, groups, part.sizes)
     alive = effects[kinds:] >= GROW.least_effect
-    at = np.concatenate([at[:plain], at[plain:][alive[groups[plain:] - kinds]]])
+    at = np.concatenate([at[:plain], at[plain:][alive[of_effects]]])
     kept, sizes = part.kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
     strength = max(2.0 * variance / part.counted.sum(), GROW.least_strength)
-    return _Part(part.counted, kept, sizes, _problem(growing, kept, sizes, robust, strength), part.alone, at)
+    return Part(part.counted, kept, sizes, _problem(growing, kept, sizes, robust, strength), part.alone, at)
 
 
-def _polished(growing: GrowthProblem, parts: Sequence[_Part]) -> list[_Part]:
+def _polished(growing: GrowthProblem, parts: Sequence[Part]) -> list[Part]:
     """Polish each part from what was learned, and from the constants of the last polish."""
     plain = len(parts[0].alone)
-    starts = [np.vstack([part.at, np.concatenate([part.alone, part.at[plain:]])]) for part in parts]
+    starts = [np.vstack([part.constants, np.concatenate([part.alone, part.constants[plain:]])]) for part in parts]
     if any(part.kept.size for part in parts):
         ends = [polish(part.problem, two, None, ROUGHLY) for part, two in zip(parts, starts, strict=True)]
         best = [end.constants[end.cost.argmin()] for end in ends]
     else:
         # One expression, whose parts differ in their weights and sizes only: one batch.
-        penalties = Penalties(
-            np.repeat([part.problem.scale for part in parts], 2, axis=0),
-            np.repeat([part.problem.penalty.strength for part in parts], 2),
-        )
+        scales = np.repeat([part.problem.scale for part in parts], 2, axis=0)
+        strengths = np.repeat([part.problem.penalty.strength for part in parts], 2)
         weights = np.repeat([part.problem.weights for part in parts], 2, axis=0)
-        end = polish(growing.problem, np.vstack(starts), weights, ROUGHLY, penalties=penalties)
-        places = end.cost.reshape(-1, 2).argmin(axis=1) + 2 * np.arange(len(parts))
-        best = list(end.constants[places])
-    return [replace(part, alone=at[:plain], at=at) for part, at in zip(parts, best, strict=True)]
-
-
-def _groups(growing: GrowthProblem, kept: Index, kinds: int) -> Index:
-    """Return the place of each constant's size among those of the kinds and of the kept interactions, or −1."""
-    counts = [growing.columns[k].shape[1] for k in kept]
-    return np.concatenate([growing.kinds, kinds + np.repeat(np.arange(kept.size), counts)]).astype(np.intp)
-
-
-def _sized(scale: Array, kinds: Index, sizes: Array) -> Array:
-    """Return scales with the learned sizes where a constant is of a kind."""
-    return np.where(kinds >= 0, sizes[kinds], scale) if sizes.size else scale
+        end = polish(growing.problem, np.vstack(starts), weights, ROUGHLY, penalties=(scales, strengths))
+        best = list(end.constants[end.cost.reshape(-1, 2).argmin(axis=1) + 2 * np.arange(len(parts))])
+    return [replace(part, alone=at[:plain], constants=at) for part, at in zip(parts, best, strict=True)]
 
 
 def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, strength: float) -> Problem:
-    """Return the problem of the expression with some interactions."""
-    scale = _sized(growing.problem.scale, growing.kinds, sizes)
-    alone = replace(growing.problem, weights=weights, scale=scale)
-    alone = replace(alone, penalty=replace(alone.penalty, strength=strength))
-    return _with_columns(alone, growing, kept, sizes[sizes.size - kept.size :]) if kept.size else alone
-
-
-def _with_columns(base: Problem, growing: GrowthProblem, kept: Index, sizes: Array) -> Problem:
-    """Return the problem of an expression with interactions from that of the expression alone."""
-    plain = base.lower.size
+    """Return the problem of the expression with some interactions: T = C + (T₀ − C)·exp(columns·d)."""
+    base, plain = growing.problem, growing.problem.lower.size
+    scale = growing.scales(base.scale, kept, sizes)
+    weighed = replace(base, weights=weights, scale=scale, penalty=replace(base.penalty, strength=strength))
+    if not kept.size:
+        return weighed
     columns = np.hstack([growing.columns[k] for k in kept])
-    effects = columns.shape[1]
-    place = growing.constant
+    place, held = growing.constant
 
     def apart(constants: Array) -> Array:
-        return np.full((len(constants), 1), growing.held) if place is None else constants[:, place : place + 1]
+        return np.full((len(constants), 1), held) if place is None else constants[:, place : place + 1]
 
     def growth(constants: Array) -> Array:
         return np.asarray(np.exp(constants[:, plain:] @ columns.T))
@@ -387,19 +406,19 @@ def _with_columns(base: Problem, growing: GrowthProblem, kept: Index, sizes: Arr
         of_base = (base.basis or base.jacobian)(constants[:, :plain])
         return slopes(constants, of_base, np.flatnonzero(base.coefficient))
 
-    each = np.repeat(sizes, [growing.columns[k].shape[1] for k in kept])
-    bounds = GENERIC.level_bounds
+    def beside(values: npt.NDArray[Any], each: float) -> npt.NDArray[Any]:
+        return np.concatenate([values, np.full(columns.shape[1], each, values.dtype)])
+
     return replace(
-        base,
+        weighed,
         predict=predict,
         jacobian=jacobian,
         basis=basis,
-        lower=np.concatenate([base.lower, np.full(effects, bounds[0])]),
-        upper=np.concatenate([base.upper, np.full(effects, bounds[1])]),
-        scale=np.concatenate([base.scale, each]),
-        penalised=np.concatenate([base.penalised, np.ones(effects, bool)]),
-        coefficient=np.concatenate([base.coefficient, np.zeros(effects, bool)]),
-        start=np.concatenate([base.start, np.zeros(effects)]),
+        lower=beside(base.lower, GENERIC.level_bounds[0]),
+        upper=beside(base.upper, GENERIC.level_bounds[1]),
+        penalised=beside(base.penalised, True),
+        coefficient=beside(base.coefficient, False),
+        start=beside(base.start, 0.0),
     )
 
 
@@ -418,10 +437,10 @@ def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[
     target = np.log(measured / predicted) + design[:, free] @ at[free]
     reach = GROW.coefficient_reach * np.maximum(problem.scale, np.abs(at))
     prior_sd = np.where(problem.coefficient, reach, problem.scale)
-    fitted = shrunk(design[:, free], target, weights, groups[free], prior_sd[free], sizes)
+    fitted, sizes, variance = shrunk(design[:, free], target, weights, groups[free], prior_sd[free], sizes)
     constants = at.copy()
-    constants[free] = fitted.constants
+    constants[free] = fitted
     constants = np.clip(constants, problem.lower, problem.upper)
     changes = [design[:, groups == k] @ constants[groups == k] for k in range(len(sizes))]
     effects = np.array([np.sqrt(np.mean(change**2)) for change in changes])
-    return constants, effects, fitted.sizes, fitted.variance
+    return constants, effects, sizes, variance

@@ -12,8 +12,8 @@ what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ from genperf.models import MODELS
 from genperf.models.transformer_layout import switch_columns
 from genperf.models.transformer_memory import PARTS, build
 from genperf.panel import Panel
+from genperf.prediction.feasibility import Demand, Direction, Values
+from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
@@ -72,15 +74,62 @@ MEMORY = MemorySettings()
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
-    """Configurations by what is known of them."""
+class Outcomes:
+    """The distinct configurations: their factors, and whether each succeeded."""
 
-    #: Shape (rows,).
-    columns: Mapping[str, npt.NDArray[Any]]
+    factors: tuple[Factor, ...]
+    columns: dict[str, npt.NDArray[Any]]
     #: Shape (rows,).
     succeeded: Truth
     #: Shape (rows,). Their memory, in any unit; NaN where it was not measured.
     measured: Array
+
+    @cached_property
+    def signs(self) -> Array:
+        """1 for a run that succeeded, −1 for one that failed."""
+        return np.where(self.succeeded, 1.0, -1.0)
+
+    @cached_property
+    def demands(self) -> dict[str, Demand]:
+        """The demands of the numeric factors, with a slope of zero."""
+        demands = {}
+        for factor in (f for f in self.factors if f.numeric):
+            values = self.columns[factor.name]
+            positive = bool(np.all(values > 0.0))
+            centre = float(np.exp(np.mean(np.log(values)))) if positive else float(np.mean(np.abs(values))) or 1.0
+            more: Direction = "larger" if factor.role == "intrinsic" else "smaller"
+            demands[factor.name] = Demand(0.0, centre, positive, more if positive else "unordered")
+        return demands
+
+    @cached_property
+    def scaled(self) -> Array:
+        """ln(x/c) of the numeric factors, shape (rows, factors)."""
+        parts = [demand.scaled(self.columns[name].astype(float)) for name, demand in self.demands.items()]
+        return np.array(parts).reshape(len(parts), len(self.succeeded)).T.copy()
+
+    @cached_property
+    def levels(self) -> list[tuple[str, str]]:
+        """Each level of the other factors, behind its factor."""
+        texts = [f.name for f in self.factors if not f.numeric]
+        return [(name, level) for name in texts for level in sorted(set(map(str, self.columns[name])))]
+
+    @cached_property
+    def at_levels(self) -> Array:
+        """1 where a run has a level and 0 elsewhere, shape (rows, levels)."""
+        parts = [(self.columns[name].astype(str) == level).astype(float) for name, level in self.levels]
+        return np.array(parts).reshape(len(parts), len(self.succeeded)).T.copy()
+
+    def bounds(self, free: bool) -> Array:
+        """Return the bounds of the numeric factors' slopes, shape (factors, 2); `free` where larger ones help."""
+        directions = [demand.more for demand in self.demands.values()]
+        lower = [0.0 if more == "larger" else -np.inf for more in directions]
+        upper = [0.0 if more == "smaller" and not free else np.inf for more in directions]
+        return np.column_stack([lower, upper])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> tuple[Values, ...]:
+        """Return some configurations: their numbers, then their levels."""
+        cells = [self.columns[f.name][rows].tolist() for f in self.factors]
+        return tuple(zip(*cells, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,30 +140,14 @@ class MemoryDemand:
     need: Node
     #: s.
     slope: float
-    #: s·c.
-    headroom: float
-    #: Shape (numeric factors,). s·β.
-    powers: Array
-    #: Shape (levels,). −s·γ.
-    levels: Array
+    #: Shape (1 + numeric factors + levels,). s·c, s·β and −s·γ.
+    margin: Array
     #: The logarithm of how likely it makes held-out outcomes.
     likely: float
 
 
-def memory_demand(
-    factors: Panel, runs: Runs, scaled: Array, bounds: Array, levels: Array, columns: Sequence[str]
-) -> MemoryDemand | None:
-    """Fit what a layout needs; None where the factors do not show a transformer's layout.
-
-    Parameters
-    ----------
-    scaled : ndarray of shape (rows, numeric factors)
-        ln(x/c).
-    bounds : ndarray of shape (numeric factors, 2)
-        Of β.
-    levels : ndarray of shape (rows, levels)
-        1 where a row has a level.
-    """
+def memory_demand(factors: Panel, runs: Outcomes) -> MemoryDemand | None:
+    """Fit what a layout needs; None where the factors do not show a transformer's layout."""
     if MODELS["transformer-memory"].missing(factors) or not runs.columns:
         return None
     try:
@@ -126,19 +159,18 @@ def memory_demand(
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
     tokens = 1.0 if factors.has("sequence") else MEMORY.supposed_sequence
-    known = factors.has("parameters")
-    scales = _scales(list(parts), sizes, runs.measured, tokens if known else None)
+    scales = _scales(list(parts), sizes, runs.measured, tokens if factors.has("parameters") else None)
     sds = np.array([_part_sd(name, factors) for name in parts])
     # The levels that are words of a switch, whose meaning the parts have.
-    switched = np.isin(columns, [factor.name for factor in switch_columns(factors)])
-    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, scaled, levels, switched)
-    answer = problem.solved(bounds)
-    theta, slope, capacity, powers, offsets = problem.split(answer)
-    kappa, likely = calibration(problem.held_out(bounds))
+    switches = [factor.name for factor in switch_columns(factors)]
+    switched = np.isin([name for name, _ in runs.levels], switches)
+    problem = _Problem(np.log(np.maximum(sizes * scales[:, None], 1e-300)), sds, runs, switched)
+    theta, slope, capacity, powers, offsets = problem.split(problem.solved())
+    kappa, likely = calibration(problem.held_out())
     slope *= kappa
     values = [rounded(float(value)) for value in scales * np.exp(theta)]
     need = chain("add", [call("multiply", value, node) for value, node in zip(values, parts.values(), strict=True)])
-    return MemoryDemand(need, slope, slope * capacity, slope * powers, -slope * offsets, likely)
+    return MemoryDemand(need, slope, np.concatenate([[slope * capacity], slope * powers, -slope * offsets]), likely)
 
 
 def held_out_folds(count: int) -> list[Truth]:
@@ -212,33 +244,25 @@ class _Problem:
     parts : ndarray of shape (parts, rows)
         ln u_k, scaled so that θ = 0 is the middle of the prior.
     part_sd : ndarray of shape (parts,)
-    scaled : ndarray of shape (rows, numeric factors)
-    levels : ndarray of shape (rows, levels)
     switched : ndarray of bool of shape (levels,)
         Whose meaning the parts have.
     """
 
-    def __init__(self, parts: Array, part_sd: Array, runs: Runs, scaled: Array, levels: Array, switched: Truth) -> None:
-        self.parts, self.runs, self.scaled, self.levels = parts, runs, scaled, levels
-        self.signs = np.where(runs.succeeded, 1.0, -1.0)
+    def __init__(self, parts: Array, part_sd: Array, runs: Outcomes, switched: Truth) -> None:
+        self.parts, self.runs, self.scaled, self.levels = parts, runs, runs.scaled, runs.at_levels
+        self.signs = runs.signs
         self.there = np.isfinite(runs.measured)
         self.logs = np.log(np.where(self.there, runs.measured, 1.0))
         self.counted = np.ones(len(self.signs))
-        count = len(parts)
-        self.places = np.cumsum([count, 1, 1, 1, scaled.shape[1], levels.shape[1], levels.shape[1]])
+        factors, levels = self.scaled.shape[1], self.levels.shape[1]
+        self.places = np.cumsum([len(parts), 1, 1, 1, factors, levels, levels])
         scatter = np.log(MEMORY.scatter)
-        self.means = np.concatenate(
-            [np.zeros(count), [-scatter, 0.0, scatter], np.zeros(scaled.shape[1] + 2 * levels.shape[1])]
-        )
-        self.sds = np.concatenate(
-            [
-                part_sd,
-                [MEMORY.scatter_sd, np.inf, MEMORY.scatter_sd],
-                np.full(scaled.shape[1], MEMORY.factor_sd),
-                np.where(switched, MEMORY.factor_sd, MEMORY.level_sd),
-                np.where(switched, MEMORY.factor_sd, MEMORY.need_level_sd),
-            ]
-        )
+        zeros = np.zeros(factors + 2 * levels)
+        self.means = np.concatenate([np.zeros(len(parts)), [-scatter, 0.0, scatter], zeros])
+        of_factors = np.full(factors, MEMORY.factor_sd)
+        of_levels = [np.where(switched, MEMORY.factor_sd, sd) for sd in (MEMORY.level_sd, MEMORY.need_level_sd)]
+        of_scatter = [MEMORY.scatter_sd, np.inf, MEMORY.scatter_sd]
+        self.sds = np.concatenate([part_sd, of_scatter, of_factors, *of_levels])
 
     def split(self, z: Array) -> tuple[Array, float, float, Array, Array]:
         """Return θ, s, c, β, and γ − δ."""
@@ -286,16 +310,16 @@ class _Problem:
         )
         return float(value), slopes + np.where(np.isfinite(self.sds), off / self.sds, 0.0)
 
-    def held_out(self, bounds: Array) -> Array:
+    def held_out(self) -> Array:
         """Return by how much each run lies on the side of its outcome, fitted to the runs of other folds."""
         margins = np.zeros(len(self.signs))
         for held in held_out_folds(len(self.signs)):
             self.counted = (~held).astype(float)
-            margins[held] = self.margins(self.solved(bounds))[held]
+            margins[held] = self.margins(self.solved())[held]
         self.counted = np.ones(len(self.signs))
         return self.signs * margins
 
-    def solved(self, bounds: Array) -> Array:
+    def solved(self) -> Array:
         """Return the most likely constants, β inside its bounds."""
         # It takes a quarter of a second to import, and only tables with failed runs need it.
         from scipy.optimize import minimize
@@ -307,7 +331,7 @@ class _Problem:
         free = (-np.inf, np.inf)
         limits = [free] * len(self.means)
         limits[self.places[2]] = (float(np.log(MEMORY.least_noise)), 0.0)
-        limits[self.places[3] : self.places[4]] = [(float(a), float(b)) for a, b in bounds]
+        limits[self.places[3] : self.places[4]] = [(float(a), float(b)) for a, b in self.runs.bounds(free=False)]
         options: Any = {"maxiter": MEMORY.max_steps, "ftol": 1e-12, "gtol": 1e-7}
         answer = minimize(self.cost, start, method="L-BFGS-B", jac=True, bounds=limits, options=options)
         return np.asarray(answer.x, float)

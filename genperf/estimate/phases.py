@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.errors import FitError, Note
-from genperf.estimate.candidates import candidates_of
+from genperf.errors import FitError, Note, counted
+from genperf.estimate.candidates import affordable, best_of, candidates_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import Estimate, at_bounds, look_back_alone, spread_of, unidentified
+from genperf.estimate.outcome import (
+    BOOTSTRAP,
+    Estimate,
+    at_bounds,
+    drawn_weights,
+    held_out_misfit,
+    look_back_alone,
+    resampled,
+    spread_of,
+    unidentified,
+)
 from genperf.estimate.problem import problem_of
-from genperf.estimate.select import affordable, best_of
-from genperf.estimate.weights import BOOTSTRAP, drawn_weights, held_out_misfit, resampled
 from genperf.expression import Expression
 from genperf.formula import names_in
 from genperf.models import Family, family_named, held_at
@@ -27,150 +36,9 @@ from genperf.table.cells import with_columns
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.int64]
 
 #: Losses that are defined where the measured time is zero.
 DEFINED_AT_ZERO = ("absolute", "squared")
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """The measured times of a phase."""
-
-    #: `phase`, `name`: the phase, and the column it is measured in.
-    phase: str
-    name: str
-    #: One row per configuration in which it was measured; the target is the phase's time.
-    medians: Table
-    #: Shape (measured,). Numbers of these configurations in the table.
-    rows: Positions
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A phase fitted to its column."""
-
-    column: Column
-    #: The sum of its terms.
-    expression: Expression
-    #: Shape (n,).
-    constants: Array
-    #: None where the phase takes no time wherever it was measured: there is nothing to fit.
-    problem: Problem | None
-    #: Shape (measured,). Numbers of the problem's rows in the table's configurations.
-    rows: Positions
-    #: λ.
-    strength: float
-    #: How the fit differs from the usual one, if it does.
-    remark: str = ""
-    evaluations: int = 0
-    converged: bool = True
-    #: Constants that the column does not determine.
-    unidentified: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of its constants."""
-        return self.expression.constant_names
-
-
-def read_columns(table: Table, phases: Collection[str]) -> tuple[list[Column], list[Note]]:
-    """Read the columns of some phases; cells that cannot be used are noted and left out."""
-    columns: list[Column] = []
-    notes = []
-    for phase in phases:
-        name = table.phases[phase]
-        seconds, faults = phase_seconds(table.frame[name])
-        if faults:
-            first = min(faults)
-            count = f"{len(faults)} cell" + ("s" if len(faults) > 1 else "")
-            text = (
-                f"column '{name}': {count} cannot be used, and {phase} is fitted without; the first: "
-                f"'{table.frame[name].iloc[first]}' {faults[first]}"
-            )
-            notes.append(Note(text, "phase_cells"))
-        usable = np.isfinite(seconds)
-        if not table.weights[usable].any():
-            continue
-        of_phase = replace(table, frame=with_columns(table.frame, {name: seconds}), target=Target(name)).take(usable)
-        rows = pd.unique(table.configuration[usable]).astype(np.int64)
-        columns.append(Column(phase, name, of_phase.medians(), rows))
-    return columns, notes
-
-
-def part_of(
-    column: Column, terms: Collection[str], expression: Expression, options: FitOptions, seed: int
-) -> Part | str:
-    """Fit a phase to its column."""
-    part = of_phase(expression, terms)
-    if part is None:
-        return "the table does not show what it depends on, or its constants are held"
-    medians, rows = column.medians, column.rows
-    informative = _informative(part, medians)
-    if not informative.any() or not medians.weights[informative].any():
-        return "it was measured only where it takes no time"
-    medians, rows = medians.take(informative), rows[informative]
-    if len(part.constants) > len(medians):
-        return f"it was measured in too few configurations ({len(medians)}) for its {len(part.constants)} constants"
-    if not medians.measured.any():
-        zeros = np.zeros(len(part.constants))
-        return Part(column, part, zeros, None, rows, options.strength, "zero throughout")
-    loss, remark = options.loss, ""
-    if not medians.measured.all() and loss not in DEFINED_AT_ZERO:
-        loss, remark = "squared", "zero in places, so by squared errors"
-    strength = options.strength
-    if options.lam == "cv" and medians.measured.all():
-        strength = best_of(candidates_of([part], medians, options, seed)).strength
-    problem = problem_of(part, medians, replace(options, loss=loss), strength)
-    solution = solve(problem, options.solver, seed)
-    return Part(
-        column,
-        part,
-        solution.constants,
-        problem,
-        rows,
-        strength,
-        remark,
-        solution.evaluations,
-        solution.converged,
-        _unidentified(problem, part, solution.constants),
-    )
-
-
-def by_its_column(
-    column: Column, terms: Collection[str], expressions: Sequence[Expression], options: FitOptions, seed: int
-) -> list[Expression]:
-    """Return the expressions with the law of a phase that predicts its column best, from configurations held out."""
-    sums = [of_phase(expression, terms) for expression in expressions]
-    laws = list(dict.fromkeys(law for law in sums if law is not None))
-    best = sums[0]
-    if len(laws) > 1 and sums[0] is not None:
-        informative = np.logical_and.reduce([_informative(law, column.medians) for law in laws])
-        comparable = column.medians.measured[informative]
-        if comparable.all() and comparable.size > max(len(law.constants) for law in laws):
-            best = best_of(candidates_of(laws, column.medians.take(informative), options, seed)).expression
-    return [expression for expression, law in zip(expressions, sums, strict=True) if law == best]
-
-
-def _informative(part: Expression, medians: Table) -> Mask:
-    """Return which rows depend on a phase's constants: not those where it is zero whatever they are (one worker)."""
-    ones: Mapping[str, float] = dict.fromkeys(part.constant_names, 1.0)
-    return np.asarray(part.evaluate(medians.columns, ones) != 0.0)
-
-
-def of_phase(expression: Expression, names: Collection[str]) -> Expression | None:
-    """Return the sum of some terms; None where there are none, or no constant in them."""
-    terms = tuple(t for t in expression.terms if t.name in names)
-    used = frozenset[str]().union(*(names_in(t.node) for t in terms))
-    constants = tuple(c for c in expression.constants if c.name in used)
-    return replace(expression, terms=terms, constants=constants, total=None) if terms and constants else None
-
-
-def _unidentified(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
-    """Name the constants that the column does not determine; relative to its mean where some values are zero."""
-    if not problem.measured.all():
-        problem = replace(problem, measured=np.full(problem.measured.size, problem.measured.mean()))
-    return unidentified(problem, expression, constants)
 
 
 @dataclass(frozen=True)
@@ -204,66 +72,233 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         With notes: the column of each phase, the error of the composed total, and whether another overlap of the same
         phases has a smaller one. A family of several overlaps takes that of the smallest error.
     """
+    fit = _PhaseFit(table, options, seed)
     chooses = family.candidates is not None
-    overlaps = [family_named(name) for name in family.overlaps] if chooses else [family]
-    expressions, parts, notes = _parts(overlaps[0], table, options, seed)
+    overlaps = [family_named(name) for name in family.overlaps]
+    expressions, parts, notes = fit.parts(overlaps[0] if chooses else family)
     if not parts:
         laws = held_at(family.expressions(table.factors, options.mapping), options.fix) if chooses else expressions
         estimated = estimate(laws, table, options, seed, family.choice)
         return replace(estimated, notes=(*notes, *estimated.notes))
-    medians, request = table.medians(), (options, seed)
-    composed = _composed_laws(expressions, parts, medians, request)
-    whole = _nearest([*composed, *_overlapped(overlaps[1:], parts, medians, request)])
-    if not chooses:
-        notes += _better_overlap(family, whole, medians, request)
+    composed, failures = fit.composed(expressions, parts)
+    if not composed:
+        raise failures[0]
+    if chooses:
+        whole = _nearest([*composed, *fit.overlapped(overlaps[1:], parts)])
+    else:
+        whole = _nearest(composed)
+        nearest = _nearest([whole, *fit.overlapped(overlaps, parts)])
+        if nearest is not whole:
+            name, error = nearest.expression.family, 100.0 * float(nearest.errors.mean())
+            text = f"with the overlap of '{name}' the composed total has a mean error of {error:.1f} %"
+            notes.append(Note(f"{text}: try --model {name}", "overlap"))
     expression, total, best = whole.expression, whole.total, whole.constants
-    counts = resampled(len(medians), options.draws, np.random.default_rng([seed, 1]))
+    counts = resampled(len(fit.medians), options.draws, np.random.default_rng([seed, 1]))
     draws = whole.refit(counts)
     residuals = np.log(total.measured / total.predict(best[None, :])[0])
-    evidence = look_back_alone(total, medians, whole.without)
+    evidence = look_back_alone(total, fit.medians, whole.without)
     spread = spread_of(table, held_out_misfit(total, draws, counts), residuals, best.size, evidence)
     unknown = {name for part in parts for name in part.unidentified}
     unknown |= set(unidentified(total, expression, best, whole.held)) if not whole.held.all() else set()
-    member = Member(
-        expression,
-        best,
-        draws,
-        1.0,
-        whole.status(options.solver),
-        at_bounds(total, expression, best),
-        tuple(name for name in expression.constant_names if name in unknown),
-    )
-    return Estimate(member, whole.strength, spread, evidence, (_composition_note(whole, medians), *notes))
+    undetermined = tuple(name for name in expression.constant_names if name in unknown)
+    held = at_bounds(total, expression, best)
+    member = Member(expression, best, draws, 1.0, whole.status(options.solver), held, undetermined)
+    return Estimate(member, total.penalty.strength, spread, evidence, (whole.note, *notes))
 
 
-def _parts(
-    family: Family, table: Table, options: FitOptions, seed: int
-) -> tuple[list[Expression], list[Part], list[Note]]:
-    """Fit the phases to their columns, and write the family's expressions for these phases."""
-    columns, notes = read_columns(table, [p for p in table.phases if p in family.phases])
-    while True:
-        written = family.expressions(table.factors, options.mapping, [c.phase for c in columns])
-        expressions = held_at(written, options.fix)
-        for column in columns:
-            expressions = by_its_column(column, family.phases[column.phase], expressions, options, seed)
-        fitted = {c.phase: part_of(c, family.phases[c.phase], expressions[0], options, seed) for c in columns}
-        left_out = {phase: why for phase, why in fitted.items() if isinstance(why, str)}
-        if not left_out:
-            return expressions, [part for part in fitted.values() if isinstance(part, Part)], notes
-        # The terms of a phase depend on the other measured phases, so fit again without those left out.
-        notes += [
-            Note(
-                f"column '{c.name}' is left out, and {c.phase} fitted to the total: {left_out[c.phase]}",
-                "phase_left_out",
-            )
-            for c in columns
-            if c.phase in left_out
-        ]
-        columns = [c for c in columns if c.phase not in left_out]
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """The measured times of a phase."""
+
+    #: `phase`, `name`: the phase, and the column it is measured in.
+    phase: str
+    name: str
+    #: One row per configuration in which it was measured; the target is the phase's time.
+    medians: Table
+    #: Shape (measured,). Numbers of these configurations in the table.
+    rows: npt.NDArray[np.int64]
+
+    def informative(self, law: Expression) -> Mask:
+        """Return which rows depend on a law's constants: not those where it is zero whatever they are (one worker)."""
+        return np.asarray(law.evaluate(self.medians.columns, dict.fromkeys(law.constant_names, 1.0)) != 0.0)
 
 
-#: The options of a fit, and the seed of its searches.
-_Request = tuple[FitOptions, int]
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A phase fitted to its column."""
+
+    column: _Column
+    #: The sum of its terms.
+    expression: Expression
+    #: Shape (measured,). Numbers of the rows it is fitted to in the table's configurations.
+    rows: npt.NDArray[np.int64]
+    #: `problem`, `solution`: None where the phase takes no time wherever it was measured: there is nothing to fit.
+    problem: Problem | None = None
+    solution: Solution | None = None
+    #: How the fit differs from the usual one, if it does.
+    remark: str = ""
+    #: Constants that the column does not determine.
+    unidentified: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Its constants."""
+        names = self.expression.constant_names
+        constants = np.zeros(len(names)) if self.solution is None else self.solution.constants
+        return dict(zip(names, constants.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _PhaseFit:
+    """Fits the phases of a table, and the total that they make up."""
+
+    table: Table
+    options: FitOptions
+    seed: int
+
+    @cached_property
+    def medians(self) -> Table:
+        """The table with one row per configuration."""
+        return self.table.medians()
+
+    def parts(self, family: Family) -> tuple[list[Expression], list[_Part], list[Note]]:
+        """Fit the phases to their columns, and write the family's expressions for these phases."""
+        columns, notes = self._columns([p for p in self.table.phases if p in family.phases])
+        while True:
+            measured = [c.phase for c in columns]
+            written = family.expressions(self.table.factors, self.options.mapping, measured)
+            expressions = held_at(written, self.options.fix)
+            for column in columns:
+                expressions = self._by_its_column(column, family.phases[column.phase], expressions)
+            fitted = [self._part(c, of_phase(expressions[0], family.phases[c.phase])) for c in columns]
+            reasons = {c: why for c, why in zip(columns, fitted, strict=True) if isinstance(why, str)}
+            if not reasons:
+                return expressions, [part for part in fitted if isinstance(part, _Part)], notes
+            # The terms of a phase depend on the other measured phases, so fit again without those left out.
+            for c, why in reasons.items():
+                text = f"column '{c.name}' is left out, and {c.phase} fitted to the total: {why}"
+                notes.append(Note(text, "phase_left_out"))
+            columns = [c for c in columns if c not in reasons]
+
+    def _columns(self, phases: Collection[str]) -> tuple[list[_Column], list[Note]]:
+        """Read the columns of some phases; cells that cannot be used are noted and left out."""
+        table, columns, notes = self.table, [], []
+        for phase in phases:
+            name = table.phases[phase]
+            seconds, faults = phase_seconds(table.frame[name])
+            if faults:
+                first = min(faults)
+                text = (
+                    f"column '{name}': {counted(len(faults), 'cell')} cannot be used, and {phase} is fitted without; "
+                    f"the first: '{table.frame[name].iloc[first]}' {faults[first]}"
+                )
+                notes.append(Note(text, "phase_cells"))
+            usable = np.isfinite(seconds)
+            if not table.weights[usable].any():
+                continue
+            timed = replace(table, frame=with_columns(table.frame, {name: seconds}), target=Target(name)).take(usable)
+            rows = pd.unique(table.configuration[usable]).astype(np.int64)
+            columns.append(_Column(phase, name, timed.medians(), rows))
+        return columns, notes
+
+    def _by_its_column(
+        self, column: _Column, terms: Collection[str], expressions: Sequence[Expression]
+    ) -> list[Expression]:
+        """Return the expressions with the law of a phase that predicts its column best, from held-out rows."""
+        sums = [of_phase(expression, terms) for expression in expressions]
+        laws = list(dict.fromkeys(law for law in sums if law is not None))
+        best = sums[0]
+        if len(laws) > 1 and best is not None:
+            informative = np.logical_and.reduce([column.informative(law) for law in laws])
+            comparable = column.medians.measured[informative]
+            if comparable.all() and comparable.size > max(len(law.constants) for law in laws):
+                medians = column.medians.take(informative)
+                best = best_of(candidates_of(laws, medians, self.options, self.seed)).expression
+        return [expression for expression, law in zip(expressions, sums, strict=True) if law == best]
+
+    def _part(self, column: _Column, law: Expression | None) -> _Part | str:
+        """Fit a phase to its column, or return why it cannot be."""
+        if law is None:
+            return "the table does not show what it depends on, or its constants are held"
+        informative = column.informative(law)
+        if not informative.any() or not column.medians.weights[informative].any():
+            return "it was measured only where it takes no time"
+        medians, rows, options = column.medians.take(informative), column.rows[informative], self.options
+        count = len(law.constants)
+        if count > len(medians):
+            return f"it was measured in too few configurations ({len(medians)}) for its {count} constants"
+        if not medians.measured.any():
+            return _Part(column, law, rows, remark="zero throughout")
+        remark, strength, positive = "", options.strength, bool(medians.measured.all())
+        if not positive and options.loss not in DEFINED_AT_ZERO:
+            options, remark = replace(options, loss="squared"), "zero in places, so by squared errors"
+        if options.lam == "cv" and positive:
+            strength = best_of(candidates_of([law], medians, options, self.seed)).strength
+        problem = problem_of(law, medians, options, strength)
+        solution = solve(problem, options.solver, self.seed)
+        # Relative to the mean where some values are zero.
+        judged = problem if positive else replace(problem, measured=np.full(len(rows), problem.measured.mean()))
+        unknown = unidentified(judged, law, solution.constants)
+        return _Part(column, law, rows, problem, solution, remark, unknown)
+
+    def composed(
+        self, expressions: Sequence[Expression], parts: Sequence[_Part]
+    ) -> tuple[list[_Composed], list[FitError]]:
+        """Compose fitted phases by each law of what the total shows, or return why it cannot be."""
+        out, failures = [], []
+        for expression in expressions:
+            try:
+                out.append(self._composed(expression, parts))
+            except FitError as error:
+                failures.append(error)
+        return out, failures
+
+    def _composed(self, expression: Expression, parts: Sequence[_Part]) -> _Composed:
+        """Take the phases' constants, and fit the others to the total."""
+        known = {name: value for part in parts for name, value in part.values.items()}
+        names = expression.constant_names
+        held = np.array([name in known for name in names])
+        values = np.array([known.get(name, 0.0) for name in names])
+        strength = self.options.strength
+        if held.all():
+            strength = max(strength if part.problem is None else part.problem.penalty.strength for part in parts)
+            total = problem_of(expression, self.medians, self.options, strength)
+            return _Composed(expression, parts, total, values, held)
+        others = expression.with_fixed({name: value for name, value in known.items() if name in names})
+        affordable([others], len(self.medians))
+        if self.options.lam == "cv":
+            strength = best_of(candidates_of([others], self.medians, self.options, self.seed)).strength
+        total = problem_of(expression, self.medians, self.options, strength)
+        lower, upper, start = (np.where(held, values, each) for each in (total.lower, total.upper, total.start))
+        pinned = replace(total, lower=lower, upper=upper, start=start)
+        remainder = solve(pinned, self.options.solver, self.seed)
+        return _Composed(expression, parts, total, remainder.constants, held, remainder)
+
+    def overlapped(self, families: Sequence[Family], parts: Sequence[_Part]) -> list[_Composed]:
+        """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed.
+
+        Those are left out that have constants which the total does not determine.
+        """
+        measured = [part.column.phase for part in parts]
+        out: list[_Composed] = []
+        for family in families:
+            if not family.shown(measured):
+                continue
+            for written in family.expressions(self.medians.factors, self.options.mapping, measured):
+                fix = {name: value for name, value in self.options.fix.items() if name in written.constant_names}
+                expression = written.with_fixed(fix)
+                laws = (of_phase(expression, family.phases[phase]) for phase in measured)
+                if all(law and law.terms == part.expression.terms for law, part in zip(laws, parts, strict=True)):
+                    out += self.composed([expression], parts)[0]
+        return out
+
+
+def of_phase(expression: Expression, names: Collection[str]) -> Expression | None:
+    """Return the sum of some terms; None where there are none, or no constant in them."""
+    terms = tuple(t for t in expression.terms if t.name in names)
+    used = frozenset[str]().union(*(names_in(t.node) for t in terms))
+    constants = tuple(c for c in expression.constants if c.name in used)
+    return replace(expression, terms=terms, constants=constants, total=None) if terms and constants else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +306,7 @@ class _Composed:
     """Fitted phases, and the whole fitted to the total with their constants held."""
 
     expression: Expression
-    parts: Sequence[Part]
+    parts: Sequence[_Part]
     #: Over all constants.
     total: Problem
     #: Shape (n,).
@@ -279,16 +314,14 @@ class _Composed:
     #: Shape (n,). Constants that come from the parts.
     held: Mask
     #: Of the other constants, fitted to the total; None where there are none.
-    remainder: Solution | None
-    #: λ of the total, or of the phases where they have all constants.
-    strength: float
+    remainder: Solution | None = None
 
     def refit(self, counts: Array) -> Array:
         """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
         sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
         for part in self.parts:
             if part.problem is not None:
-                places = [self.expression.constant_names.index(name) for name in part.names]
+                places = [self.expression.constant_names.index(name) for name in part.expression.constant_names]
                 weights = drawn_weights(part.problem, counts[:, part.rows])
                 sets[:, places] = polish(part.problem, sets[:, places], weights, BOOTSTRAP).constants
         if self.remainder is None:
@@ -304,14 +337,11 @@ class _Composed:
 
     def status(self, solver: str) -> Status:
         """Return how the searches ended: the cost is that of the total."""
-        evaluations = sum(part.evaluations for part in self.parts)
-        converged = all(part.converged for part in self.parts)
+        solutions = [part.solution for part in self.parts] + [self.remainder]
+        ends = [one for one in solutions if one is not None]
         cost = float(self.total.cost(self.constants[None, :])[0])
-        if self.remainder is None:
-            return Status(solver, cost, converged, evaluations, 1, 1)
-        of_total = self.remainder
-        evaluations += of_total.evaluations
-        return Status(solver, cost, converged and of_total.converged, evaluations, of_total.restarts, of_total.agreed)
+        searches = (1, 1) if self.remainder is None else (self.remainder.restarts, self.remainder.agreed)
+        return Status(solver, cost, all(one.converged for one in ends), sum(one.evaluations for one in ends), *searches)
 
     @property
     def unmeasured(self) -> tuple[int, int]:
@@ -324,98 +354,19 @@ class _Composed:
         """|composed/measured − 1| of each configuration's total."""
         return np.asarray(np.abs(self.total.predict(self.constants[None, :])[0] / self.total.measured - 1.0))
 
-
-def _composed(expression: Expression, parts: Sequence[Part], medians: Table, request: _Request) -> _Composed:
-    """Take the phases' constants, and fit the others to the total."""
-    options, seed = request
-    known = {n: float(v) for part in parts for n, v in zip(part.names, part.constants, strict=True)}
-    names = expression.constant_names
-    held = np.array([name in known for name in names])
-    values = np.array([known.get(name, 0.0) for name in names])
-    if held.all():
-        strength = max(part.strength for part in parts)
-        total = problem_of(expression, medians, options, strength)
-        return _Composed(expression, parts, total, values, held, None, strength)
-    others = expression.with_fixed({name: value for name, value in known.items() if name in names})
-    affordable([others], len(medians))
-    strength = options.strength
-    if options.lam == "cv":
-        strength = best_of(candidates_of([others], medians, options, seed)).strength
-    total = problem_of(expression, medians, options, strength)
-    pinned = replace(
-        total,
-        lower=np.where(held, values, total.lower),
-        upper=np.where(held, values, total.upper),
-        start=np.where(held, values, total.start),
-    )
-    remainder = solve(pinned, options.solver, seed)
-    return _Composed(expression, parts, total, remainder.constants, held, remainder, strength)
-
-
-def _composed_laws(
-    expressions: Sequence[Expression], parts: Sequence[Part], medians: Table, request: _Request
-) -> list[_Composed]:
-    """Compose fitted phases by each law of what the total shows."""
-    out, failure = [], None
-    for expression in expressions:
-        try:
-            out.append(_composed(expression, parts, medians, request))
-        except FitError as error:
-            failure = failure or error
-    if failure is not None and not out:
-        raise failure
-    return out
-
-
-def _overlapped(
-    families: Sequence[Family], parts: Sequence[Part], medians: Table, request: _Request
-) -> list[_Composed]:
-    """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed."""
-    options, measured = request[0], [part.column.phase for part in parts]
-    out: list[_Composed] = []
-    for family in families:
-        if not family.shown(measured):
-            continue
-        expressions = []
-        for written in family.expressions(medians.factors, options.mapping, measured):
-            fix = {name: value for name, value in options.fix.items() if name in written.constant_names}
-            expression = written.with_fixed(fix)
-            laws = (of_phase(expression, family.phases[part.column.phase]) for part in parts)
-            if all(law and law.terms == part.expression.terms for law, part in zip(laws, parts, strict=True)):
-                expressions.append(expression)
-        try:
-            out += _composed_laws(expressions, parts, medians, request)
-        except FitError:
-            continue  # the total does not determine the constants that this overlap leaves to it
-    return out
-
-
-def _composition_note(whole: _Composed, medians: Table) -> Note:
-    """Name the column of each phase, the constants of the total, and the error of the composed total."""
-    phases = []
-    for part in whole.parts:
-        measured = len(part.column.rows)
-        where = f"{measured} of {len(medians)} configurations" if measured < len(medians) else ""
-        details = [f"'{part.column.name}'", where, part.remark]
-        phases.append(f"{part.column.phase} ({', '.join(d for d in details if d)})")
-    names = [name for name, is_held in zip(whole.expression.constant_names, whole.held, strict=True) if not is_held]
-    from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
-    text = (
-        f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
-        f"{100.0 * whole.errors.mean():.1f} %"
-    )
-    return Note(text, "phases")
-
-
-def _better_overlap(family: Family, whole: _Composed, medians: Table, request: _Request) -> list[Note]:
-    """Name another overlap of the same phases, if its total is clearly nearer to the measured one."""
-    others = _overlapped([family_named(name) for name in family.overlaps], whole.parts, medians, request)
-    nearest = _nearest([whole, *others])
-    if nearest is whole:
-        return []
-    name, error = nearest.expression.family, float(nearest.errors.mean())
-    text = f"with the overlap of '{name}' the composed total has a mean error of {100.0 * error:.1f} %"
-    return [Note(f"{text}: try --model {name}", "overlap")]
+    @property
+    def note(self) -> Note:
+        """The column of each phase, the constants of the total, and the error of the composed total."""
+        phases, configurations = [], self.total.measured.size
+        for part in self.parts:
+            measured = len(part.column.rows)
+            where = f"{measured} of {configurations} configurations" if measured < configurations else ""
+            details = [f"'{part.column.name}'", where, part.remark]
+            phases.append(f"{part.column.phase} ({', '.join(d for d in details if d)})")
+        names = [name for name, is_held in zip(self.expression.constant_names, self.held, strict=True) if not is_held]
+        from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
+        text = f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
+        return Note(f"{text}{100.0 * self.errors.mean():.1f} %", "phases")
 
 
 def _nearest(composed: Sequence[_Composed]) -> _Composed:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.solver.nonnegative import diagonal, nonnegative_least_squares
-from genperf.solver.problem import Penalties, Problem, blocks
+from genperf.solver.problem import Conditions, Problem, blocks
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -46,9 +45,27 @@ POLISH = PolishSettings()
 ROUGHLY = PolishSettings(max_steps=60, relative_tolerance=1e-5)
 
 
+#: Stands in the place of a search's number where the set was polished from a given start.
+FROM_START = -1
+
+
 @dataclass(frozen=True)
-class Polished:
-    """Polished sets of constants."""
+class AgreementSettings:
+    """When two costs are counted as one optimum."""
+
+    #: Share of the least cost within which another cost is the same optimum. A guess: a tenth of a per cent of the mean
+    #: squared error changes no prediction that anyone measures.
+    relative_cost: float = 1e-3
+    #: Costs below it all mean a perfect fit; costs are of the order of one, so this is the rounding of doubles.
+    zero_cost: float = 1e-15
+
+
+AGREEMENT = AgreementSettings()
+
+
+@dataclass(frozen=True)
+class Optima:
+    """Local optima that sets of constants were polished to, and the searches that these are from."""
 
     #: Shape (sets, n).
     constants: Array
@@ -58,6 +75,39 @@ class Polished:
     converged: Mask
     #: Sets of constants whose cost was computed.
     evaluations: int
+    #: Shape (sets,). Number of the search; `FROM_START` for a set that was polished from a given start.
+    search: npt.NDArray[np.intp]
+    #: Number of searches.
+    searches: int
+
+    @property
+    def best_counts(self) -> npt.NDArray[np.intp]:
+        """Number of sets of each search that have the least cost of all, shape (searches,)."""
+        best = self.cost <= self.cost.min() * (1.0 + AGREEMENT.relative_cost) + AGREEMENT.zero_cost
+        return np.bincount(self.search[best & (self.search != FROM_START)], minlength=self.searches)
+
+    @property
+    def agreed(self) -> int:
+        """Number of searches that reached the least cost of all."""
+        return int(np.count_nonzero(self.best_counts))
+
+    def joined(self, later: Optima, again: bool = False) -> Optima:
+        """Return these optima and later ones: of the same searches (`again`), or of others, whose numbers follow."""
+        earlier = 0 if again else self.searches
+        return Optima(
+            np.vstack([self.constants, later.constants]),
+            np.concatenate([self.cost, later.cost]),
+            np.concatenate([self.converged, later.converged]),
+            self.evaluations + later.evaluations,
+            np.concatenate([self.search, np.where(later.search == FROM_START, FROM_START, later.search + earlier)]),
+            earlier + later.searches,
+        )
+
+    def of_searches(self, searches: int, starts: int, evaluations: int) -> Optima:
+        """Return these optima as those of searches, in equal parts, behind some that were given as starts."""
+        numbers = np.repeat(np.arange(searches), (len(self.cost) - starts) // searches)
+        search = np.concatenate([np.full(starts, FROM_START), numbers])
+        return replace(self, search=search, searches=searches, evaluations=evaluations + self.evaluations)
 
 
 def polish(
@@ -66,8 +116,8 @@ def polish(
     weights: Array | None = None,
     settings: PolishSettings = POLISH,
     held: Mask | None = None,
-    penalties: Penalties | None = None,
-) -> Polished:
+    penalties: tuple[Array, Array] | None = None,
+) -> Optima:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
     Each step minimises `gᵀδ + ½ δᵀ(H + μD)δ` within the bounds, with the exact gradient g of loss and penalty, H their
@@ -79,42 +129,30 @@ def polish(
     Parameters
     ----------
     starts : ndarray of shape (sets, n)
-    weights : ndarray of shape (sets, rows), optional
-        Weights for each set; by default the problem's weights for all.
+        Each counts as a search.
+    weights, penalties
+        Of each set, as in `Problem.conditions`; by default the problem's for all.
     held : ndarray of bool of shape (n,), optional
         Constants that keep the value of each set's start.
-    penalties : Penalties, optional
-        Of each set; by default the problem's for all.
     """
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
     fixed = np.zeros(n, bool) if held is None else held
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
     for block in blocks(sets, problem.measured.size * (n + 2)):
-        conditions = _of_sets((weights, penalties), block)
-        polished = _polish_block(problem, constants[block], conditions, fixed, settings)
-        constants[block], cost[block] = polished.constants, polished.cost
-        converged[block] = polished.converged
-        evaluations += polished.evaluations
-    return Polished(constants, cost, converged, evaluations)
-
-
-#: The weights and the penalties of some sets; None for the problem's.
-_Conditions: TypeAlias = tuple[Array | None, Penalties | None]
-
-
-def _of_sets(conditions: _Conditions, sets: slice | npt.NDArray[Any]) -> _Conditions:
-    """Return the conditions of some sets."""
-    weights, penalties = conditions
-    return None if weights is None else weights[sets], None if penalties is None else penalties[sets]
+        conditions = problem.conditions(weights, penalties, block)
+        ends = _polish_block(problem, constants[block], conditions, fixed, settings)
+        constants[block], cost[block], converged[block] = ends[:3]
+        evaluations += ends[3]
+    return Optima(constants, cost, converged, evaluations, np.arange(sets), sets)
 
 
 def _polish_block(
-    problem: Problem, x: Array, conditions: _Conditions, held: Mask, settings: PolishSettings
-) -> Polished:
-    """Polish sets of constants that fit in memory together."""
-    cost = problem.cost(x, *conditions)
-    gradient, normal = problem.derivatives(x, *conditions)
+    problem: Problem, x: Array, conditions: Conditions, held: Mask, settings: PolishSettings
+) -> tuple[Array, Array, Mask, int]:
+    """Polish sets of constants that fit in memory together: constants, costs, which converged, and evaluations."""
+    cost = problem.cost(x, conditions)
+    gradient, normal = problem.derivatives(x, conditions)
     secant = np.zeros_like(normal)
     damping = np.full(len(x), settings.damping)
     converged = cost <= settings.zero_cost
@@ -126,7 +164,7 @@ def _polish_block(
         model = gradient[active], normal[active], secant[active]
         trials, promised = _steps(problem, x[active], model, damping[active], held)
         both = trials.reshape(-1, trials.shape[2])
-        costs = problem.cost(both, *_of_sets(conditions, np.tile(active, 2))).reshape(2, -1)
+        costs = problem.cost(both, conditions[np.tile(active, 2)]).reshape(2, -1)
         trial = np.where((costs[1] < costs[0])[:, None], trials[1], trials[0])
         gain = cost[active] - costs.min(axis=0)
         evaluations += 2 * active.size
@@ -138,7 +176,7 @@ def _polish_block(
         if moved.size:
             before = x[moved], gradient[moved]
             x[moved], cost[moved] = trial[improved], costs.min(axis=0)[improved]
-            gradient[moved], normal[moved] = problem.derivatives(x[moved], *_of_sets(conditions, moved))
+            gradient[moved], normal[moved] = problem.derivatives(x[moved], conditions[moved])
             step = (x[moved] - before[0]) / problem.scale
             secant[moved] = _rank_one(secant[moved], step, gradient[moved] - before[1], normal[moved])
         after_good = np.where(ratio > settings.good_ratio, settings.decrease, 1.0)
@@ -147,7 +185,7 @@ def _polish_block(
             no_gain_left | (cost[active] <= settings.zero_cost) | (damping[active] > settings.max_damping)
         )
         damping = np.maximum(damping, settings.min_damping)
-    return Polished(x, cost, converged, evaluations)
+    return x, cost, converged, evaluations
 
 
 def _steps(
@@ -185,70 +223,3 @@ def _rank_one(secant: Array, step: Array, change: Array, normal: Array) -> Array
         safe = along**2 > 1e-16 * np.einsum("sn,sn->s", missing, missing) * np.einsum("sn,sn->s", step, step)
         update = missing[:, :, None] * missing[:, None, :] / np.where(safe, along, 1.0)[:, None, None]
     return np.asarray(shrink[:, None, None] * secant + np.where(safe[:, None, None], update, 0.0))
-
-
-#: Stands in the place of a search's number where the set was polished from a given start.
-FROM_START = -1
-
-
-@dataclass(frozen=True)
-class AgreementSettings:
-    """When two costs are counted as one optimum."""
-
-    #: Share of the least cost within which another cost is the same optimum. A guess: a tenth of a per cent of the mean
-    #: squared error changes no prediction that anyone measures.
-    relative_cost: float = 1e-3
-    #: Costs below it all mean a perfect fit; costs are of the order of one, so this is the rounding of doubles.
-    zero_cost: float = 1e-15
-
-
-AGREEMENT = AgreementSettings()
-
-
-@dataclass(frozen=True)
-class Optima:
-    """Local optima that one or more searches ended in, one entry per polished set."""
-
-    #: Shape (sets, n).
-    constants: Array
-    #: Shape (sets,).
-    cost: Array
-    #: Shape (sets,). Whether the polish converged.
-    converged: Mask
-    #: Shape (sets,). Number of the search; `FROM_START` for a set that was polished from a given start.
-    search: npt.NDArray[np.intp]
-    #: Number of searches.
-    searches: int
-    #: Sets of constants whose cost was computed.
-    evaluations: int
-
-    @property
-    def best_counts(self) -> npt.NDArray[np.intp]:
-        """Number of sets of each search that have the least cost of all, shape (searches,)."""
-        best = self.cost <= self.cost.min() * (1.0 + AGREEMENT.relative_cost) + AGREEMENT.zero_cost
-        return np.bincount(self.search[best & (self.search != FROM_START)], minlength=self.searches)
-
-    @property
-    def agreed(self) -> int:
-        """Number of searches that reached the least cost of all."""
-        return int(np.count_nonzero(self.best_counts))
-
-    def joined(self, later: Optima, again: bool = False) -> Optima:
-        """Return these optima and later ones: of the same searches (`again`), or of others, whose numbers follow."""
-        earlier = 0 if again else self.searches
-        return Optima(
-            np.vstack([self.constants, later.constants]),
-            np.concatenate([self.cost, later.cost]),
-            np.concatenate([self.converged, later.converged]),
-            np.concatenate([self.search, np.where(later.search == FROM_START, FROM_START, later.search + earlier)]),
-            earlier + later.searches,
-            self.evaluations + later.evaluations,
-        )
-
-
-def optima_of(polished: Polished, starts: int, searches: int, evaluations: int) -> Optima:
-    """Return the optima of a polish, each with the number of its search."""
-    numbers = np.repeat(np.arange(searches), (len(polished.cost) - starts) // searches)
-    search = np.concatenate([np.full(starts, FROM_START), numbers])
-    evaluations += polished.evaluations
-    return Optima(polished.constants, polished.cost, polished.converged, search, searches, evaluations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +38,6 @@ EVALUATION = EvaluationSettings()
 # arithmetic. Its limit for large rises to the size of a block that was once freed.
 np.empty(EVALUATION.block_numbers)
 
-#: Shares of the rows, (sets, rows) or (1, rows), and the weighted mean measured value of each set: a replicate's cost
-#: is that of a fit with the replicate's weights.
-Weighing: TypeAlias = tuple[Array, Array]
-
 
 def blocks(count: int, numbers: int, max_numbers: int | None = None) -> list[slice]:
     """Cut a count of sets, of some doubles each, into blocks of bounded memory."""
@@ -51,17 +47,22 @@ def blocks(count: int, numbers: int, max_numbers: int | None = None) -> list[sli
 
 
 @dataclass(frozen=True, eq=False)
-class Penalties:
-    """A strength of the penalty and scales of the constants for each set of constants."""
+class Conditions:
+    """What the cost of a set of constants counts: one row for each set, or one for all."""
 
-    #: Shape (sets, n).
+    #: Shape (sets, rows). Weights of the rows, as shares of one.
+    shares: Array
+    #: Shape (sets, 1). Weighted mean measured value: a replicate's cost is that of a fit with its weights.
+    mean: Array
+    #: Shape (sets, n). Scales of the constants in the penalty.
     scale: Array
     #: Shape (sets,). λ.
     strength: Array
 
-    def __getitem__(self, sets: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Penalties:
+    def __getitem__(self, sets: slice | npt.NDArray[Any]) -> Conditions:
         """Return those of some sets."""
-        return Penalties(self.scale[sets], self.strength[sets])
+        parts = self.shares, self.mean, self.scale, self.strength
+        return Conditions(*(part if len(part) == 1 else part[sets] for part in parts))
 
 
 @dataclass(frozen=True)
@@ -96,71 +97,65 @@ class Problem:
     #: of the jacobian, for less work.
     basis: Callable[[Array], tuple[Array, Array]] | None = None
 
-    def reweighted(self, weights: Array) -> Problem:
-        """Return the same problem with other weights of shape (rows,)."""
-        return replace(self, weights=weights)
-
     @cached_property
     def _unit_penalty(self) -> Penalty:
         return replace(self.penalty, strength=1.0)
 
-    @cached_property
-    def _penalties(self) -> Penalties:
-        """The problem's penalty, as one for any number of sets."""
-        return Penalties(self.scale[None, :], np.array([self.penalty.strength]))
+    def conditions(
+        self,
+        weights: Array | None = None,
+        penalties: tuple[Array, Array] | None = None,
+        sets: slice = slice(None),
+    ) -> Conditions:
+        """Return the weights, (sets, rows), and the penalties of some sets; the problem's where there are none.
 
-    def _scaled(self, constants: Array, penalties: Penalties) -> Array:
-        """Return the constants on their scales, zero where there is no penalty."""
-        return np.asarray(np.where(self.penalised, constants / penalties.scale, 0.0))
-
-    def cost(self, constants: Array, weights: Array | None = None, penalties: Penalties | None = None) -> Array:
-        """Return the cost of each set of constants, shape (sets, n) → (sets,).
-
-        Weights, of shape (sets, rows), and penalties are those of each set; by default the problem's for all.
+        Penalties are the scales of the constants, (sets, n), and λ, (sets,).
         """
+        weights = self.weights[None, :] if weights is None else weights[sets]
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        scale, strength = penalties or (self.scale[None, :], np.array([self.penalty.strength]))
+        of_sets = (scale, strength) if penalties is None else (scale[sets], strength[sets])
+        return Conditions(shares, np.sum(shares * self.measured, axis=1, keepdims=True), *of_sets)
+
+    @cached_property
+    def _conditions(self) -> Conditions:
+        return self.conditions()
+
+    def cost(self, constants: Array, conditions: Conditions | None = None) -> Array:
+        """Return the cost of each set of constants, shape (sets, n) → (sets,), under the problem's conditions or others."""
+        conditions = conditions or self._conditions
         out = np.empty(len(constants))
         for block in blocks(len(constants), self.measured.size):
-            of_block = self._penalties if penalties is None else penalties[block]
-            weighing = self._weighing(weights, block)
-            out[block] = self._cost_of(self.predict(constants[block]), constants[block], weighing, of_block)
+            out[block] = self._cost_of(self.predict(constants[block]), constants[block], conditions[block])
         return out
 
-    def _weighing(self, weights: Array | None, block: slice = slice(None)) -> Weighing:
-        return self._default_weighing if weights is None else _weighing(weights[block], self.measured)
-
-    @cached_property
-    def _default_weighing(self) -> Weighing:
-        return _weighing(self.weights[None, :], self.measured)
-
-    def _cost_of(self, predicted: Array, constants: Array, weighing: Weighing, penalties: Penalties) -> Array:
+    def _cost_of(self, predicted: Array, constants: Array, conditions: Conditions) -> Array:
         """Return the cost of sets whose predictions are known."""
-        shares, mean = weighing
         with np.errstate(all="ignore"):
-            losses = self.loss.value(predicted, self.measured, mean)
-            total = np.einsum("sr,sr->s", np.broadcast_to(shares, losses.shape), losses)
-            total += penalties.strength * self._unit_penalty.value(self._scaled(constants, penalties))
+            losses = self.loss.value(predicted, self.measured, conditions.mean)
+            total = np.einsum("sr,sr->s", np.broadcast_to(conditions.shares, losses.shape), losses)
+            scaled = np.where(self.penalised, constants / conditions.scale, 0.0)
+            total += conditions.strength * self._unit_penalty.value(scaled)
         return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE_COST), IMPOSSIBLE_COST))
 
-    def derivatives(
-        self, constants: Array, weights: Array | None = None, penalties: Penalties | None = None
-    ) -> tuple[Array, Array]:
+    def derivatives(self, constants: Array, conditions: Conditions | None = None) -> tuple[Array, Array]:
         """Return the cost's gradient and its Gauss-Newton curvature, both by the scaled constants.
 
         The gradient is exact. The curvature is `JᵀωJ` of the loss's ω plus the penalty's: exact where the loss is
         quadratic and the prediction is linear.
 
-        Shapes (sets, n) and (sets, n, n), for as many sets as fit in memory; weights and penalties as in `cost`.
+        Shapes (sets, n) and (sets, n, n), for as many sets as fit in memory; conditions as in `cost`.
         """
+        conditions = conditions or self._conditions
         n = self.scale.size
         gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
         for block in blocks(len(constants), self.measured.size * (n + 2), EVALUATION.cached_numbers):
-            weighing = self._weighing(weights, block)
-            gradient[block], curvature[block] = self._slopes(constants[block], weighing)
-        penalties = penalties or self._penalties
-        scaled = self._scaled(constants, penalties)
-        of_penalty = np.where(self.penalised, self._unit_penalty.curvature(scaled) * penalties.strength[:, None], 0.0)
+            gradient[block], curvature[block] = self._slopes(constants[block], conditions[block])
+        scaled = np.where(self.penalised, constants / conditions.scale, 0.0)
+        strength = conditions.strength[:, None]
+        of_penalty = np.where(self.penalised, self._unit_penalty.curvature(scaled) * strength, 0.0)
         # The chain rule from these scales to the problem's.
-        ratio = self.scale / penalties.scale
+        ratio = self.scale / conditions.scale
         diagonal(curvature)[:] += of_penalty * ratio**2
         return gradient + of_penalty * ratio * scaled, curvature
 
@@ -168,12 +163,11 @@ class Problem:
     def _scales(self) -> Array:
         return 2.0 * np.outer(self.scale, self.scale)
 
-    def _slopes(self, constants: Array, weighing: Weighing) -> tuple[Array, Array]:
+    def _slopes(self, constants: Array, conditions: Conditions) -> tuple[Array, Array]:
         """Return the gradient and curvature of the loss by the scaled constants."""
-        shares, mean = weighing
         predicted, J = self.jacobian(constants)
         with np.errstate(all="ignore"):
-            omega = shares * self.loss.curvature(predicted, self.measured, mean)
+            omega = conditions.shares * self.loss.curvature(predicted, self.measured, conditions.mean)
             error = predicted - self.measured
             gradient, curvature = _moments(J, omega, error)
             if not (np.isfinite(gradient).all() and np.isfinite(curvature).all()):
@@ -195,28 +189,28 @@ class Problem:
         """Return the sets that `project` returns, and their costs."""
         out, cost = constants.copy(), np.empty(len(constants))
         for block in blocks(len(constants), self.measured.size * (self.lower.size + 2)):
-            out[block], cost[block] = self._project(constants[block], self._weighing(weights, block))
+            out[block], cost[block] = self._project(constants[block], self.conditions(weights, None, block))
         return out, cost
 
-    def _project(self, constants: Array, weighing: Weighing) -> tuple[Array, Array]:
+    def _project(self, constants: Array, conditions: Conditions) -> tuple[Array, Array]:
         """Return the sets with their best coefficients, and their costs."""
         one_pass = self.linear and self.loss.quadratic
         passes = 1 if one_pass else EVALUATION.projection_passes
         predicted, basis, offset = self._parts(constants)
         # There is no prediction before the first pass: take the loss's curvature at a perfect fit.
-        current = self._with_coefficients(constants, (basis, offset), weighing, self.measured[None, :])
+        current = self._with_coefficients(constants, (basis, offset), conditions, self.measured[None, :])
         best, best_cost = current, np.full(len(current), np.inf)
         for step in range(passes):
             if self.linear:
                 predicted = self._combined(basis, current) + offset
             else:
                 predicted, basis, offset = self._parts(current)
-            cost = self._cost_of(predicted, current, weighing, self._penalties)
+            cost = self._cost_of(predicted, current, conditions)
             better = cost < best_cost
             best = np.where(better[:, None], current, best)
             best_cost = np.where(better, cost, best_cost)
             if step < passes - 1:
-                current = self._with_coefficients(current, (basis, offset), weighing, predicted)
+                current = self._with_coefficients(current, (basis, offset), conditions, predicted)
         return best, best_cost
 
     def _parts(self, constants: Array) -> tuple[Array, Array, Array]:
@@ -235,14 +229,13 @@ class Problem:
             return np.asarray(np.einsum("srk,sk->sr", basis, constants[:, self.coefficient]))
 
     def _with_coefficients(
-        self, constants: Array, parts: tuple[Array, Array], weighing: Weighing, predicted: Array
+        self, constants: Array, parts: tuple[Array, Array], conditions: Conditions, predicted: Array
     ) -> Array:
         """Return the sets with the coefficients that are best for the loss's curvature at a prediction."""
         which = self.coefficient
         basis, offset = parts
-        shares, mean = weighing
         with np.errstate(all="ignore"):
-            omega = shares * self.loss.curvature(predicted, self.measured, mean)
+            omega = conditions.shares * self.loss.curvature(predicted, self.measured, conditions.mean)
             moment, gram = _moments(basis, omega, self.measured - offset)
         scale = self.scale[which]
         ridge = self.penalty.strength * (1.0 - self.penalty.l1_share)
@@ -252,12 +245,6 @@ class Problem:
         out = constants.copy()
         out[:, which] = penalised_least_squares(gram, moment, squared, linear, self.lower[which], self.upper[which])
         return out
-
-
-def _weighing(weights: Array, measured: Array) -> Weighing:
-    """Return each set's weights as shares of one, and its weighted mean measured value."""
-    shares = weights / weights.sum(axis=1, keepdims=True)
-    return shares, np.sum(shares * measured, axis=1, keepdims=True)
 
 
 def _moments(J: Array, omega: Array, values: Array) -> tuple[Array, Array]:

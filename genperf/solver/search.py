@@ -20,7 +20,7 @@ from genperf.solver.evolve import (
     members_of,
     ranked,
 )
-from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, optima_of, polish
+from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
 Array = npt.NDArray[np.float64]
@@ -67,7 +67,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     searches, n, d = len(rngs), problem.start.size, space.lower.size
     if d == 0:
         solution = problem.project(problem.start[None, :])
-        return optima_of(polish(problem, np.vstack([given, solution])), len(given), 1, 1)
+        return polish(problem, np.vstack([given, solution])).of_searches(1, len(given), 1)
 
     def cost(x: Array) -> Array:
         return problem.projected(space.sets(x))[1]
@@ -81,7 +81,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     members = ranked(members, rough.cost[len(given) :].reshape(searches, -1), PROJECTED.rough_members)
     best = members[:, : PROJECTED.converged_members].reshape(-1, n)
     polished = polish(problem, np.vstack([rough.constants[: len(given)], best]))
-    optima = optima_of(polished, len(given), searches, len(first) + rough.evaluations)
+    optima = polished.of_searches(searches, len(given), len(first) + rough.evaluations)
     # A polish can stop at a kink of the total, so agreement proves little there.
     enough = max(PROJECTED.converged_members, PROJECTED.agreeing_per_search * searches)
     if problem.linear and optima.agreed == searches and optima.best_counts.sum() >= enough:
@@ -96,7 +96,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     )
     last = ranked(populations, costs, down_the_ranking(costs.shape[1], PROJECTED.last_members)).reshape(-1, d)
     polished = polish(problem, problem.project(space.sets(last)))
-    return optima.joined(optima_of(polished, 0, searches, costs.size + evaluations), again=True)
+    return optima.joined(polished.of_searches(searches, 0, costs.size + evaluations), again=True)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: 
     populations = first_populations(*box, rngs, DIRECT.members_per_constant)
     evolved = [_evolved(problem, box, rng, population) for rng, population in zip(rngs, populations, strict=True)]
     polished = polish(problem, np.vstack([given, *(members for members, _ in evolved)]))
-    return optima_of(polished, len(given), len(rngs), sum(evaluations for _, evaluations in evolved))
+    return polished.of_searches(len(rngs), len(given), sum(evaluations for _, evaluations in evolved))
 
 
 def _evolved(
@@ -312,20 +312,22 @@ def solve(
         if optima.agreed > 1:
             break
         optima = optima.joined(search())
-    best = int(optima.cost.argmin())
-    cost = float(optima.cost[best])
-    if not cost < 0.1 * IMPOSSIBLE_COST:
+    if not optima.cost.min() < 0.1 * IMPOSSIBLE_COST:
         raise no_values()
-    return Solution(
-        optima.constants[best],
-        cost,
-        bool(optima.converged[best]),
-        optima.evaluations,
-        optima.searches,
-        optima.agreed,
-        solver,
-        members_of(problem.lower.size, DIRECT.members_per_constant) if solver == "de" else 0,
-    )
+    return _solution(optima, solver, members_of(problem.lower.size, DIRECT.members_per_constant) * (solver == "de"))
+
+
+def polished_from(problem: Problem, starts: Array, solver: str) -> Solution:
+    """Return the best of some starts, (sets, n), once polished; each counts as a search of the solver."""
+    return _solution(polish(problem, starts), solver, 0)
+
+
+def _solution(optima: Optima, solver: str, population: int) -> Solution:
+    """Return the best of some optima."""
+    best = int(optima.cost.argmin())
+    cost, converged = float(optima.cost[best]), bool(optima.converged[best])
+    counts = optima.evaluations, optima.searches, optima.agreed
+    return Solution(optima.constants[best], cost, converged, *counts, solver, population)
 
 
 def no_values() -> FitError:

@@ -60,9 +60,9 @@ def test_where_no_search_reached_the_least_cost_a_note_says_so(shell: Shell, mon
             np.vstack([start.constants, nowhere]),
             np.concatenate([start.cost, np.full(len(rngs), 9.0)]),
             np.concatenate([start.converged, np.zeros(len(rngs), bool)]),
+            0,
             np.concatenate([np.full(len(given), FROM_START), np.arange(len(rngs))]),
             len(rngs),
-            0,
         )
 
     monkeypatch.setitem(SOLVERS, "de", lost)

@@ -10,9 +10,8 @@ from scipy.optimize import nnls
 import genperf as gp
 from genperf.estimate import FitOptions, at_once, estimate_alike
 from genperf.estimate.alike import batch_of
-from genperf.estimate.outcome import last_point_error
+from genperf.estimate.outcome import last_point_error, resampled
 from genperf.estimate.problem import problem_of
-from genperf.estimate.weights import resampled
 from genperf.models import family_named
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import solve

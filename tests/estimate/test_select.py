@@ -9,16 +9,9 @@ import pytest
 import genperf as gp
 from genperf.errors import FitError, ModelError
 from genperf.estimate import FitOptions, affordable
-from genperf.estimate.candidates import HALVING, candidates_of
+from genperf.estimate.candidates import HALVING, SELECTION, Candidate, best_of, candidates_of, folds_of, judged_rows
+from genperf.estimate.grow import huber_weights, robust_sd
 from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
-from genperf.estimate.select import (
-    SELECTION,
-    Candidate,
-    best_of,
-    folds_of,
-    judged_rows,
-)
-from genperf.estimate.weights import huber_weights, robust_sd
 from genperf.expression import Expression
 from genperf.models.generic import GENERIC, Structure, generic
 from genperf.table import Factor

@@ -8,7 +8,7 @@ from scipy.optimize import least_squares
 from solver_problems import GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 
 from genperf.losses import LOSS_SETTINGS, LOSSES, Penalty
-from genperf.solver import Penalties, PolishSettings, Problem, polish
+from genperf.solver import PolishSettings, Problem, polish
 
 START = np.array([[0.3, 1.5, 1.0, 0.4, 0.5, 0.1]])
 
@@ -97,7 +97,7 @@ def test_replicates_as_weights_are_separate_fits(loss: str) -> None:
     problem = problem_of(GENERIC, loss, Penalty(1e-4), noise=0.05)
     weights = np.random.default_rng(4).multinomial(40, np.full(40, 1 / 40), 4).astype(float)
     together = polish(problem, np.repeat(START, 4, axis=0), weights)
-    alone = [polish(problem.reweighted(w), START) for w in weights]
+    alone = [polish(replace(problem, weights=w), START) for w in weights]
     assert len(np.unique(together.cost.round(9))) == 4
     np.testing.assert_array_equal(together.cost, [a.cost[0] for a in alone])
     np.testing.assert_array_equal(together.constants, [a.constants[0] for a in alone])
@@ -109,7 +109,7 @@ def test_sets_with_penalties_of_their_own_are_separate_fits(l1_share: float) -> 
     strength = np.array([1e-6, 1e-3, 1e-2])
     scale = problem.scale * np.array([[1.0], [0.3], [2.0]])
     starts, weights = np.repeat(START, 3, axis=0), np.tile(problem.weights, (3, 1))
-    together = polish(problem, starts, weights, penalties=Penalties(scale, strength))
+    together = polish(problem, starts, weights, penalties=(scale, strength))
     alone = [replace(problem, penalty=Penalty(s, l1_share), scale=one) for s, one in zip(strength, scale, strict=True)]
     each = [polish(one, START) for one in alone]
     assert len(np.unique(together.cost.round(9))) == 3

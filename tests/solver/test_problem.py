@@ -1,5 +1,7 @@
 """The cost, its derivatives, and the coefficients that are best given the other constants."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -41,9 +43,10 @@ def test_weights_are_shares_and_repeat_rows() -> None:
     problem = problem_of(GENERIC, noise=0.1)
     at = np.array([GENERIC.truth])
     weights = np.arange(40.0) % 3
-    each = [problem.cost(at, np.eye(40)[i : i + 1]).item() for i in range(40)]
-    assert problem.cost(at, weights[None]).item() == pytest.approx(np.repeat(each, weights.astype(int)).mean())
-    assert problem.reweighted(7.0 * weights).cost(at).item() == pytest.approx(problem.cost(at, weights[None]).item())
+    each = [problem.cost(at, problem.conditions(np.eye(40)[i : i + 1])).item() for i in range(40)]
+    weighed = problem.cost(at, problem.conditions(weights[None])).item()
+    assert weighed == pytest.approx(np.repeat(each, weights.astype(int)).mean())
+    assert replace(problem, weights=7.0 * weights).cost(at).item() == pytest.approx(weighed)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -51,8 +54,8 @@ def test_a_replicate_costs_what_its_own_problem_costs(loss: str) -> None:
     problem = problem_of(GENERIC, loss, Penalty(0.01), noise=0.1)
     at = np.tile(problem.start, (3, 1))
     weights = np.random.default_rng(0).multinomial(40, np.full(40, 1 / 40), 3).astype(float)
-    alone = [problem.reweighted(w).cost(at[:1]).item() for w in weights]
-    np.testing.assert_allclose(problem.cost(at, weights), alone, rtol=1e-12)
+    alone = [replace(problem, weights=w).cost(at[:1]).item() for w in weights]
+    np.testing.assert_allclose(problem.cost(at, problem.conditions(weights)), alone, rtol=1e-12)
 
 
 def test_values_that_are_not_finite_are_impossible_not_an_error() -> None:

@@ -13,7 +13,7 @@ from genperf.formula import parse
 from genperf.losses import LOSSES, Penalty
 from genperf.solver import SOLVERS, PolishSettings, Problem, blocks, polish, search, solve
 from genperf.solver.evolve import evolve
-from genperf.solver.polish import Optima, optima_of
+from genperf.solver.polish import Optima
 from genperf.solver.problem import EVALUATION
 
 
@@ -115,7 +115,7 @@ def wavy() -> Problem:
 def test_many_optima_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     # Four searches that end near 0, 3, −1 and 0: two of them reach the least cost.
     ends = np.array([[0.2], [3.1], [-0.9], [-0.1]])
-    monkeypatch.setitem(SOLVERS, "de", lambda problem, rngs, given: optima_of(polish(problem, ends), 0, 4, 10))
+    monkeypatch.setitem(SOLVERS, "de", lambda problem, rngs, given: polish(problem, ends).of_searches(4, 0, 10))
     solution = solve(wavy(), "de", restarts=4)
     assert (solution.restarts, solution.agreed) == (4, 2)
     assert solution.constants == pytest.approx([0.0], abs=1e-6)
@@ -166,7 +166,7 @@ def test_one_search_alone_is_not_believed(reaching: list[int], agreed: int, monk
     def three(problem: Problem, rngs: list[np.random.Generator], given: np.ndarray) -> Optima:
         assert len(rngs) == 3
         ends = np.where(np.arange(3) < next(rounds), 0.1, 2.1 + np.arange(3.0))[:, None]
-        return optima_of(polish(problem, ends), 0, 3, 0)
+        return polish(problem, ends)
 
     monkeypatch.setitem(SOLVERS, "projected", three)
     solution = solve(wavy(), "projected")
@@ -190,7 +190,7 @@ def test_a_start_given_is_polished_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
         SOLVERS,
         "de",
-        lambda problem, rngs, given: optima_of(polish(problem, np.vstack([given, nothing])), len(given), 1, 0),
+        lambda problem, rngs, given: polish(problem, np.vstack([given, nothing])).of_searches(1, len(given), 0),
     )
     start = np.array([[0.1]])
     started = solve(wavy(), "de", starts=start, restarts=1)
