@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
 
+from genperf.arrays import Array, Index
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.result import FitResult
 from genperf.table import read_table
-
-_Rows = npt.NDArray[np.intp]
 
 _TARGET, _WEIGHT = "_target", "_weight"
 
@@ -171,7 +169,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, dtype=None if kept is not None else "numeric")
         return self.result_.predict(self._named(X, kept), interval)
 
-    def predict_interval(self, X: Any, interval: float = 0.9) -> npt.NDArray[np.float64]:
+    def predict_interval(self, X: Any, interval: float = 0.9) -> Array:
         """Return the lower and upper ends of the prediction interval, shape (rows, 2), in the unit of `y`.
 
         Parameters
@@ -180,7 +178,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         interval : float
             Nominal coverage, between 0 and 1.
         """
-        ends: npt.NDArray[np.float64] = self._predicted(X, interval)[["lower", "upper"]].to_numpy(float)
+        ends: Array = self._predicted(X, interval)[["lower", "upper"]].to_numpy(float)
         return ends
 
     def _check_factors(self, X: Any, kept: pd.DataFrame | None) -> None:
@@ -240,7 +238,7 @@ class ScaleSplit(BaseCrossValidator):  # type: ignore[misc]
         """Return the number of splits."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[_Rows, _Rows]]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Index, Index]]:
         """Yield the numbers of the rows to train on and to predict.
 
         Raises

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.errors import ModelError, suggest
 from genperf.formula import (
     Call,
@@ -30,7 +30,6 @@ from genperf.formula import (
     with_sums,
 )
 
-Array = npt.NDArray[np.float64]
 Kind = Literal["coefficient", "exponent", "level", "shape"]
 Part = Literal["scale", "intrinsic", "extrinsic", "step", "level"]
 

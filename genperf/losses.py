@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.errors import FitError, suggest
 
-Array: TypeAlias = npt.NDArray[np.float64]
 Scale: TypeAlias = float | Array
 
 

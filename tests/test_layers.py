@@ -5,6 +5,7 @@ import ast
 from helpers import trees
 
 LAYERS = {
+    "arrays": 0,
     "errors": 0,
     "engine": 1,
     "facts": 1,

@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import (
     DIAGNOSIS,
     Estimate,
-    Index,
-    Mask,
     look_back,
     near_bounds,
     resampled,
@@ -36,8 +35,6 @@ from genperf.losses import Loss, Penalty, loss_named, penalty_named
 from genperf.prediction import Member, Status
 from genperf.solver import blocks, no_values, penalised_least_squares
 from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +67,7 @@ class Batch:
         return np.array([c.upper for c in self.expression.constants], float)
 
     @property
-    def penalised(self) -> npt.NDArray[np.bool_]:
+    def penalised(self) -> Mask:
         """The coefficients with a penalty, shape (n,)."""
         return np.array([c.penalised for c in self.expression.constants], bool)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, Note
 from genperf.estimate.grow import NO_GROWTH, Growth, grow, growth_problem
 from genperf.estimate.options import DEFAULTS, FitOptions
@@ -25,9 +25,6 @@ from genperf.models import Choice
 from genperf.models.interactions import Interaction
 from genperf.solver import IMPOSSIBLE_COST, ROUGHLY, Problem, no_values, polish
 from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -197,7 +194,7 @@ def _maxima(node: Node) -> int:
     return (node.function == "max") + sum(_maxima(argument) for argument in node.arguments)
 
 
-def judged_rows(rows: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def judged_rows(rows: int, rng: np.random.Generator) -> Index:
     """Return the rows that a choice is made on: all, or `SelectionSettings.max_rows` of them, drawn at random."""
     return np.arange(rows) if rows <= SELECTION.max_rows else np.sort(rng.permutation(rows)[: SELECTION.max_rows])
 

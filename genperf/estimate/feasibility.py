@@ -12,15 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri
 
+from genperf.arrays import Array, Mask
 from genperf.estimate.memory_demand import MEMORY, Outcomes, calibration, held_out_folds, memory_demand, rounded
 from genperf.formula import render
 from genperf.formula.parse import LIMITS
 from genperf.panel import Panel
 from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, surpassed
 from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -214,7 +212,7 @@ def _bounded(fitted: Feasibility, outcomes: Outcomes) -> Feasibility:
     )
 
 
-def _certain(demanded: Array, good: Truth) -> float:
+def _certain(demanded: Array, good: Mask) -> float:
     """Return how often measured outcomes follow from those of others that demand no less, or no more."""
     right = wrong = 0
     for row, outcome in enumerate(good):
@@ -226,7 +224,7 @@ def _certain(demanded: Array, good: Truth) -> float:
     return CERTAINTY if not wrong else rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
 
 
-def _extreme(demanded: Array, among: Truth, sign: int) -> npt.NDArray[np.int64]:
+def _extreme(demanded: Array, among: Mask, sign: int) -> npt.NDArray[np.int64]:
     """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1)."""
     front = np.empty(0, dtype=np.int64)
     for row in np.flatnonzero(among):

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Mask
 from genperf.errors import Note
 from genperf.estimate.alike import at_once, estimate_alike
 from genperf.estimate.candidates import Candidate, affordable, best_of, candidates_of
 from genperf.estimate.grow import NO_GROWTH, Growth, huber_weights
 from genperf.estimate.options import DEFAULTS, FitOptions
-from genperf.estimate.outcome import Estimate, Mask, at_bounds, bootstrap, look_back_alone, spread_of, unidentified
+from genperf.estimate.outcome import Estimate, at_bounds, bootstrap, look_back_alone, spread_of, unidentified
 from genperf.estimate.prepare import CONTENT_SEED, in_order
 from genperf.estimate.problem import problem_of, spread_starts
 from genperf.expression import Expression
@@ -23,8 +23,6 @@ from genperf.models.generic import named_by_factors
 from genperf.prediction import Member, Status
 from genperf.solver import EVOLUTION, Problem, Solution, polish, polished_from, solve
 from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
 
 
 def estimate(

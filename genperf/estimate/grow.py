@@ -16,17 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Index, Mask
 from genperf.expression import Expression
 from genperf.formula import Name, evaluate
 from genperf.models.generic import CONSTANT_TERM, GENERIC
 from genperf.models.interactions import Interaction, with_interactions
 from genperf.solver import ROUGHLY, Problem, polish
 from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
-
 
 #: Standard deviation of normal residuals over the median of their |r|.
 MAD_TO_SD = 1.4826
@@ -44,7 +40,7 @@ class RobustSettings:
 ROBUST = RobustSettings()
 
 
-def robust_sd(residuals: Array, counted: npt.NDArray[np.bool_] | None = None) -> Array:
+def robust_sd(residuals: Array, counted: Mask | None = None) -> Array:
     """Return the robust standard deviation 1.4826 · median |r| along the last axis, over the counted residuals.
 
     Examples

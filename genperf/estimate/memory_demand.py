@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
+from genperf.arrays import Array, Mask
 from genperf.errors import ModelError
 from genperf.formula import Node, Number, call, chain, evaluate, substitute
 from genperf.models import MODELS
@@ -28,9 +29,6 @@ from genperf.models.transformer_memory import PARTS, build
 from genperf.panel import Panel
 from genperf.prediction.feasibility import Demand, Direction, Values
 from genperf.table import Factor
-
-Array = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class Outcomes:
     factors: tuple[Factor, ...]
     columns: dict[str, npt.NDArray[Any]]
     #: Shape (rows,).
-    succeeded: Truth
+    succeeded: Mask
     #: Shape (rows,). Their memory, in any unit; NaN where it was not measured.
     measured: Array
 
@@ -173,7 +171,7 @@ def memory_demand(factors: Panel, runs: Outcomes) -> MemoryDemand | None:
     return MemoryDemand(need, slope, np.concatenate([[slope * capacity], slope * powers, -slope * offsets]), likely)
 
 
-def held_out_folds(count: int) -> list[Truth]:
+def held_out_folds(count: int) -> list[Mask]:
     """Return which of some runs each fold holds out."""
     fold = np.random.default_rng(0).permutation(count) % MEMORY.folds
     return [fold == k for k in range(MEMORY.folds)]
@@ -248,7 +246,7 @@ class _Problem:
         Whose meaning the parts have.
     """
 
-    def __init__(self, parts: Array, part_sd: Array, runs: Outcomes, switched: Truth) -> None:
+    def __init__(self, parts: Array, part_sd: Array, runs: Outcomes, switched: Mask) -> None:
         self.parts, self.runs, self.scaled, self.levels = parts, runs, runs.scaled, runs.at_levels
         self.signs = runs.signs
         self.there = np.isfinite(runs.measured)

@@ -7,17 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index, Mask
 from genperf.errors import Note
 from genperf.expression import Expression
 from genperf.prediction import Evidence, Member, Spread
 from genperf.solver import PolishSettings, Problem, blocks, polish
 from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Index = npt.NDArray[np.intp]
 
 #: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
 #: range (`docs/results/generic.md`).

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array, Mask
 from genperf.errors import FitError, Note, counted
 from genperf.estimate.candidates import affordable, best_of, candidates_of
 from genperf.estimate.fit import estimate
@@ -33,9 +34,6 @@ from genperf.prediction import Member, Status
 from genperf.solver import Problem, Solution, polish, solve
 from genperf.table import Table, Target, phase_seconds
 from genperf.table.cells import with_columns
-
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 #: Losses that are defined where the measured time is zero.
 DEFINED_AT_ZERO = ("absolute", "squared")

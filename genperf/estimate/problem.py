@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Mask
 from genperf.estimate.options import FitOptions
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient, names_in
 from genperf.losses import loss_named, penalty_named
 from genperf.solver import Problem
 from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
 
 
 def problem_of(expression: Expression, table: Table, options: FitOptions, strength: float | None = None) -> Problem:
@@ -179,7 +177,7 @@ def _by_term(expression: Expression) -> list[list[str]]:
     return [[name for name in expression.constant_names if name in names - shared] for names in inside]
 
 
-def _steps(problem: Problem, searched: npt.NDArray[np.bool_], count: int, rng: np.random.Generator) -> Array:
+def _steps(problem: Problem, searched: Mask, count: int, rng: np.random.Generator) -> Array:
     """Draw moves of the searched constants away from their default."""
     default = problem.start[searched]
     with np.errstate(invalid="ignore"):

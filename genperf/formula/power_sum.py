@@ -15,12 +15,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index
 from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Summed, added, addends, names_in
-
-Array = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.intp]
 
 #: Stands for the position of the constant in a term without one.
 NO_CONSTANT = -1
@@ -35,14 +32,14 @@ class PowerSum:
     #: Shape (rows,)). Terms without a power: the position of f_t (`NO_CONSTANT` where there is none), and g_t.
     plain: tuple[tuple[int, Array], ...]
     #: Shape (terms,). Positions of f_t in the terms with powers.
-    factor: Positions
+    factor: Index
     #: Shape (terms, rows), or None. g_t of these terms; None is one throughout.
     multiplier: Array | None
     #: Shape (terms,), or None. Which product of powers is that of each term, in order; None where each has one of its
     #: own.
-    product: Positions | None
+    product: Index | None
     #: Shape (products, k). Positions of p_tk.
-    exponent: Positions
+    exponent: Index
     #: Shape (products, k, rows). L_tk; zero where a product has fewer than k.
     logarithms: Array
     rows: int
@@ -125,9 +122,9 @@ class PowerSum:
         return out
 
     @cached_property
-    def _uses(self) -> dict[int, list[tuple[int, slice | Positions]]]:
+    def _uses(self) -> dict[int, list[tuple[int, slice | Index]]]:
         """For each exponent's position, the k and the products where it is; a slice if they are consecutive."""
-        uses: dict[int, list[tuple[int, slice | Positions]]] = {}
+        uses: dict[int, list[tuple[int, slice | Index]]] = {}
         for k in range(self.exponent.shape[1]):
             used = self.logarithms[:, k].any(axis=1)
             for position in np.unique(self.exponent[used, k]):

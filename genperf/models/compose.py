@@ -7,16 +7,14 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Call, Name, Node, Text, call, evaluate, names_in, parse, substitute
 from genperf.panel import Panel, share
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
-
-Array = npt.NDArray[np.float64]
 
 
 def compose(

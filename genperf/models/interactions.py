@@ -8,15 +8,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from genperf.expression import Constant, Expression, Meaning, Part, Term
 from genperf.formula import Name, Node, Number, call, chain, evaluate
 from genperf.models.compose import at_level, unused_name
 from genperf.models.generic import CONSTANT_TERM, GENERIC, relative, steps_of, together
 from genperf.table import Factor
-
-Array = npt.NDArray[np.float64]
 
 #: What is between the levels, and between the factors, of a combination.
 JOINT = ":"

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index
 from genperf.solver.problem import Problem
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Gener
     return np.asarray(lower + cells / size * (upper - lower))
 
 
-def ranked(members: Array, costs: Array, places: int | npt.NDArray[np.intp]) -> Array:
+def ranked(members: Array, costs: Array, places: int | Index) -> Array:
     """Return the best members of every population, or those at given places of the ranking by cost.
 
     Parameters
@@ -175,7 +173,7 @@ def ranked(members: Array, costs: Array, places: int | npt.NDArray[np.intp]) -> 
     return np.take_along_axis(members, order[:, :, None], axis=1)
 
 
-def down_the_ranking(size: int, count: int) -> npt.NDArray[np.intp]:
+def down_the_ranking(size: int, count: int) -> Index:
     """Return evenly spread places of a ranking, from the best to the last, so that several basins are polished.
 
     Examples

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from genperf.arrays import Array, Mask
+
 Sides = npt.NDArray[np.int8]
 
 
@@ -108,7 +109,7 @@ def penalised_least_squares(
     return nonnegative_least_squares(G, moment - np.where(upper > 0.0, lasso, -lasso), lower, upper)
 
 
-def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple[Array, npt.NDArray[np.bool_]]:
+def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple[Array, Mask]:
     """Exchange the variables that violate their conditions until none does."""
     problems, k = h.shape
     x = np.empty((problems, k))

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index, Mask
 from genperf.solver.nonnegative import diagonal, nonnegative_least_squares
 from genperf.solver.problem import Conditions, Problem, blocks
-
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -76,12 +73,12 @@ class Optima:
     #: Sets of constants whose cost was computed.
     evaluations: int
     #: Shape (sets,). Number of the search; `FROM_START` for a set that was polished from a given start.
-    search: npt.NDArray[np.intp]
+    search: Index
     #: Number of searches.
     searches: int
 
     @property
-    def best_counts(self) -> npt.NDArray[np.intp]:
+    def best_counts(self) -> Index:
         """Number of sets of each search that have the least cost of all, shape (searches,)."""
         best = self.cost <= self.cost.min() * (1.0 + AGREEMENT.relative_cost) + AGREEMENT.zero_cost
         return np.bincount(self.search[best & (self.search != FROM_START)], minlength=self.searches)

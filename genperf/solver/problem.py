@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Mask
 from genperf.losses import Loss, Penalty
 from genperf.solver.nonnegative import diagonal, penalised_least_squares
-
-Array = npt.NDArray[np.float64]
 
 #: Cost of a set of constants whose predicted values are not finite.
 IMPOSSIBLE_COST = 1e30
@@ -83,10 +82,10 @@ class Problem:
     #: Shape (n,). The penalty is on constants divided by their scales.
     scale: Array
     #: Shape (n,). The constants with a penalty.
-    penalised: npt.NDArray[np.bool_]
+    penalised: Mask
     #: Shape (n,). The constants in which the prediction is homogeneous of degree one: solved by least squares given the
     #: others.
-    coefficient: npt.NDArray[np.bool_]
+    coefficient: Mask
     #: Whether the prediction is linear in the coefficients (a sum of terms), not only homogeneous (max, p-norm).
     linear: bool
     #: Shape (n,). Where a search begins by default.
@@ -122,7 +121,7 @@ class Problem:
         return self.conditions()
 
     def cost(self, constants: Array, conditions: Conditions | None = None) -> Array:
-        """Return the cost of each set of constants, shape (sets, n) → (sets,), under the problem's conditions or others."""
+        """Return the cost of each set of constants, (sets, n) → (sets,), under the problem's conditions or others."""
         conditions = conditions or self._conditions
         out = np.empty(len(constants))
         for block in blocks(len(constants), self.measured.size):

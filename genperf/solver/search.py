@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, suggest
 from genperf.solver.evolve import (
     EVOLUTION,
@@ -22,8 +22,6 @@ from genperf.solver.evolve import (
 )
 from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -106,9 +104,9 @@ class _Space:
     #: Shape (n,). Values of the constants that are not searched.
     start: Array
     #: Shape (d,).
-    positions: npt.NDArray[np.intp]
+    positions: Index
     #: Shape (d,).
-    logarithmic: npt.NDArray[np.bool_]
+    logarithmic: Mask
     #: Shape (d,). A constant is divided by it before the logarithm is taken.
     unit: Array
     #: Shape (d,).

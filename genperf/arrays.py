@@ -1,0 +1,13 @@
+"""Names for the arrays that functions take and return; docstrings give their shapes."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+#: Positions.
+Index: TypeAlias = npt.NDArray[np.intp]
