@@ -15,8 +15,20 @@ from typing import Any, Generic, TypeVar
 from genperf.errors import GenperfError, suggest
 
 ENGINES = ("local", "dask", "ray")
-#: Seconds that a Dask scheduler has to answer in: clusters start slowly, a user waits.
-ANSWER_TIMEOUT_S = 20
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How tasks are handed out."""
+
+    #: Seconds that a Dask scheduler has to answer in: clusters start slowly, a user waits.
+    answer_timeout_s: int = 20
+    #: Tasks per worker in one list for Ray, which returns nothing before the whole list is done: short lists report
+    #: progress, long ones keep workers busy. A guess.
+    wave_per_worker: int = 8
+
+
+RUN = RunSettings()
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,7 @@ def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
             LocalCluster(n_workers=local_workers, threads_per_worker=1, processes=True, dashboard_address=None)
         )
     try:
-        client = stack.enter_context(Client(scheduler, timeout=ANSWER_TIMEOUT_S))
+        client = stack.enter_context(Client(scheduler, timeout=RUN.answer_timeout_s))
     except (OSError, ValueError) as error:
         raise _unreachable("Dask scheduler", engine, error) from None
     threads = sum(client.nthreads().values())
@@ -200,18 +212,6 @@ def _controller() -> Any:
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """How tasks are handed out."""
-
-    #: Tasks per worker in one list for Ray, which returns nothing before the whole list is done: short lists report
-    #: progress, long ones keep workers busy. A guess.
-    wave_per_worker: int = 8
-
-
-RUN = RunSettings()
 
 
 @dataclass(frozen=True)

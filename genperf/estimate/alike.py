@@ -19,7 +19,7 @@ from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import (
-    DIAGNOSIS,
+    OUTCOME,
     Estimate,
     look_back,
     near_bounds,
@@ -55,31 +55,16 @@ class Batch:
     loss: Loss
     #: Its kind; the strength is an argument of `fit` and `cost`.
     penalty: Penalty
-
-    @property
-    def lower(self) -> Array:
-        """The coefficients' lower bounds, shape (n,)."""
-        return np.array([c.lower for c in self.expression.constants], float)
-
-    @property
-    def upper(self) -> Array:
-        """The coefficients' upper bounds, shape (n,)."""
-        return np.array([c.upper for c in self.expression.constants], float)
-
-    @property
-    def penalised(self) -> Mask:
-        """The coefficients with a penalty, shape (n,)."""
-        return np.array([c.penalised for c in self.expression.constants], bool)
+    #: Shape (n,). `lower`, `upper`: bounds of the coefficients.
+    lower: Array
+    upper: Array
+    #: Shape (n,). The coefficients with a penalty.
+    penalised: Mask
 
     def take(self, series: npt.NDArray[np.int64] | slice) -> Batch:
         """Return some of the series."""
         held = {name: getattr(self, name)[series] for name in ("basis", "offset", "measured", "weights", "scale")}
         return replace(self, **held)
-
-    def blocks(self, sets: int) -> list[slice]:
-        """Cut the series into blocks of bounded memory, for a number of sets of weights each."""
-        series, rows, n = self.basis.shape
-        return blocks(series, sets * max(rows, n * n))
 
     def fit(self, weights: Array, strength: Array) -> Array:
         """Return the best coefficients for every set of weights.
@@ -100,9 +85,8 @@ class Batch:
         target = self.measured - self.offset
         shape = np.broadcast_to(self.measured[:, None, :], weights.shape)
         omega = shares * self.loss.curvature(shape, shape, size)
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = (self.basis[:, :, :, None] * self.basis[:, :, None, :]).reshape(series, -1, n * n)
         with np.errstate(all="ignore"):
+            squares = (self.basis[:, :, :, None] * self.basis[:, :, None, :]).reshape(series, -1, n * n)
             gram = (omega @ squares).reshape(series, sets, n, n)
             moment = omega @ (self.basis * target[:, :, None])
         lam, scale = strength[:, None, None], self.scale[:, None, :]
@@ -162,7 +146,10 @@ def batch_of(expression: Expression, medians: Sequence[Table], options: FitOptio
     scale = mean[:, None] / basis_sizes(expression, columns, zeros, shape)
     filled = np.array(np.broadcast_to(offset, shape), dtype=float)
     loss, penalty = loss_named(options.loss), penalty_named(options.penalty, options.strength)
-    return Batch(expression, np.ascontiguousarray(basis), filled, measured, weights, scale, loss, penalty)
+    lower, upper = (np.array([getattr(c, end) for c in expression.constants], float) for end in ("lower", "upper"))
+    penalised = np.array([c.penalised for c in expression.constants], bool)
+    held = (filled, measured, weights, scale, loss, penalty, lower, upper, penalised)
+    return Batch(expression, np.ascontiguousarray(basis), *held)
 
 
 def estimate_alike(
@@ -192,7 +179,9 @@ def estimate_alike(
         return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
 
     evidence = look_back(medians, errors_of)
-    held, flat = near_bounds(best, (batch.lower, batch.upper), batch.scale), _undetermined(batch, best)
+    held = near_bounds(best, (batch.lower, batch.upper), batch.scale)
+    size = np.maximum(np.abs(best), OUTCOME.least_size * batch.scale)
+    flat = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
     names = expression.constant_names
     out: list[Estimate | FitError] = []
     for i, table in enumerate(tables):
@@ -218,10 +207,10 @@ def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[A
     series, rows = batch.measured.shape
     counts = resampled(rows, draws, np.random.default_rng([seed, 1]))
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
-    which = which.reshape(draws)
-    constants = np.empty((series, draws, batch.scale.shape[1]))
+    which, n = which.reshape(draws), batch.scale.shape[1]
+    constants = np.empty((series, draws, n))
     misfit = np.empty(series)
-    for block in batch.blocks(draws):
+    for block in blocks(series, draws * max(rows, n * n)):
         part = batch.take(block)
         weights = distinct * part.weights[:, None, :]
         empty = weights.sum(axis=2, keepdims=True) <= 0.0
@@ -236,9 +225,3 @@ def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[A
             squares = np.where(held_out, residuals**2, 0.0).reshape(len(residuals), -1)
             misfit[block] = np.sqrt(squares.sum(axis=1) / held_out.reshape(len(residuals), -1).sum(axis=1))
     return constants, misfit
-
-
-def _undetermined(batch: Batch, best: Array) -> Mask:
-    """Return which constants the data does not determine, shape (series, n)."""
-    size = np.maximum(np.abs(best), DIAGNOSIS.least_size * batch.scale)
-    return undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])

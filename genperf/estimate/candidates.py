@@ -53,6 +53,30 @@ class SelectionSettings:
     #: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
     #: half, one in seven labelled pairs of `docs/papers.md` was explained by an overlap that five runs cannot show.
     undetermined_errors: float = 1.0
+    # The search; `docs/decisions/halving.md` has the figures.
+    #: Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
+    starts: int = 4
+    #: Such starts of an expression that continues a smaller one.
+    beside: int = 2
+    #: Starts that continue the fit of a smaller expression.
+    continued: int = 2
+    #: Best fits of each part that continue to the next λ.
+    kept_starts: int = 2
+    #: How much more than the best one an expression may err, as a share, to continue along the path of λ.
+    promising: float = 0.15
+    #: Relative increase of the error from which on a larger expression counts as worse.
+    worse: float = 0.02
+    #: Relative increase of the error from which on no stronger penalty is tried: as far as an average reaches.
+    too_strong: float = 0.1
+    #: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
+    patience: int = 3
+    #: Starts of the last fit beside the constants with which an expression was chosen, which are the best of several
+    #: already. With 2 the cost was that of a whole search on the tables of `docs/results/generic.md`, in a tenth of its
+    #: time.
+    last_starts: int = 2
+    #: Decrease of the mean relative error from which on another overlap of measured phases is named. A guess: 1 % of
+    #: the time is near the noise of repeats.
+    clear_gain: float = 0.01
 
 
 SELECTION = SelectionSettings()
@@ -199,31 +223,6 @@ def judged_rows(rows: int, rng: np.random.Generator) -> Index:
     return np.arange(rows) if rows <= SELECTION.max_rows else np.sort(rng.permutation(rows)[: SELECTION.max_rows])
 
 
-@dataclass(frozen=True)
-class HalvingSettings:
-    """How the candidates are searched; `docs/decisions/halving.md` has the figures."""
-
-    #: Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
-    starts: int = 4
-    #: Such starts of an expression that continues a smaller one.
-    beside: int = 2
-    #: Starts that continue the fit of a smaller expression.
-    continued: int = 2
-    #: Best fits of each part that continue to the next λ.
-    kept_starts: int = 2
-    #: How much more than the best one an expression may err, as a share, to continue along the path of λ.
-    promising: float = 0.15
-    #: Relative increase of the error from which on a larger expression counts as worse.
-    worse: float = 0.02
-    #: Relative increase of the error from which on no stronger penalty is tried: as far as an average reaches.
-    too_strong: float = 0.1
-    #: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
-    patience: int = 3
-
-
-HALVING = HalvingSettings()
-
-
 def candidates_of(
     expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, growth: Growth = NO_GROWTH
 ) -> list[Candidate]:
@@ -232,8 +231,8 @@ def candidates_of(
     The table has one row per configuration; the whole of it and the training rows of each fold are one batch: sets of
     constants that differ in their weights. Each part is fitted from starts that do not depend on held-out rows: some at
     random, and those that continue the part's fit of a smaller expression. λ goes from weak to strong, from the best
-    fits of each part on, until the error rises. Larger expressions are not tried once `HalvingSettings.patience` sizes
-    in a row were worse than the best.
+    fits of each part on, until the error rises. Larger expressions are not tried once `SelectionSettings.patience`
+    sizes in a row were worse than the best.
     """
     rng = np.random.default_rng([CONTENT_SEED, 2])
     table = table.take(judged_rows(len(table), rng))
@@ -249,7 +248,7 @@ def candidates_of(
     # One that has grown is also the one without interactions: their sizes may come to nothing.
     plain = [fitted for fitted in first if id(fitted.candidate.expression) not in grown]
     judged = [*(fitted.candidate for fitted in plain), *sized.values(), *grown.values()]
-    limit = min(c.error for c in judged) * (1.0 + HALVING.promising)
+    limit = min(c.error for c in judged) * (1.0 + SELECTION.promising)
     candidates = []
     for fitted in plain:
         candidates.append(fitted.candidate)
@@ -291,9 +290,9 @@ class _Parts:
                 if fitted is not None:
                     out.append(fitted)
                     error = min(error, fitted.candidate.error)
-            worse_sizes = worse_sizes + 1 if error > best * (1.0 + HALVING.worse) else 0
+            worse_sizes = worse_sizes + 1 if error > best * (1.0 + SELECTION.worse) else 0
             best = min(best, error)
-            if worse_sizes == HALVING.patience:
+            if worse_sizes == SELECTION.patience:
                 break
         return out
 
@@ -304,11 +303,11 @@ class _Parts:
         smaller = None
         for fitted in before:
             smaller = smaller_of(fitted.candidate.expression, expression, fitted.sets[:, 0]) or smaller
-        spread = spread_starts(problem, HALVING.starts if smaller is None else HALVING.beside, rng)
+        spread = spread_starts(problem, SELECTION.starts if smaller is None else SELECTION.beside, rng)
         sets = np.broadcast_to(spread, (len(self.rows), *spread.shape))
         if smaller is not None:
             weights = np.where(self.rows, problem.weights, 0.0)
-            sets = np.concatenate([continued_starts(problem, smaller, weights, HALVING.continued, rng), sets], axis=1)
+            sets = np.concatenate([continued_starts(problem, smaller, weights, SELECTION.continued, rng), sets], axis=1)
         return self._fit(expression, problem, sets)
 
     def stronger(self, fitted: _Fitted, strengths: Sequence[float]) -> list[Candidate]:
@@ -321,7 +320,7 @@ class _Parts:
             if now is None:
                 break
             out.append(now.candidate)
-            if now.candidate.error > best * (1.0 + HALVING.too_strong):
+            if now.candidate.error > best * (1.0 + SELECTION.too_strong):
                 break
             best, last = min(best, now.candidate.error), now
         return out
@@ -346,7 +345,7 @@ class _Parts:
             whole = grown[0]
             judged = self._judged(growing.expression(whole), whole.problem, whole.constants, predicted)
             out[id(base)] = replace(judged, robust=True)
-            if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + HALVING.worse):
+            if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + SELECTION.worse):
                 break
         return out
 
@@ -363,7 +362,7 @@ class _Parts:
         with np.errstate(all="ignore"):
             predicted = problem.predict(sets[:, 0])
         candidate = self._judged(expression, problem, sets[0, 0], predicted)
-        return _Fitted(problem, sets[:, : HALVING.kept_starts], candidate)
+        return _Fitted(problem, sets[:, : SELECTION.kept_starts], candidate)
 
     def _judged(self, expression: Expression, problem: Problem, constants: Array, predicted: Array) -> Candidate:
         """Return a candidate with its errors on the rows that each fold holds out."""

@@ -10,7 +10,7 @@ import numpy as np
 from genperf.arrays import Array, Mask
 from genperf.errors import Note
 from genperf.estimate.alike import at_once, estimate_alike
-from genperf.estimate.candidates import Candidate, affordable, best_of, candidates_of
+from genperf.estimate.candidates import SELECTION, Candidate, affordable, best_of, candidates_of
 from genperf.estimate.grow import NO_GROWTH, Growth, huber_weights
 from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.outcome import Estimate, at_bounds, bootstrap, look_back_alone, spread_of, unidentified
@@ -77,18 +77,6 @@ def estimate(
     return replace(fitted, held_out=solved.candidate.error, strength_by=by)
 
 
-@dataclass(frozen=True)
-class ContinuedSettings:
-    """The last fit of an expression that was chosen among several."""
-
-    #: Starts beside the constants with which it was chosen, which are the best of several already. With 2 the cost was
-    #: that of a whole search on the tables of `docs/results/generic.md`, in a tenth of its time.
-    starts: int = 2
-
-
-CONTINUED = ContinuedSettings()
-
-
 @dataclass(frozen=True, eq=False)
 class _Solved:
     """A solved problem."""
@@ -124,7 +112,7 @@ def _solved(candidate: Candidate, medians: Table, options: FitOptions, seed: int
         solution = solve(problem, options.solver, seed, starts=starts)
     else:
         # The constants were searched when it was chosen.
-        others = spread_starts(problem, CONTINUED.starts, np.random.default_rng([seed, 4]))
+        others = spread_starts(problem, SELECTION.last_starts, np.random.default_rng([seed, 4]))
         solution = polished_from(problem, np.vstack([starts, others]), options.solver)
     return _Solved(candidate.expression, medians, problem, solution, candidate)
 

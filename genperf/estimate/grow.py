@@ -24,20 +24,48 @@ from genperf.models.interactions import Interaction, with_interactions
 from genperf.solver import ROUGHLY, Problem, polish
 from genperf.table import Table
 
-#: Standard deviation of normal residuals over the median of their |r|.
-MAD_TO_SD = 1.4826
-
 
 @dataclass(frozen=True)
-class RobustSettings:
-    """Huber's estimate."""
+class GrowSettings:
+    """Huber's estimate, learned sizes, growing and pruning; `docs/decisions/learned-sizes.md` has the figures."""
 
+    #: Standard deviation of normal residuals over the median of their |r|.
+    mad_to_sd: float = 1.4826
     #: Huber's k, in robust standard deviations: beyond it a residual counts linearly. Lower than the usual 1.345, since
     #: the tails of timings are long. A guess.
     bend: float = 1.0
+    #: What a size is supposed to be before any row is seen: 2 % of the time. A guess.
+    usual_size: float = 0.02
+    #: How many constants that supposition counts as. A guess: one.
+    trust: float = 1.0
+    #: `least_size`, `most_size`: bounds of a size.
+    least_size: float = 0.003
+    most_size: float = 1.0
+    #: Updates of the sizes at most.
+    rounds: int = 30
+    #: Relative change of every size below which the updates end.
+    settled: float = 0.02
+    #: Share of the rows that the variance of the noise is estimated from at least.
+    least_freedom: float = 0.2
+    #: Of the noise: far below any measurement's.
+    least_variance: float = 1e-8
+    #: Size at which every interaction begins.
+    start_size: float = 0.05
+    #: Size at which every kind of an expression's constants begins: a usual exponent. A guess.
+    kind_size: float = 0.5
+    #: Root mean square of what an interaction changes ln T by: below it the interaction is pruned.
+    least_effect: float = 0.003
+    #: Times the interactions' sizes are learned, each time about the last polish.
+    cycles: int = 2
+    #: The same for the sizes of an expression's constants, which change the shares of the terms.
+    kind_cycles: int = 4
+    #: Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
+    coefficient_reach: float = 3.0
+    #: λ at least: below it the polish of a perfect fit does not end.
+    least_strength: float = 1e-7
 
 
-ROBUST = RobustSettings()
+GROW = GrowSettings()
 
 
 def robust_sd(residuals: Array, counted: Mask | None = None) -> Array:
@@ -51,7 +79,7 @@ def robust_sd(residuals: Array, counted: Mask | None = None) -> Array:
     size = np.abs(residuals)
     if counted is not None:
         size = np.where(counted, size, np.nan)
-    return np.asarray(MAD_TO_SD * np.nanmedian(size, axis=-1))
+    return np.asarray(GROW.mad_to_sd * np.nanmedian(size, axis=-1))
 
 
 def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
@@ -82,32 +110,8 @@ def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
     with np.errstate(all="ignore"):
         residuals = np.abs(predicted / measured - 1.0)
     residuals = np.where(np.isfinite(residuals), residuals, np.inf)
-    bend = ROBUST.bend * robust_sd(residuals, weights > 0.0)[:, None] + 1e-12
+    bend = GROW.bend * robust_sd(residuals, weights > 0.0)[:, None] + 1e-12
     return np.asarray(weights * np.minimum(1.0, bend / np.maximum(residuals, bend)))
-
-
-@dataclass(frozen=True)
-class ShrinkageSettings:
-    """Learning the sizes of groups of constants; `docs/decisions/learned-sizes.md` has the figures."""
-
-    #: What a size is supposed to be before any row is seen: 2 % of the time. A guess.
-    usual_size: float = 0.02
-    #: How many constants that supposition counts as. A guess: one.
-    trust: float = 1.0
-    #: `least_size`, `most_size`: bounds of a size.
-    least_size: float = 0.003
-    most_size: float = 1.0
-    #: Updates of the sizes at most.
-    rounds: int = 30
-    #: Relative change of every size below which the updates end.
-    settled: float = 0.02
-    #: Share of the rows that the variance of the noise is estimated from at least.
-    least_freedom: float = 0.2
-    #: Of the noise: far below any measurement's.
-    least_variance: float = 1e-8
-
-
-SHRINKAGE = ShrinkageSettings()
 
 
 def shrunk(
@@ -162,7 +166,7 @@ def shrunk(
     moment = (design * weights[:, None]).T @ target
     variance = _variance_without(design[:, free], target, weights)
     constants = np.zeros(design.shape[1])
-    for _ in range(SHRINKAGE.rounds):
+    for _ in range(GROW.rounds):
         prior = np.where(free, prior_sd**2, sizes[member] ** 2 if count else 1.0)
         precision = square / variance
         precision[np.diag_indices_from(precision)] += 1.0 / prior
@@ -170,16 +174,16 @@ def shrunk(
         constants = covariance @ moment / variance
         freedoms = np.clip(1.0 - np.diag(covariance) / prior, 0.0, 1.0)
         residuals = target - design @ constants
-        left = max(target.size - freedoms.sum(), SHRINKAGE.least_freedom * target.size)
+        left = max(target.size - freedoms.sum(), GROW.least_freedom * target.size)
         before = sizes, variance
-        variance = max(float(np.sum(weights * residuals**2) / left), SHRINKAGE.least_variance)
+        variance = max(float(np.sum(weights * residuals**2) / left), GROW.least_variance)
         squares = np.bincount(member[~free], constants[~free] ** 2, count)
         freedom_of_group = np.bincount(member[~free], freedoms[~free], count)
-        supposed = SHRINKAGE.trust * SHRINKAGE.usual_size**2
-        learned = np.sqrt((squares + supposed) / (freedom_of_group + SHRINKAGE.trust))
-        sizes = np.clip(learned, SHRINKAGE.least_size, SHRINKAGE.most_size)
-        settled = np.all(np.abs(sizes / before[0] - 1.0) < SHRINKAGE.settled)
-        if settled and abs(variance / before[1] - 1.0) < SHRINKAGE.settled:
+        supposed = GROW.trust * GROW.usual_size**2
+        learned = np.sqrt((squares + supposed) / (freedom_of_group + GROW.trust))
+        sizes = np.clip(learned, GROW.least_size, GROW.most_size)
+        settled = np.all(np.abs(sizes / before[0] - 1.0) < GROW.settled)
+        if settled and abs(variance / before[1] - 1.0) < GROW.settled:
             break
     return constants, sizes, variance
 
@@ -189,30 +193,7 @@ def _variance_without(design: Array, target: Array, weights: Array) -> float:
     root = np.sqrt(weights)
     solution = np.linalg.lstsq(design * root[:, None], target * root, rcond=None)[0] if design.size else np.zeros(0)
     residuals = target - design @ solution
-    return max(float(np.average(residuals**2, weights=weights)), SHRINKAGE.least_variance)
-
-
-@dataclass(frozen=True)
-class GrowSettings:
-    """Growing and pruning; `docs/decisions/learned-sizes.md` has the figures."""
-
-    #: Size at which every interaction begins.
-    start_size: float = 0.05
-    #: Size at which every kind of an expression's constants begins: a usual exponent. A guess.
-    kind_size: float = 0.5
-    #: Root mean square of what an interaction changes ln T by: below it the interaction is pruned.
-    least_effect: float = 0.003
-    #: Times the interactions' sizes are learned, each time about the last polish.
-    cycles: int = 2
-    #: The same for the sizes of an expression's constants, which change the shares of the terms.
-    kind_cycles: int = 4
-    #: Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
-    coefficient_reach: float = 3.0
-    #: λ at least: below it the polish of a perfect fit does not end.
-    least_strength: float = 1e-7
-
-
-GROW = GrowSettings()
+    return max(float(np.average(residuals**2, weights=weights)), GROW.least_variance)
 
 
 @dataclass(frozen=True)

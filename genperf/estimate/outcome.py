@@ -15,23 +15,31 @@ from genperf.prediction import Evidence, Member, Spread
 from genperf.solver import PolishSettings, Problem, blocks, polish
 from genperf.table import Table
 
-#: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
-#: range (`docs/results/generic.md`).
-UNKNOWN_MISFIT = 0.1
-#: Root mean square over mean absolute value of normal errors, about √(π/2).
-RMS_OVER_MEAN = 1.25
-
 
 @dataclass(frozen=True)
-class GrowthSettings:
-    """How errors grow beyond the largest measured scale."""
+class OutcomeSettings:
+    """How errors grow, and when a constant counts as held by a bound or as not determined."""
 
+    #: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
+    #: range (`docs/results/generic.md`).
+    unknown_misfit: float = 0.1
+    #: Root mean square over mean absolute value of normal errors, about √(π/2).
+    rms_over_mean: float = 1.25
     #: Least share of the error at the largest scale that is attributed to the extrapolation, however large the misfit
     #: inside the range. A guess: errors that are all misfit would promise equal errors at any distance.
-    min_share: float = 1.0 / 3.0
+    min_growth: float = 1.0 / 3.0
+    #: Singular value over the largest one below which a direction is not determined: the predictions move so little
+    #: along it. A guess, well above rounding.
+    flat_ratio: float = 1e-5
+    #: Share of such a direction from which a constant takes part in it. A guess.
+    min_part: float = 0.05
+    #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
+    bound_room: float = 1e-6
+    #: Size of a coefficient of zero, in its scale: its column of the derivatives would vanish otherwise.
+    least_size: float = 1e-3
 
 
-GROWTH = GrowthSettings()
+OUTCOME = OutcomeSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +115,8 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evi
     """
     if not np.isfinite(misfit):
         freedom = max(1, residuals.size - constants)
-        misfit = max(float(np.sqrt(np.sum(residuals**2) / freedom)), UNKNOWN_MISFIT)
-    rates = [growth(RMS_OVER_MEAN * e.error, misfit, e.doublings) for e in evidence if e.doublings > 0]
+        misfit = max(float(np.sqrt(np.sum(residuals**2) / freedom)), OUTCOME.unknown_misfit)
+    rates = [growth(OUTCOME.rms_over_mean * e.error, misfit, e.doublings) for e in evidence if e.doublings > 0]
     noise = table.noise()
     return Spread(
         noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=max(rates) if rates else misfit
@@ -125,7 +133,7 @@ def growth(error: float, misfit: float, doublings: float) -> float:
     >>> round(growth(0.5, 0.4, 1.0), 6), round(growth(0.3, 0.4, 1.0), 6)
     (0.3, 0.1)
     """
-    return math.sqrt(max(error**2 - misfit**2, (GROWTH.min_share * error) ** 2)) / doublings
+    return math.sqrt(max(error**2 - misfit**2, (OUTCOME.min_growth * error) ** 2)) / doublings
 
 
 def last_point_error(medians: Table, name: str, held: Mask) -> float:
@@ -195,24 +203,6 @@ def look_back_alone(problem: Problem, medians: Table, refit: Callable[[Mask], Ar
     return tuple(look_back([medians], errors_of)[0])
 
 
-@dataclass(frozen=True)
-class DiagnosisSettings:
-    """When a constant counts as held by a bound, or as not determined."""
-
-    #: Singular value over the largest one below which a direction is not determined: the predictions move so little
-    #: along it. A guess, well above rounding.
-    flat_ratio: float = 1e-5
-    #: Share of such a direction from which a constant takes part in it. A guess.
-    min_share: float = 0.05
-    #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
-    bound_room: float = 1e-6
-    #: Size of a coefficient of zero, in its scale: its column of the derivatives would vanish otherwise.
-    least_size: float = 1e-3
-
-
-DIAGNOSIS = DiagnosisSettings()
-
-
 def at_bounds(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
     """Name the constants that ended at a bound, coefficients at zero included.
 
@@ -235,7 +225,7 @@ def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> 
         Stands for the range where it is infinite.
     """
     lower, upper = bounds
-    room = DIAGNOSIS.bound_room * np.where(np.isfinite(upper - lower), upper - lower, scale)
+    room = OUTCOME.bound_room * np.where(np.isfinite(upper - lower), upper - lower, scale)
     return np.asarray((constants <= lower + room) | (constants >= upper - room))
 
 
@@ -255,7 +245,7 @@ def unidentified(
         Constants that are known, and not judged.
     """
     _, slopes = problem.jacobian(constants[None, :])
-    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, DIAGNOSIS.least_size, 1.0))
+    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, OUTCOME.least_size, 1.0))
     J = slopes[0] * size / problem.measured[:, None]
     free = np.ones(constants.size, bool) if held is None else ~held
     flat = np.zeros(constants.size, bool)
@@ -281,6 +271,6 @@ def undetermined(slopes: Array) -> Mask:
     _, singular, directions = np.linalg.svd(J, full_matrices=rows < n)
     padded = np.zeros((sets, n))
     padded[:, : singular.shape[1]] = singular
-    flat = padded <= DIAGNOSIS.flat_ratio * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
+    flat = padded <= OUTCOME.flat_ratio * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
     share = np.einsum("sd,sdn->sn", flat.astype(float), directions**2)
-    return np.asarray(share > DIAGNOSIS.min_share)
+    return np.asarray(share > OUTCOME.min_part)

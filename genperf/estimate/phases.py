@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Mask
 from genperf.errors import FitError, Note, counted
-from genperf.estimate.candidates import affordable, best_of, candidates_of
+from genperf.estimate.candidates import SELECTION, affordable, best_of, candidates_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import (
@@ -37,18 +37,6 @@ from genperf.table.cells import with_columns
 
 #: Losses that are defined where the measured time is zero.
 DEFINED_AT_ZERO = ("absolute", "squared")
-
-
-@dataclass(frozen=True)
-class PhaseSettings:
-    """Comparing overlaps of the same phases."""
-
-    #: Decrease of the mean relative error from which on another overlap is named. A guess: 1 % of the time is near the
-    #: noise of repeats.
-    min_gain: float = 0.01
-
-
-PHASES = PhaseSettings()
 
 
 def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int) -> Estimate:
@@ -374,6 +362,6 @@ def _nearest(composed: Sequence[_Composed]) -> _Composed:
     for size in sorted({other.unmeasured for other in others}):
         best = min((o for o in others if o.unmeasured == size), key=lambda other: float(other.errors.mean()))
         gain = nearest.errors - best.errors
-        if gain.mean() > max(PHASES.min_gain, gain.std() / np.sqrt(gain.size)):
+        if gain.mean() > max(SELECTION.clear_gain, gain.std() / np.sqrt(gain.size)):
             nearest = best
     return nearest

@@ -78,8 +78,8 @@ def _value(node: Node, values: Mapping[str, Any], known: dict[int, Any]) -> Any:
             return held
         case PowerProduct(logarithms, exponents):
             return _power_product(logarithms, [_value(e, values, known) for e in exponents])
-        case Summed(names, total):
-            return total.values(_stacked(values[name] for name in names))
+        case Summed(names, summed):
+            return summed(_stacked(values[name] for name in names))
 
 
 def _stacked(values: Iterable[Any]) -> npt.NDArray[np.float64]:
@@ -144,9 +144,9 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
                     moved = partial if _is_one(slope) else partial * slope
                     gradient[name] = gradient[name] + moved if name in gradient else moved
             return result, gradient
-        case Summed(names, total):
+        case Summed(names, _, derivatives):
             places = tuple(j for j, name in enumerate(names) if name in by)
-            result, slopes = total.derivatives(_stacked(values[name] for name in names), places)
+            result, slopes = derivatives(_stacked(values[name] for name in names), places)
             return result, {names[j]: slopes[:, i] for i, j in enumerate(places)}
         case _:
             return _value(node, values, {}), {}

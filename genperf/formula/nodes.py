@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from genperf.arrays import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +56,8 @@ class PowerProduct:
     `logarithms` has shape (k, rows); `exponents` holds one tree per column.
     """
 
-    logarithms: npt.NDArray[np.float64]
+    logarithms: Array
     exponents: tuple[Node, ...]
-
-
-class Total(Protocol):
-    """What computes a `Summed`: `genperf.formula.power_sum.PowerSum`."""
-
-    def values(self, constants: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
-        """Return the values for sets of constants, (sets, n) → (sets, rows)."""
-        ...
-
-    def derivatives(
-        self, constants: npt.NDArray[np.float64], by: tuple[int, ...], /
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the values and their derivatives by some of the constants, (sets, by, rows)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +65,10 @@ class Summed:
     """A sum of products of powers whose terms are computed all together, of the constants `names`."""
 
     names: tuple[str, ...]
-    total: Total
+    #: Sets of the constants, (sets, n) → values, (sets, rows).
+    values: Callable[[Array], Array]
+    #: The same, and positions of some constants → values, and their derivatives by these, (sets, positions, rows).
+    derivatives: Callable[[Array, tuple[int, ...]], tuple[Array, Array]]
 
 
 Node: TypeAlias = Number | Text | Name | Call | Column | PowerProduct | Summed

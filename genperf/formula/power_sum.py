@@ -270,7 +270,7 @@ def _summed(parts: list[tuple[float, Node]], rows: int) -> Summed | None:
     node = added(parts)
     names = tuple(sorted(names_in(node)))
     total = power_sum(node, {name: j for j, name in enumerate(names)}, rows)
-    return None if total is None or total.terms < 2 else Summed(names, total)
+    return None if total is None or total.terms < 2 else Summed(names, total.values, total.derivatives)
 
 
 def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[_Term] | None:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from genperf.expression import Constant, Expression, coefficient, exponent
-from genperf.models.compose import compose
-from genperf.models.exchange import measured_alone, together
+from genperf.models.compose import compose, measured_alone, together
 from genperf.models.family import Family, times
 from genperf.panel import Panel, share
 

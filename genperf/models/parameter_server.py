@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import with_computation
-from genperf.models.exchange import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, together
+from genperf.models.compose import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, together, with_computation
 from genperf.models.family import Family, times
 from genperf.panel import Panel
 

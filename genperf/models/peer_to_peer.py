@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import with_computation
-from genperf.models.exchange import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone
+from genperf.models.compose import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, with_computation
 from genperf.models.family import Family, times
 from genperf.panel import Panel
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from genperf.expression import Expression, coefficient
-from genperf.models.compose import compose
-from genperf.models.exchange import SERIAL, SYNCHRONISATION, SYNCHRONISATION_COST, hidden, measured_alone, partly_hidden
+from genperf.models.compose import SERIAL, SYNCHRONISATION, SYNCHRONISATION_COST, compose, measured_alone, partly_hidden
 from genperf.models.family import Family, times
 from genperf.panel import Panel, share
 
@@ -15,7 +14,7 @@ Overlap = Literal["full", "part", "none"]
 
 _EXCHANGE = "bandwidth + latency"
 TOTALS: dict[Overlap, str | None] = {
-    "full": f"forward + {hidden('backward', _EXCHANGE)}",
+    "full": f"forward + max(backward, {_EXCHANGE})",
     "part": f"forward + {partly_hidden('backward', _EXCHANGE)}",
     "none": None,
 }

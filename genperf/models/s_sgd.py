@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import compose
-from genperf.models.exchange import LEAST_COUNTS, SERIAL, hidden, partly_hidden
+from genperf.models.compose import LEAST_COUNTS, SERIAL, compose, partly_hidden
 from genperf.models.family import Family, times
 from genperf.models.parameter_server import through_servers
 from genperf.models.peer_to_peer import among_peers
@@ -16,13 +15,13 @@ from genperf.panel import Panel, Share, share
 
 Overlap = Literal["full", "part", "input", "gradients", "gradients-part", "none"]
 
-_HIDDEN, _PARTLY_HIDDEN = (law("backward", "{exchange}") for law in (hidden, partly_hidden))
+_PARTLY_HIDDEN = partly_hidden("backward", "{exchange}")
 _TOTAL = "max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)"
 _PART = "s·(t_b + t_c) + (1 − s)·max(t_b, t_c)"
 #: Of each overlap the total, in which a None is the sum of the terms; its equation; and what it hides.
 _LAWS: dict[Overlap, tuple[str | None, str, str]] = {
     "full": (
-        f"max({{input}}, forward + {_HIDDEN}{{update}})",
+        "max({input}, forward + max(backward, {exchange}){update})",
         _TOTAL,
         "; input prefetched, gradients exchanged during the backward pass",
     ),
@@ -37,7 +36,7 @@ _LAWS: dict[Overlap, tuple[str | None, str, str]] = {
         "; only the input is prefetched",
     ),
     "gradients": (
-        f"{{input}} + forward + {_HIDDEN}{{update}}",
+        "{input} + forward + max(backward, {exchange}){update}",
         "t_io + t_h2d + t_f + max(t_b, t_c) + t_u",
         "; only gradients are exchanged during the backward pass",
     ),

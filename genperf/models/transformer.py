@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
-from genperf.expression import Expression, Term, coefficient
-from genperf.formula import Name, Node, names_in, parse, substitute
-from genperf.models.compose import unused_name
+from genperf.expression import Expression, coefficient
+from genperf.formula import Node, parse, substitute
 from genperf.models.family import Family
-from genperf.models.transformer_layout import HELD, TOKENS, Layout, level_effects, scaled
+from genperf.models.transformer_layout import HELD, TOKENS, Layout
 from genperf.panel import Panel
 
 #: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
@@ -33,17 +32,10 @@ _SHARED = f"{HELD}*min(tensor_parallel*context_parallel, workers/nodes)"
 _BETWEEN = f"{_SHARED}*(1 - 1/{_SPANNED})"
 
 
-@dataclass(frozen=True)
-class LatencySettings:
-    """What a message may take whatever its size."""
-
-    #: Seconds. Networks of accelerators take some 10⁻⁵ s; processes that share a core, as on the emulated cluster of
-    #: `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds takes the place of what a table
-    #: of long steps does not determine (`docs/decisions/transformer-links.md`).
-    most: float = 0.01
-
-
-LATENCY = LatencySettings()
+#: Seconds that a message may take whatever its size. Networks of accelerators take some 10⁻⁵ s; processes that share a
+#: core, as on the emulated cluster of `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds
+#: takes the place of what a table of long steps does not determine (`docs/decisions/transformer-links.md`).
+LONGEST_LATENCY = 0.01
 
 
 def build(factors: Panel, form: Form = "serial") -> Expression:
@@ -86,30 +78,18 @@ class _Writer:
     """Collects terms and constants while the expression is written."""
 
     def __init__(self, factors: Panel, form: Form) -> None:
-        self.factors, self.form = factors, form
-        self.layout = Layout(factors)
-        columns = {f.name for f in factors.factors}
+        self.form, self.layout = form, Layout(factors)
         self.counted = self.layout.known("micro_batch")
         units = {
             **dict.fromkeys(_OF_SAMPLES, "s/sample"),
             **dict.fromkeys(_OF_PASSES, "s" if self.counted else "s/sample"),
         }
-        of_all = {n: coefficient(unused_name(n, columns), units.get(n, "s")) for n in _COEFFICIENTS}
-        slowest = {n: replace(c, upper=LATENCY.most) for n, c in of_all.items() if n.startswith("alpha")}
-        self.coefficients = of_all | slowest
-        levels = level_effects(factors, columns)
+        plain = {name: coefficient(name, units.get(name, "s")) for name in _COEFFICIENTS}
+        slowest = {n: replace(c, upper=LONGEST_LATENCY) for n, c in plain.items() if n.startswith("alpha")}
+        alike, of_all = self._alike(), plain | slowest
+        constants = {name: of_all[alike.get(name, name)] for name in of_all}
         formulas = self._formulas()
-        terms = tuple(Term(name, scaled(self._node(text), levels)) for name, text in formulas.items())
-        used = frozenset().union(*(names_in(term.node) for term in terms))
-        constants = tuple(c for c in (*self.coefficients.values(), *levels) if c.name in used)
-        texts = tuple(f.name for f in factors.factors if not f.numeric and f.name in used)
-        self.expression = Expression("transformer", terms, constants, self._total(formulas), texts)
-
-    def _node(self, text: str) -> Node:
-        """Return a term over columns."""
-        alike = self._alike()
-        nodes = {name: Name(self.coefficients[alike.get(name, name)].name) for name in self.coefficients}
-        return self.layout.over_columns(text, nodes)
+        self.expression = self.layout.expression("transformer", formulas, constants, self._total(formulas))
 
     def _formulas(self) -> dict[str, str]:
         """Return the terms as formulas over canonical names, without those that no run has."""

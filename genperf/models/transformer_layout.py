@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from genperf.errors import ModelError, suggest
-from genperf.expression import Constant, Meaning
-from genperf.formula import Name, Node, Number, call, chain, parse, substitute
+from genperf.expression import Constant, Expression, Meaning, Term
+from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
 from genperf.models.compose import at_level, unused_name
 from genperf.models.generic import GENERIC
 from genperf.panel import Panel
@@ -161,6 +161,31 @@ class Layout:
         switches["offloaded"] = switches["offloaded"] or _offloaded_by_zero(factors)
         self.switches: Mapping[str, Node] = {name: node for name, node in switches.items() if node is not None}
 
+    def expression(
+        self,
+        family: str,
+        formulas: Mapping[str, str],
+        constants: Mapping[str, Constant],
+        total: Node | None = None,
+    ) -> Expression:
+        """Write an expression of terms over canonical names and constants, each times exp(Σ effects of levels).
+
+        A constant that is named like a column of the table gets a trailing `_`.
+        """
+        columns = {f.name for f in self.factors.factors}
+        named = {name: replace(one, name=unused_name(one.name, columns)) for name, one in constants.items()}
+        levels = level_effects(self.factors, columns)
+        factor = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
+        scale = [call("exp", chain("add", factor))] if factor else []
+        nodes = {name: Name(one.name) for name, one in named.items()}
+        terms = tuple(
+            Term(name, chain("multiply", [self.over_columns(text, nodes), *scale])) for name, text in formulas.items()
+        )
+        used = frozenset().union(*(names_in(term.node) for term in terms))
+        kept = tuple(one for one in dict.fromkeys((*named.values(), *levels)) if one.name in used)
+        texts = tuple(f.name for f in self.factors.factors if not f.numeric and f.name in used)
+        return Expression(family, terms, kept, total, texts)
+
     def known(self, name: str) -> bool:
         """Return whether the table has a factor or a switch, or what it follows from."""
         return name in self.switches or (name in ALIASES and self.factors.has(name))
@@ -219,9 +244,3 @@ def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant,
             constant = Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
             effects[constant] = at_level(factor, level)
     return effects
-
-
-def scaled(node: Node, effects: Mapping[Constant, Node]) -> Node:
-    """Return a term times exp(Σ effects)."""
-    parts = [call("multiply", Name(constant.name), indicator) for constant, indicator in effects.items()]
-    return call("multiply", node, call("exp", chain("add", parts))) if parts else node

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from genperf.expression import Expression, Term, coefficient
-from genperf.formula import Name, names_in
-from genperf.models.compose import unused_name
+from genperf.expression import Expression, coefficient
 from genperf.models.family import Family
-from genperf.models.transformer_layout import HELD, TOKENS, Layout, level_effects, scaled
+from genperf.models.transformer_layout import HELD, TOKENS, Layout
 from genperf.panel import Panel
 
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
@@ -80,17 +78,9 @@ def build(factors: Panel) -> Expression:
     ['weights', 'gradients', 'optimizer', 'buckets', 'activations', 'constant']
     """
     layout = Layout(factors)
-    columns = {f.name for f in factors.factors}
     formulas = _formulas(layout)
-    used = {name for text in formulas.values() for name in (text.partition("*")[0],)}
-    coefficients = {name: coefficient(unused_name(name, columns), "") for name in used}
-    levels = level_effects(factors, columns)
-    named = {name: Name(constant.name) for name, constant in coefficients.items()}
-    terms = tuple(Term(name, scaled(layout.over_columns(text, named), levels)) for name, text in formulas.items())
-    inside = frozenset().union(*(names_in(term.node) for term in terms))
-    texts = tuple(f.name for f in factors.factors if not f.numeric and f.name in inside)
-    ordered = (coefficients[text.partition("*")[0]] for text in formulas.values())
-    return Expression("transformer-memory", terms, (*ordered, *levels), None, texts)
+    names = (text.partition("*")[0] for text in formulas.values())
+    return layout.expression("transformer-memory", formulas, {name: coefficient(name, "") for name in names})
 
 
 def _formulas(layout: Layout) -> dict[str, str]:

@@ -24,6 +24,11 @@ class EvolutionSettings:
     patience: int = 12
     #: Bounds the time; populations converge long before. A guess.
     max_generations: int = 400
+    #: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
+    #: scale explains the whole mean value, so ten leave room for terms that cancel. A guess.
+    unbounded_scales: float = 10.0
+    #: Least number of members, so that problems of one or two constants are covered too. A guess.
+    min_members: int = 24
 
 
 EVOLUTION = EvolutionSettings()
@@ -105,23 +110,9 @@ def _trials(members: Array, costs: Array, bounds: tuple[Array, Array], rng: np.r
     return np.where(outside, lower + rng.random((size, d)) * (upper - lower), trial)
 
 
-@dataclass(frozen=True)
-class PopulationSettings:
-    """How the first population is spread."""
-
-    #: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
-    #: scale explains the whole mean value, so ten leave room for terms that cancel. A guess.
-    unbounded_scales: float = 10.0
-    #: Least number of members, so that problems of one or two constants are covered too. A guess.
-    min_members: int = 24
-
-
-POPULATION = PopulationSettings()
-
-
 def box_of(problem: Problem) -> tuple[Array, Array]:
     """Return finite lower and upper bounds of the constants: a search needs a box to begin in."""
-    width = POPULATION.unbounded_scales * problem.scale
+    width = EVOLUTION.unbounded_scales * problem.scale
     lower = np.where(np.isfinite(problem.lower), problem.lower, np.minimum(problem.upper, 0.0) - width)
     upper = np.where(np.isfinite(problem.upper), problem.upper, np.maximum(problem.lower, 0.0) + width)
     return lower, upper
@@ -129,7 +120,7 @@ def box_of(problem: Problem) -> tuple[Array, Array]:
 
 def members_of(dimensions: int, per_dimension: int) -> int:
     """Return the size of a population."""
-    return max(POPULATION.min_members, per_dimension * dimensions)
+    return max(EVOLUTION.min_members, per_dimension * dimensions)
 
 
 def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Generator], per_dimension: int) -> Array:

@@ -12,7 +12,6 @@ from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, suggest
 from genperf.solver.evolve import (
     EVOLUTION,
-    POPULATION,
     box_of,
     down_the_ranking,
     evolve,
@@ -25,15 +24,15 @@ from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
 
 @dataclass(frozen=True)
-class ProjectedSettings:
-    """The search of the non-linear constants.
+class SearchSettings:
+    """Searches of the non-linear constants (projected), and of all by differential evolution (direct).
 
     The numbers of members are guesses that were kept because the limits of `docs/performance.md` are met with them:
     the least cost within 0.1 % of the best known, at least 50 times faster than plain differential evolution.
     """
 
     #: Population size divided by the number of constants that are searched.
-    members_per_constant: int = 4
+    projected_members: int = 4
     #: Members of the first population that are polished roughly.
     rough_members: int = 12
     #: Their polish: its first damping is larger than usual, since the starts are far from optima.
@@ -49,9 +48,18 @@ class ProjectedSettings:
     logarithmic_ratio: float = 100.0
     #: Decades below its scale from which a coefficient begins, where the total is not a sum.
     coefficient_decades: float = 3.0
+    #: Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
+    direct_members: int = 8
+    #: Members of the last population that are polished, spread over its ranking. A guess.
+    polished_members: int = 8
+    #: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
+    restarts: int = 3
+    #: Rounds of `restarts` searches at most: another is made while only one search, or none, reached the least cost. A
+    #: guess.
+    rounds: int = 3
 
 
-PROJECTED = ProjectedSettings()
+SEARCH = SearchSettings()
 
 
 def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array) -> Optima:
@@ -70,29 +78,29 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     def cost(x: Array) -> Array:
         return problem.projected(space.sets(x))[1]
 
-    populations = first_populations(space.lower, space.upper, rngs, PROJECTED.members_per_constant)
+    populations = first_populations(space.lower, space.upper, rngs, SEARCH.projected_members)
     first, costs = problem.projected(space.sets(populations.reshape(-1, d)))
     costs = costs.reshape(searches, -1)
-    starts = ranked(first.reshape(searches, -1, n), costs, PROJECTED.rough_members).reshape(-1, n)
-    rough = polish(problem, np.vstack([given, starts]), settings=PROJECTED.rough)
+    starts = ranked(first.reshape(searches, -1, n), costs, SEARCH.rough_members).reshape(-1, n)
+    rough = polish(problem, np.vstack([given, starts]), settings=SEARCH.rough)
     members = rough.constants[len(given) :].reshape(searches, -1, n)
-    members = ranked(members, rough.cost[len(given) :].reshape(searches, -1), PROJECTED.rough_members)
-    best = members[:, : PROJECTED.converged_members].reshape(-1, n)
+    members = ranked(members, rough.cost[len(given) :].reshape(searches, -1), SEARCH.rough_members)
+    best = members[:, : SEARCH.converged_members].reshape(-1, n)
     polished = polish(problem, np.vstack([rough.constants[: len(given)], best]))
     optima = polished.of_searches(searches, len(given), len(first) + rough.evaluations)
     # A polish can stop at a kink of the total, so agreement proves little there.
-    enough = max(PROJECTED.converged_members, PROJECTED.agreeing_per_search * searches)
+    enough = max(SEARCH.converged_members, SEARCH.agreeing_per_search * searches)
     if problem.linear and optima.agreed == searches and optima.best_counts.sum() >= enough:
         return optima
 
-    members[:, : PROJECTED.converged_members] = polished.constants[len(given) :].reshape(searches, -1, n)
+    members[:, : SEARCH.converged_members] = polished.constants[len(given) :].reshape(searches, -1, n)
     populations = ranked(populations, costs, costs.shape[1])
-    populations[:, : PROJECTED.rough_members] = space.points(members.reshape(-1, n)).reshape(searches, -1, d)
+    populations[:, : SEARCH.rough_members] = space.points(members.reshape(-1, n)).reshape(searches, -1, d)
     costs = cost(populations.reshape(-1, d)).reshape(costs.shape)
     populations, costs, evaluations = evolve(
         cost, populations, costs, (space.lower, space.upper), rngs, AGREEMENT.relative_cost
     )
-    last = ranked(populations, costs, down_the_ranking(costs.shape[1], PROJECTED.last_members)).reshape(-1, d)
+    last = ranked(populations, costs, down_the_ranking(costs.shape[1], SEARCH.last_members)).reshape(-1, d)
     polished = polish(problem, problem.project(space.sets(last)))
     return optima.joined(polished.of_searches(searches, 0, costs.size + evaluations), again=True)
 
@@ -134,7 +142,7 @@ def _space(problem: Problem) -> _Space:
     moving = problem.lower < problem.upper
     lower, upper = box_of(problem)
     searched = np.flatnonzero(moving & ~problem.coefficient)
-    decades = (lower[searched] > 0.0) & (upper[searched] >= PROJECTED.logarithmic_ratio * lower[searched])
+    decades = (lower[searched] > 0.0) & (upper[searched] >= SEARCH.logarithmic_ratio * lower[searched])
     low, high = lower[searched].copy(), upper[searched].copy()
     low[decades], high[decades] = np.log10(low[decades]), np.log10(high[decades])
     # Where the total is not a sum, the projection depends on where the coefficients begin: a term that a larger one
@@ -145,28 +153,15 @@ def _space(problem: Problem) -> _Space:
         np.concatenate([searched, started]),
         np.concatenate([decades, np.ones(started.size, bool)]),
         np.concatenate([np.ones(searched.size), problem.scale[started]]),
-        np.concatenate([low, np.full(started.size, -PROJECTED.coefficient_decades)]),
-        np.concatenate([high, np.full(started.size, np.log10(POPULATION.unbounded_scales))]),
+        np.concatenate([low, np.full(started.size, -SEARCH.coefficient_decades)]),
+        np.concatenate([high, np.full(started.size, np.log10(EVOLUTION.unbounded_scales))]),
     )
-
-
-@dataclass(frozen=True)
-class DirectSettings:
-    """The search of all constants by differential evolution."""
-
-    #: Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
-    members_per_constant: int = 8
-    #: Members of the last population that are polished, spread over its ranking. A guess.
-    polished_members: int = 8
-
-
-DIRECT = DirectSettings()
 
 
 def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array) -> Optima:
     """Search all constants with `scipy.optimize.differential_evolution` and polish some of the last population."""
     box = box_of(problem)
-    populations = first_populations(*box, rngs, DIRECT.members_per_constant)
+    populations = first_populations(*box, rngs, SEARCH.direct_members)
     evolved = [_evolved(problem, box, rng, population) for rng, population in zip(rngs, populations, strict=True)]
     polished = polish(problem, np.vstack([given, *(members for members, _ in evolved)]))
     return polished.of_searches(len(rngs), len(given), sum(evaluations for _, evaluations in evolved))
@@ -204,27 +199,13 @@ def _evolved(
         rng=rng,
         callback=after_generation,
     )
-    places = down_the_ranking(len(population), DIRECT.polished_members)
+    places = down_the_ranking(len(population), SEARCH.polished_members)
     members = ranked(result.population[None], result.population_energies[None], places)[0]
     return members, len(population) * (len(history) + 1)
 
 
 #: Called with one generator for each search, and starts of shape (sets, n) that are polished beside the searches.
 Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator], Array], Optima]
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """Searches from different seeds."""
-
-    #: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
-    restarts: int = 3
-    #: Rounds of `restarts` searches at most: another is made while only one search, or none, reached the least cost. A
-    #: guess.
-    rounds: int = 3
-
-
-SEARCH = SearchSettings()
 
 
 @dataclass(frozen=True)
@@ -312,7 +293,7 @@ def solve(
         optima = optima.joined(search())
     if not optima.cost.min() < 0.1 * IMPOSSIBLE_COST:
         raise no_values()
-    return _solution(optima, solver, members_of(problem.lower.size, DIRECT.members_per_constant) * (solver == "de"))
+    return _solution(optima, solver, members_of(problem.lower.size, SEARCH.direct_members) * (solver == "de"))
 
 
 def polished_from(problem: Problem, starts: Array, solver: str) -> Solution:

@@ -8,7 +8,7 @@ import pytest
 
 import genperf as gp
 from genperf.estimate import FitOptions
-from genperf.estimate.grow import GROW, SHRINKAGE, grow, growth_problem, shrunk
+from genperf.estimate.grow import GROW, grow, growth_problem, shrunk
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.models.generic import Structure, generic, kinds_of
@@ -69,7 +69,7 @@ def test_what_explains_nothing_is_pruned() -> None:
     offered = interactions(table.factors, table.columns)
     grown = grow(growth_problem(base, problem, offered, table), start[None], np.ones((1, len(table)), bool))[0]
     assert len(grown.kept) < len(offered)
-    assert np.all(grown.sizes < 2.0 * SHRINKAGE.usual_size)
+    assert np.all(grown.sizes < 2.0 * GROW.usual_size)
 
 
 def test_rows_that_do_not_count_change_nothing() -> None:

@@ -9,7 +9,7 @@ import pytest
 import genperf as gp
 from genperf.errors import FitError, ModelError
 from genperf.estimate import FitOptions, affordable
-from genperf.estimate.candidates import HALVING, SELECTION, Candidate, best_of, candidates_of, folds_of, judged_rows
+from genperf.estimate.candidates import SELECTION, Candidate, best_of, candidates_of, folds_of, judged_rows
 from genperf.estimate.grow import huber_weights, robust_sd
 from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
 from genperf.expression import Expression
@@ -222,5 +222,5 @@ def test_only_promising_expressions_go_on_to_stronger_penalties() -> None:
     candidates = candidates_of([separable, PRODUCTS[0]], product, FitOptions(), 0)
     errors = {c.expression: [d.error for d in candidates if d.expression is c.expression] for c in candidates}
     assert len(errors[separable]) == 1
-    assert errors[separable][0] > (1.0 + HALVING.promising) * errors[PRODUCTS[0]][0]
+    assert errors[separable][0] > (1.0 + SELECTION.promising) * errors[PRODUCTS[0]][0]
     assert len(errors[PRODUCTS[0]]) > 1

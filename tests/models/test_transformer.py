@@ -7,7 +7,7 @@ import pytest
 import genperf as gp
 from genperf.errors import ModelError
 from genperf.models import MODELS
-from genperf.models.transformer import LATENCY, build
+from genperf.models.transformer import LONGEST_LATENCY, build
 from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
 from genperf.panel import Panel
 from genperf.table.factor import measure
@@ -111,7 +111,7 @@ def test_steps_of_a_reduction_grow_with_the_logarithm_of_its_ways():
 def test_no_latency_is_longer_than_a_network_can_be():
     expression = build(factors_of(columns()))
     upper = {c.name: c.upper for c in expression.constants}
-    assert {name for name, most in upper.items() if most == LATENCY.most} == {"alpha_t", "alpha_p", "alpha_d"}
+    assert {name for name, most in upper.items() if most == LONGEST_LATENCY} == {"alpha_t", "alpha_p", "alpha_d"}
 
 
 def test_gathered_weights_go_between_nodes_for_every_micro_batch():
