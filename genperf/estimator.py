@@ -18,6 +18,8 @@ from genperf.result import FitResult
 from genperf.table import read_table
 
 _TARGET, _WEIGHT = "_target", "_weight"
+#: What `genperf.fit` takes as it is.
+_OPTIONS = ("structure", "loss", "penalty", "lam", "solver", "seed")
 
 
 class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -97,48 +99,33 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             For values that are not above zero, fewer than two rows, or a model that cannot be fitted to them.
         """
-        kept = self._frame(X)
-        X, y = validate_data(self, X, y, y_numeric=True, dtype=None if kept is not None else "numeric")
-        self._check_factors(X, kept)
+        (_, y), frame = self._checked(X, y=y, y_numeric=True)
+        try:
+            check_non_negative(frame.select_dtypes("number").to_numpy(), "GenericRegressor")
+        except ValueError as error:
+            # Of a pipeline, most often those that StandardScaler centred.
+            hint = "factors are counts and sizes: leave StandardScaler out, a model has its scales itself"
+            raise ValueError(f"{error}. {hint}") from None
         if np.any(np.asarray(y, float) <= 0):
             raise ValueError("y must be above zero; it has values of zero or below")
-        if len(X) < 2:
-            raise ValueError(f"n_samples={len(X)}: at least two configurations are needed")
-        frame = self._named(X, kept)
+        if len(frame) < 2:
+            raise ValueError(f"n_samples={len(frame)}: at least two configurations are needed")
         names = list(frame.columns)
-        # A row of weight w is w rows: rows of weight 0 are left out.
-        frame[_TARGET], frame[_WEIGHT] = np.asarray(y, float), _check_sample_weight(sample_weight, X)
-        frame = frame[frame[_WEIGHT] > 0].reset_index(drop=True)
-        self.result_ = self._fit(frame, names)
-        return self
-
-    def _fit(self, frame: pd.DataFrame, names: list[str]) -> FitResult:
-        """Fit a frame with the target and the weights beside the named factors."""
         extrinsic, categorical = _chosen(names, self.extrinsic), _chosen(names, self.categorical)
+        intrinsic = [n for n in names if n not in extrinsic and n not in categorical]
+        # A row of weight w is w rows: rows of weight 0 are left out.
+        frame[_TARGET], frame[_WEIGHT] = np.asarray(y, float), _check_sample_weight(sample_weight, frame)
+        frame = frame[frame[_WEIGHT] > 0].reset_index(drop=True)
+        roles: dict[str, Any] = {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical}
+        options: dict[str, Any] = {name: getattr(self, name) for name in _OPTIONS}
         try:
-            table = read_table(
-                frame,
-                time=_TARGET,
-                weight=_WEIGHT,
-                intrinsic=[n for n in names if n not in extrinsic and n not in categorical],
-                extrinsic=extrinsic,
-                categorical=categorical,
-            )
-            result = fit(
-                table,
-                self.model,
-                structure=self.structure,
-                loss=self.loss,
-                penalty=self.penalty,
-                lam=self.lam,
-                solver=self.solver,
-                seed=self.seed,
-            )
+            result = fit(read_table(frame, time=_TARGET, weight=_WEIGHT, **roles), self.model, **options)
         except GenperfError as error:
             raise ValueError(str(error)) from error
         if not isinstance(result, FitResult):
             raise TypeError("a table without groups gives one model")
-        return result
+        self.result_ = result
+        return self
 
     def predict(self, X: Any, interval: float | None = None) -> Any:
         """Return the predictions, shape (rows,), in the unit of `y`; with an interval also its ends.
@@ -158,16 +145,8 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> bool(ends[0, 0] < values[0] < ends[0, 1])
         True
         """
-        if interval is None:
-            return self._predicted(X)[self.result_.schema.target.name].to_numpy(float)
-        frame = self._predicted(X, interval)
-        return frame[self.result_.schema.target.name].to_numpy(float), frame[["lower", "upper"]].to_numpy(float)
-
-    def _predicted(self, X: Any, interval: float = 0.9) -> pd.DataFrame:
-        check_is_fitted(self)
-        kept = self._frame(X)
-        X = validate_data(self, X, reset=False, dtype=None if kept is not None else "numeric")
-        return self.result_.predict(self._named(X, kept), interval)
+        values, ends = self._predicted(X, 0.9 if interval is None else interval)
+        return values if interval is None else (values, ends)
 
     def predict_interval(self, X: Any, interval: float = 0.9) -> Array:
         """Return the lower and upper ends of the prediction interval, shape (rows, 2), in the unit of `y`.
@@ -178,27 +157,23 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         interval : float
             Nominal coverage, between 0 and 1.
         """
-        ends: Array = self._predicted(X, interval)[["lower", "upper"]].to_numpy(float)
-        return ends
+        return self._predicted(X, interval)[1]
 
-    def _check_factors(self, X: Any, kept: pd.DataFrame | None) -> None:
-        """Refuse factors below zero: of a pipeline, most often those that StandardScaler centred."""
-        numbers = X if kept is None else kept.select_dtypes("number").to_numpy()
-        try:
-            check_non_negative(numbers, "GenericRegressor")
-        except ValueError as error:
-            hint = "factors are counts and sizes: leave StandardScaler out, a model has its scales itself"
-            raise ValueError(f"{error}. {hint}") from None
+    def _predicted(self, X: Any, interval: float) -> tuple[Array, Array]:
+        """Return the predictions and the ends of their intervals."""
+        check_is_fitted(self)
+        frame = self.result_.predict(self._checked(X, reset=False)[1], interval)
+        return frame[self.result_.schema.target.name].to_numpy(float), frame[["lower", "upper"]].to_numpy(float)
 
-    def _frame(self, X: Any) -> pd.DataFrame | None:
-        """Return the input where it has named columns, which may be of mixed kinds."""
-        return X if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns) else None
-
-    def _named(self, X: Any, kept: pd.DataFrame | None) -> pd.DataFrame:
-        """Return the rows with the columns' names, or x0, x1, … where they have none."""
-        if kept is not None:
-            return kept.reset_index(drop=True).copy()
-        return pd.DataFrame(np.asarray(X), columns=[f"x{j}" for j in range(np.shape(X)[1])])
+    def _checked(self, X: Any, **checks: Any) -> tuple[Any, pd.DataFrame]:
+        """Return the checked input, and its rows by the columns' names, or x0, x1, … where they have none."""
+        # Named columns may be of mixed kinds.
+        named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
+        checked = validate_data(self, X, dtype=None if named else "numeric", **checks)
+        if named:
+            return checked, X.reset_index(drop=True).copy()
+        values = np.asarray(checked[0] if "y" in checks else checked)
+        return checked, pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
