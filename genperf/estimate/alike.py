@@ -66,6 +66,11 @@ class Batch:
         held = {name: getattr(self, name)[series] for name in ("basis", "offset", "measured", "weights", "scale")}
         return replace(self, **held)
 
+    def blocks(self, sets: int) -> list[slice]:
+        """Cut the series into blocks of bounded memory, for a number of sets of weights each."""
+        series, rows, n = self.basis.shape
+        return blocks(series, sets * max(rows, n * n))
+
     def fit(self, weights: Array, strength: Array) -> Array:
         """Return the best coefficients for every set of weights.
 
@@ -207,10 +212,10 @@ def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[A
     series, rows = batch.measured.shape
     counts = resampled(rows, draws, np.random.default_rng([seed, 1]))
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
-    which, n = which.reshape(draws), batch.scale.shape[1]
-    constants = np.empty((series, draws, n))
+    which = which.reshape(draws)
+    constants = np.empty((series, draws, batch.scale.shape[1]))
     misfit = np.empty(series)
-    for block in blocks(series, draws * max(rows, n * n)):
+    for block in batch.blocks(draws):
         part = batch.take(block)
         weights = distinct * part.weights[:, None, :]
         empty = weights.sum(axis=2, keepdims=True) <= 0.0
