@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from genperf.growth.bank import BANK, STEP, bank, prior
-from genperf.growth.posterior import Posterior, Series, posteriors
+from genperf.growth.posterior import Posterior
 
 Array = npt.NDArray[np.float64]
 
@@ -98,15 +98,23 @@ class Cluster:
     #: Series that count.
     series: float = 1.0
 
-    def tilted(self, posterior: Posterior) -> Posterior:
-        """Return the posterior of another series beside what these show."""
+    @cached_property
+    def factors(self) -> tuple[Array, Array]:
+        """What the weights of walks and curves are multiplied by, of shapes (walks, 1) and (curves,)."""
         shares = (CLUSTER.walks * prior().walk_share + self.walks) / (CLUSTER.walks + self.series)
-        factor = np.ones(len(bank().step))
+        curves = np.ones(len(bank().step))
         for kinds, known in ((step_kinds(), self.step), (strength_kinds(), self.strength)):
             likely = kinds.share * np.exp(known - known.max())
-            factor *= (likely / likely.sum()) @ kinds.ratio
-        moved = posterior.weights * factor * (shares / prior().walk_share)[:, None]
-        return replace(posterior, weights=moved / moved.sum())
+            curves *= (likely / likely.sum()) @ kinds.ratio
+        return (shares / prior().walk_share)[:, None], curves
+
+    def tilted(self, posterior: Posterior) -> Posterior:
+        """Return the posterior of another series beside what these show."""
+        walks, curves = self.factors
+        moved = posterior.weights * curves
+        moved *= walks
+        moved /= moved.sum()
+        return replace(posterior, weights=moved)
 
 
 def shown(weights: Array, beyond: bool) -> Cluster:
@@ -134,11 +142,3 @@ def combined(others: Sequence[Cluster]) -> Cluster | None:
     parts = ([each.step for each in others], [each.strength for each in others], [each.walks for each in others])
     step, strength, walks = (scale * np.sort(np.stack(each), axis=0).sum(axis=0) for each in parts)
     return Cluster(step, strength, walks, scale * len(others))
-
-
-def shared_posteriors(series: Sequence[Series]) -> list[Posterior]:
-    """Return the posterior of each series of a table beside what the others show of the cluster they share."""
-    alone = posteriors(series)
-    clusters = [shown(each.weights, each.series.beyond) for each in alone]
-    others = [combined(clusters[:i] + clusters[i + 1 :]) for i in range(len(alone))]
-    return [each if known is None else known.tilted(each) for each, known in zip(alone, others, strict=True)]

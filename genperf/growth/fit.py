@@ -18,7 +18,7 @@ from genperf.growth.bank import BANK, CONSTANT, DOUBLING, LATENCY, bank, prior
 from genperf.growth.hints import hint_notes
 from genperf.growth.measured import Anchors, MeasuredSeries, mixture_notes, outliers, repeat_noise, scale_note
 from genperf.growth.readings import Reading, Weighed, as_wide_as_one_node, forecast_of, weighed
-from genperf.growth.sharing import ALONE, Shared, tilted
+from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.table import Table
@@ -71,8 +71,7 @@ def _look_back(series: MeasuredSeries, shared: Shared) -> tuple[Evidence, ...]:
     if len(scales) < 3:
         return ()
     smaller, largest = series.take(scale < scales[-1]), series.take(scale == scales[-1])
-    (alone,) = weighed([smaller])
-    central = forecast_of(tilted(alone, shared.known), largest).middle
+    central = forecast_of(weighed(smaller, shared.known), largest).middle
     work = series.works[0][0] if len(series.works) == 1 else "1"
     last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
     return (

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note
-from genperf.formula import names_in, parse, render, substitute
+from genperf.formula import Node, evaluate, names_in, parse, render, substitute
 from genperf.models.network import network_of
 from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
@@ -97,7 +97,9 @@ class MeasuredSeries:
     def take(self, rows: npt.NDArray[np.bool_]) -> MeasuredSeries:
         """Return some of the configurations."""
         columns = {name: values[rows] for name, values in self.columns.items()}
-        return replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])
+        some = replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])
+        some._known.update({text: values[rows] for text, values in self._known.items()})
+        return some
 
     def extended(self, anchors: Anchors) -> MeasuredSeries:
         """Return the series with what others show of larger counts beside its runs."""
@@ -129,8 +131,8 @@ class MeasuredSeries:
     def values(self, text: str) -> Array:
         """Return a formula over canonical names at every configuration."""
         if text not in self._known:
-            node = parse(self.over_columns(text)).evaluate(self.columns)
-            self._known[text] = np.asarray(np.broadcast_to(node, self.logarithms.shape), float)
+            values = evaluate(self._node(text), self.columns)
+            self._known[text] = np.asarray(np.broadcast_to(values, self.logarithms.shape), float)
         return self._known[text]
 
     def axes(self, work: str) -> tuple[str, ...]:
@@ -155,9 +157,13 @@ class MeasuredSeries:
 
     def over_columns(self, text: str) -> str:
         """Return a formula over canonical names as one over the table's columns."""
+        return render(self._node(text))
+
+    def _node(self, text: str) -> Node:
+        """Return a formula over canonical names with the table's columns in their place."""
         node = parse(text).node
         known = {name: self.factors.node(name) for name in names_in(node)}
-        return render(substitute(node, {name: tree for name, tree in known.items() if tree is not None}))
+        return substitute(node, {name: tree for name, tree in known.items() if tree is not None})
 
 
 def series_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +25,10 @@ class PosteriorSettings:
     draws: int = 800
     #: Draws of a reading that counts at all.
     least_draws: int = 24
-    #: Layouts that are kept, of 4 MB each: a series without nodes and its look-back have up to twelve.
-    layouts: int = 16
-    #: Series of one layout that are weighed at once: 8 take 8 MB.
-    batch: int = 8
+    #: `layouts`, `counts`: layouts that are kept, of 1 MB each, and counts, of 130 kB each. A series without nodes and
+    #: its look-back have up to twelve layouts.
+    layouts: int = 32
+    counts: int = 192
     #: Least variance of a measured ln T, so that no covariance is singular.
     least_variance: float = 1e-12
 
@@ -47,9 +47,10 @@ class Counts:
     work: Array
 
     @property
-    def key(self) -> bytes:
+    def key(self) -> tuple[tuple[float, float, float], ...]:
         """Equal for equal counts."""
-        return np.stack([self.workers, self.nodes, self.work]).round(9).tobytes()
+        rows = np.stack([self.workers, self.nodes, self.work], axis=1).round(9).tolist()
+        return tuple((n, m, work) for n, m, work in rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,26 +67,13 @@ class Series:
     #: Shape (curves,). ln of what the prior weights are multiplied by, where something is known beside the runs.
     tilt: Array | None = None
 
-    @property
-    def beyond(self) -> bool:
-        """Whether the series was measured on several nodes."""
-        return bool(np.any(several_nodes(self.counts.nodes)))
-
-
-class _Walk:
-    """A walk at the measured counts: whitened, and whitened without the level."""
-
-    def __init__(self, step: float, matrix: Array) -> None:
-        self.step = step
-        self.white = np.linalg.inv(np.linalg.cholesky(matrix))
-        self.level = self.white.sum(axis=1)
-        self.precision = float(self.level @ self.level)
-        self.projected = self.white - np.outer(self.level, self.level @ self.white) / self.precision
-        self.constant = float(np.log(np.diag(self.white)).sum() - 0.5 * np.log(self.precision))
-
 
 class Layout:
     """The counts of a series, and what depends on them alone, whatever its times: once for all series alike.
+
+        ln p(y | walk, curve f) = −½(y − f)'·M·(y − f) − ½ln|K| − ½ln(1'K⁻¹1),   M = K⁻¹ − K⁻¹11'K⁻¹/(1'K⁻¹1)
+
+    of the walk's covariance K, the level integrated out.
 
     Parameters
     ----------
@@ -96,58 +84,72 @@ class Layout:
     """
 
     def __init__(self, counts: Counts, variances: Array) -> None:
+        known = prior()
         self.counts, self.variances = counts, variances
         self.constant = bool(np.ptp(counts.work) > 1e-9)
+        #: Shape (counts, curves).
         self.curves = self.logarithms(counts)
         # What varies at one and the same count of workers is an axis of its own.
-        alike = len(np.unique(counts.workers)) < len(counts.workers)
-        self._beside = [alike and _varies(counts.workers, each) for each in (counts.nodes, counts.work)]
+        self._beside = [_varies(counts.workers, each) for each in (counts.nodes, counts.work)]
         self.x = self.coordinates(counts)
         self.origin = self.x.min(axis=0)
-        self.walks = [
-            _Walk(step, self.covariance(self.x, self.x, step) + np.diag((step * prior().noise) ** 2 + variances))
-            for step in prior().walk_step
-        ]
-        self.residuals = [self.curves @ walk.projected.T for walk in self.walks]
-        self.squares = np.array([0.5 * np.einsum("ca,ca->c", r, r) for r in self.residuals])
+        noise = known.noise**2 * np.eye(len(variances))
+        whole = self.steps**2 * (self.covariance(self.x, self.x) + noise) + np.diag(variances)
+        #: Shape (walks, counts, counts), (walks, counts) and (walks,). K⁻¹, the weights of the level, and its precision.
+        self.inverse = np.linalg.inv(whole)
+        ones = self.inverse.sum(axis=2)
+        self.precision = ones.sum(axis=1)
+        self.level = ones / self.precision[:, None]
+        self._projected = self.inverse - ones[:, :, None] * self.level[:, None, :]
+        constant = np.log(known.walk_share) - 0.5 * (np.linalg.slogdet(whole)[1] + np.log(self.precision))
+        squares = [np.einsum("ac,ac->c", each @ self.curves, self.curves) for each in self._projected]
+        self._squares = 0.5 * np.stack(squares) - constant[:, None]
+        # As they grow to twice the workers on twice the nodes.
+        n, m, work = (np.asarray(each[-1:]) for each in (counts.workers, counts.nodes, counts.work))
+        there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
+        #: Shape (curves,). The curves from the flattest to the steepest.
+        self.order = np.argsort(there[0] - self.curves[-1], kind="stable")
+
+    @property
+    def steps(self) -> Array:
+        """Standard deviations of the walks per doubling, shape (walks, 1, 1)."""
+        return prior().walk_step[:, None, None]
 
     def logarithms(self, counts: Counts, curve: Places | slice = slice(None)) -> Array:
-        """Return ln(work + overheads) of some curves, shape (curves, counts)."""
-        last = CONSTANT + self.constant
-        shapes = prior().shapes(counts.workers, counts.nodes)[:last]
-        return np.asarray(np.log(counts.work + bank().sizes[curve, :last] @ shapes))
+        """Return ln(work + overheads) of some curves, shape (counts, curves)."""
+        return np.stack([_logarithms(*each, self.constant)[curve] for each in counts.key])
 
     def coordinates(self, counts: Counts) -> Array:
         """Return log₂ of the axes of the walk, shape (counts, axes)."""
         beside = (each for each, used in zip((counts.nodes, counts.work), self._beside, strict=True) if used)
         return np.log2(np.stack([counts.workers, *beside], axis=1))
 
-    def covariance(self, x: Array, z: Array, step: float) -> Array:
-        """Return the covariance of a walk from the smallest count, which goes both ways."""
+    def covariance(self, x: Array, z: Array) -> Array:
+        """Return the covariance of a walk of step one from the smallest count, which goes both ways."""
         a, b = (x - self.origin)[:, None, :], (z - self.origin)[None, :, :]
-        return np.asarray(0.5 * step**2 * np.sum(np.abs(a) + np.abs(b) - np.abs(a - b), axis=2))
+        return np.asarray(0.5 * np.sum(np.abs(a) + np.abs(b) - np.abs(a - b), axis=2))
 
     def log_densities(self, logarithms: Array) -> Array:
-        """Return the log-density of ln T of some series, the level integrated out, shape (series, walks, curves).
+        """Return ln of the walks' prior shares times the density of ln T at the counts, shape (walks, curves)."""
+        pulled = self._projected @ logarithms
+        out = pulled @ self.curves
+        out -= self._squares
+        out -= 0.5 * (pulled @ logarithms)[:, None]
+        return np.asarray(out)
 
-        Parameters
-        ----------
-        logarithms : ndarray of shape (series, counts)
-        """
-        out = np.empty((len(logarithms), *self.squares.shape))
-        for w, (walk, residual) in enumerate(zip(self.walks, self.residuals, strict=True)):
-            y = logarithms @ walk.projected.T
-            np.matmul(y, residual.T, out=out[:, w])
-            out[:, w] += (walk.constant - 0.5 * np.sum(y**2, axis=1))[:, None]
-        out -= self.squares
-        return out
 
-    @cached_property
-    def order(self) -> Places:
-        """The curves from the flattest to the steepest, as they grow to twice the workers on twice the nodes."""
-        n, m, work = (np.asarray(each[-1:]) for each in (self.counts.workers, self.counts.nodes, self.counts.work))
-        there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
-        return np.argsort(there[:, 0] - self.curves[:, -1], kind="stable")
+@lru_cache(maxsize=POSTERIOR.counts)
+def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Array:
+    """Return ln(work + overheads) of every curve at one count, with a constant overhead or without, shape (curves,)."""
+    last = CONSTANT + constant
+    shapes = prior().shapes(np.array([workers]), np.array([nodes]))[:last, 0]
+    return np.asarray(np.log(work + bank().sizes[:, :last] @ shapes))
+
+
+@lru_cache(maxsize=POSTERIOR.layouts)
+def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...]) -> Layout:
+    """Return a layout; the last ones are kept, which groups of a table share."""
+    return Layout(Counts(*np.array(key).T), np.array(variances))
 
 
 def _varies(workers: Array, values: Array) -> bool:
@@ -168,11 +170,15 @@ class Posterior:
 
     def draws(self, count: int = POSTERIOR.draws) -> Draws:
         """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
-        walks, order = len(self.weights), self.layout.order
+        order = self.layout.order
+        reached = np.cumsum(self.weights.sum(axis=0)[order])
+        target = (np.arange(count) + 0.5) / count * reached[-1]
+        place = np.searchsorted(reached, target)
+        curve = order[place]
         # Of each curve from the quietest walk to the loudest.
-        reached = np.cumsum(self.weights[:, order].T)
-        place = np.searchsorted(reached, (np.arange(count) + 0.5) / count * reached[-1])
-        return Draws(self, place % walks, order[place // walks])
+        inside = target - np.where(place > 0, reached[place - 1], 0.0)
+        walk = np.sum(np.cumsum(self.weights[:-1, curve], axis=0) < inside, axis=0)
+        return Draws(self, walk, curve)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +191,8 @@ class Draws:
 
     >>> n = np.array([1.0, 2.0, 4.0, 8.0])
     >>> runs = Series(Counts(n, np.ones(4), np.ones(4)), np.log(1.0 + 0.1 * np.log2(n)), np.zeros(4))
-    >>> draws = posteriors([runs])[0].draws()
     >>> there = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
-    >>> central, lower, upper = forecast([draws], [1.0], [there]).interval()
+    >>> central, lower, upper = forecast([posterior_of(runs).draws()], [1.0], [there]).interval()
     >>> bool(1.3 < central[0] < 1.6), bool(upper[0] > 1.7)
     (True, True)
     """
@@ -197,14 +202,16 @@ class Draws:
     walk: Places
     curve: Places
 
-    @cached_property
+    @property
+    def away(self) -> Array:
+        """ln T at the measured counts over each curve, shape (draws, counts)."""
+        return self.posterior.series.logarithms - self.posterior.layout.curves[:, self.curve].T
+
+    @property
     def level(self) -> tuple[Array, Array]:
         """The level of ln T of each draw and its standard deviation, each of shape (draws,)."""
         layout = self.posterior.layout
-        rows = np.stack([each.white.T @ each.level / each.precision for each in layout.walks])[self.walk]
-        sd = np.array([each.precision**-0.5 for each in layout.walks])
-        away = self.posterior.series.logarithms - layout.curves[self.curve]
-        return np.sum(rows * away, axis=1), sd[self.walk]
+        return np.sum(layout.level[self.walk] * self.away, axis=1), layout.precision[self.walk] ** -0.5
 
     def forecast(self, counts: Counts) -> tuple[Array, Array]:
         """Return the mean and variance of ln T of a new run, without the noise of repeats: universal kriging.
@@ -216,25 +223,21 @@ class Draws:
         -------
         mean, variance : ndarray of shape (draws, counts)
         """
-        layout, noise = self.posterior.layout, prior().noise
-        x = layout.coordinates(counts)
+        layout = self.posterior.layout
+        x, steps = layout.coordinates(counts), layout.steps
         # In work as well: a batch that was not measured is far too.
         there, here = (
             np.column_stack([at, np.log2(w)]) for at, w in ((x, counts.work), (layout.x, layout.counts.work))
         )
         beyond = np.maximum(np.maximum(there - here.max(axis=0), here.min(axis=0) - there), 0.0).max(axis=1)
-        away = self.posterior.series.logarithms - layout.curves[self.curve]
-        mean = layout.logarithms(counts, self.curve)
-        variance = np.empty_like(mean)
-        for w in np.unique(self.walk):
-            walk, rows = layout.walks[w], self.walk == w
-            near = walk.white @ layout.covariance(layout.x, x, walk.step)
-            rest = 1.0 - walk.level @ near
-            mean[rows] += away[rows] @ (walk.white.T @ (near + np.outer(walk.level, rest) / walk.precision))
-            before = walk.step**2 * np.sum(np.abs(x - layout.origin), axis=1)
-            left = before - np.sum(near**2, axis=0) + rest**2 / walk.precision
-            variance[rows] = left + (BANK.slope * walk.step * beyond) ** 2 + (walk.step * noise) ** 2
-        return mean, variance
+        near = steps**2 * layout.covariance(layout.x, x)
+        gain = layout.inverse @ near
+        rest = 1.0 - gain.sum(axis=1)
+        before = np.sum(np.abs(x - layout.origin), axis=1) + (BANK.slope * beyond) ** 2 + prior().noise ** 2
+        variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + rest**2 / layout.precision[:, None]
+        weights = gain + layout.level[:, :, None] * rest[:, None, :]
+        mean = layout.logarithms(counts, self.curve).T + np.einsum("da,daq->dq", self.away, weights[self.walk])
+        return mean, variance[self.walk]
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,46 +269,25 @@ class Forecast:
 
 def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> Forecast:
     """Return what some readings forecast by their shares, each with the counts as it has them."""
-    mean, variance = (
-        np.concatenate(each)
-        for each in zip(*(part.forecast(at) for part, at in zip(parts, counts, strict=True)), strict=True)
-    )
-    weights = np.repeat([s / len(p.curve) for s, p in zip(shares, parts, strict=True)], [len(p.curve) for p in parts])
+    each = [part.forecast(at) for part, at in zip(parts, counts, strict=True)]
+    mean, variance = (np.concatenate(values) for values in zip(*each, strict=True))
+    weights = np.concatenate([np.full(len(p.curve), s / len(p.curve)) for p, s in zip(parts, shares, strict=True)])
     return Forecast(mean, variance, weights, weights * bank().central[np.concatenate([p.curve for p in parts])])
 
 
-def posteriors(series: Sequence[Series]) -> list[Posterior]:
-    """Return the posterior of each series by itself; those of equal counts are weighed in one batch."""
-    members: dict[Layout, list[int]] = {}
-    for i, each in enumerate(series):
-        # In steps of √2, which changes no interval by its digits: series then have equal layouts.
-        variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(each.variances, POSTERIOR.least_variance))))
-        layout = _layout(each.counts.key, len(each.logarithms), np.asarray(variances).tobytes())
-        members.setdefault(layout, []).append(i)
-    out: dict[int, Posterior] = {}
-    for layout, places in members.items():
-        for start in range(0, len(places), POSTERIOR.batch):
-            some = places[start : start + POSTERIOR.batch]
-            log = layout.log_densities(np.stack([series[i].logarithms for i in some]))
-            out |= {i: _posterior(layout, series[i], row) for row, i in zip(log, some, strict=True)}
-    return [out[i] for i in range(len(series))]
-
-
-@lru_cache(maxsize=POSTERIOR.layouts)
-def _layout(key: bytes, counts: int, variances: bytes) -> Layout:
-    """Return a layout; the last ones are kept, which groups of a table share."""
-    return Layout(Counts(*np.frombuffer(key).reshape(3, counts)), np.frombuffer(variances))
-
-
-def _posterior(layout: Layout, series: Series, log: Array) -> Posterior:
-    """Weigh the curves of a series by their densities, shape (walks, curves)."""
-    log += np.log(prior().walk_share)[:, None]
+def posterior_of(series: Series) -> Posterior:
+    """Return the posterior of a series by itself."""
+    # In steps of √2, which changes no interval by its digits: series then have equal layouts.
+    variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(series.variances, POSTERIOR.least_variance))))
+    layout = _layout(series.counts.key, tuple(variances.tolist()))
+    log = layout.log_densities(series.logarithms)
     if series.in_seconds:
         h = shorter(float(np.exp(series.logarithms[-1])))
         log += h * bank().moved - h**2 * bank().squared
     if series.tilt is not None:
         log += series.tilt
     top = float(log.max())
-    weights = np.exp(log - top)
+    weights = np.exp(log - top, out=log)
     total = float(weights.sum())
-    return Posterior(series, layout, weights / total, top + float(np.log(total / weights.shape[1])))
+    weights /= total
+    return Posterior(series, layout, weights, top + float(np.log(total / weights.shape[1])))

@@ -10,9 +10,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
-from genperf.growth.posterior import POSTERIOR, Counts, Draws, Forecast, Posterior, Series, forecast, posteriors
+from genperf.growth.posterior import POSTERIOR, Counts, Draws, Forecast, Posterior, Series, forecast, posterior_of
 from genperf.panel.work import LIMIT
 from genperf.vocabulary.names import noun_of
 
@@ -116,38 +117,31 @@ class Weighed:
         """Draws of the posterior, the more the likelier the reading."""
         return self.posterior.draws(max(POSTERIOR.least_draws, round(POSTERIOR.draws * self.share)))
 
-    def counts(self, series: MeasuredSeries) -> Counts:
-        """Return the counts of another series, whose times are not looked at."""
-        there, unit = self.reading.counts(series)
-        return replace(there, work=there.work * unit / self.unit)
 
+def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weighed]:
+    """Return the readings of a series with their posteriors, without those of hardly any weight.
 
-def weighed(parts: Sequence[MeasuredSeries]) -> list[list[Weighed]]:
-    """Return the readings of each series with their posteriors; those of hardly any weight are left out."""
-    listed = [
-        (k, reading, *reading.counts(series)) for k, series in enumerate(parts) for reading in readings_of(series)
-    ]
-    tilts = [hint_tilt(series) for series in parts]
+    Parameters
+    ----------
+    cluster : Cluster, optional
+        What other series of its table show of their cluster.
+    """
+    tilt, listed = hint_tilt(series), []
     # Readings that differ beyond the measured counts alone have one posterior.
-    runs = {
-        (k, counts.key): Series(counts, parts[k].logarithms, parts[k].variances, parts[k].in_seconds, tilts[k])
-        for k, _, counts, _ in listed
-    }
-    known = dict(zip(runs, posteriors(list(runs.values())), strict=True))
-    out: list[list[Weighed]] = [[] for _ in parts]
-    for k, reading, counts, unit in listed:
-        out[k].append(Weighed(reading, known[k, counts.key], reading.share, unit))
-    return [_normalised(each) for each in out]
-
-
-def _normalised(listed: Sequence[Weighed]) -> list[Weighed]:
-    """Turn prior shares of readings into posterior ones."""
+    known: dict[tuple[tuple[float, ...], ...], Posterior] = {}
+    for reading in readings_of(series):
+        counts, unit = reading.counts(series)
+        if counts.key not in known:
+            runs = Series(counts, series.logarithms, series.variances, series.in_seconds, tilt)
+            known[counts.key] = posterior_of(runs)
+        listed.append(Weighed(reading, known[counts.key], reading.share, unit))
     evidence = np.array([each.posterior.log_evidence for each in listed])
     weights = np.exp(evidence - evidence.max()) * [each.share for each in listed]
     least = READING.least * weights.sum()
     weights = np.where(weights >= least, weights, [least * each.reading.one_node for each in listed])
     shares = (weights / weights.sum()).tolist()
-    return [replace(each, share=share) for each, share in zip(listed, shares, strict=True) if share > 0.0]
+    out = [replace(each, share=share) for each, share in zip(listed, shares, strict=True) if share > 0.0]
+    return out if cluster is None else [replace(each, posterior=cluster.tilted(each.posterior)) for each in out]
 
 
 def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
@@ -161,5 +155,8 @@ def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
 
 def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> Forecast:
     """Return what the readings of a series forecast at the counts of another, whose times are not looked at."""
-    draws, shares = [each.draws for each in readings], [each.share for each in readings]
-    return forecast(draws, shares, [each.counts(there) for each in readings])
+    counts = []
+    for each in readings:
+        at, unit = each.reading.counts(there)
+        counts.append(replace(at, work=at.work * unit / each.unit))
+    return forecast([each.draws for each in readings], [each.share for each in readings], counts)

@@ -109,14 +109,13 @@ class Shared:
 
     def readings(self, series: MeasuredSeries) -> list[Weighed]:
         """Return the readings of the series, which `beside` has extended, by all that is known of it."""
-        (readings,) = weighed([series])
-        return tilted(readings, self.known)
+        return weighed(series, self.known)
 
     def beside(self, series: MeasuredSeries) -> MeasuredSeries:
         """Return the series with ln T at larger counts: as its runs and similar series together have it."""
         if not self.changes:
             return series
-        (readings,) = weighed([series])
+        readings = weighed(series)
         levels = (np.arange(SHARING.points) + 0.5) / SHARING.points
         columns = {name: self.columns[name] for name in series.columns}
         alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
@@ -180,19 +179,14 @@ class Shared:
 ALONE = Shared()
 
 
-def tilted(readings: list[Weighed], cluster: Cluster | None) -> list[Weighed]:
-    """Return the readings of a series beside what the others show of their cluster."""
-    return [each if cluster is None else replace(each, posterior=cluster.tilted(each.posterior)) for each in readings]
-
-
 def shared_by(curves: Sequence[Curve]) -> list[Shared]:
     """Return what the others of some series show of each and, last, what all show of any other."""
     grown = [k for k, curve in enumerate(curves) if curve.counts[0][0] < curve.last[0]]
     chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[: SHARING.most]
     beyond = {k for k in chosen if curves[k].series.beyond}
     clusters = {}
-    for k, readings in zip(chosen, weighed([curves[k].series for k in chosen]), strict=True):
-        weights = np.sum([each.share * each.posterior.weights for each in readings], axis=0)
+    for k in chosen:
+        weights = np.sum([each.share * each.posterior.weights for each in weighed(curves[k].series)], axis=0)
         clusters[k] = shown(weights, k in beyond)
     similar = _similar(curves)
     whole = combined(list(clusters.values()))
@@ -352,11 +346,11 @@ def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[fl
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
     some = _some(list(donors), SHARING.predicted)
     levels: Array = np.asarray((np.arange(15) + 0.5) / 15.0)
-    earlier = weighed([curve.series.take(curve.series.values(curve.series.scale) <= base[0]) for curve in some])
-    last = [
-        forecast_of(each, curve.series.take(np.array([count == at for count in curve.counts]))).quantiles(levels)[:, 0]
-        for curve, each in zip(some, earlier, strict=True)
-    ]
+    last = []
+    for series, counts in ((curve.series, curve.counts) for curve in some):
+        earlier = weighed(series.take(series.values(series.scale) <= base[0]))
+        there = series.take(np.array([count == at for count in counts]))
+        last.append(forecast_of(earlier, there).quantiles(levels)[:, 0])
     first = np.repeat(_seconds(some, base), len(levels))
     out = []
     for change in CHANGES:
