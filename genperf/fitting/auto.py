@@ -17,12 +17,12 @@ from genperf.prediction import Ensemble, Member
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
 from genperf.table import Table
-from genperf.table.clean import label
 
 AUTO = "auto"
 #: Columns that a note names.
 COLUMNS_SHOWN = 8
-Key = tuple[str, ...]
+#: Groups in one task where they are series, of some milliseconds each.
+TOGETHER = 16
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Auto:
         return replace(self, notes=(Note(text, "similarity"),), shared=shared)
 
     def tables_per_task(self, table: Table) -> int:
-        """Return one: groups are not fitted together."""
-        return 1
+        """Return how many series a worker is handed at once; of many factors, one."""
+        return TOGETHER if self.shared.series else 1
 
     def request(self, table: Table) -> str:
         """Return how one group is fitted, as a text."""
-        fingerprint = self.shared.of(_key(table)).fingerprint
+        fingerprint = self.shared.of(table.key).fingerprint
         return self.options.request + (f" table prior {fingerprint}" if fingerprint else "")
 
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
@@ -88,7 +88,7 @@ class Auto:
         if self.options.fix:
             hint = "--model with one of `genperf models`, or a formula"
             raise FitError("auto chooses its own constants: none can be held", hint=hint)
-        shared = self.shared.of(_key(table))
+        shared = self.shared.of(table.key)
         # One count is a series as well: of other counts the prior says what can be said.
         one = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
         series = series_of(table, self.options.mapping, self.options.hints, single=one or bool(shared.changes))
@@ -107,11 +107,6 @@ class Auto:
         members = tuple(_in_half_precision(member) for member in ensemble.members)
         complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))
         return assembled(table, complete, Request(AUTO, self.options, seed, used={"request": self.request(table)}))
-
-
-def _key(table: Table) -> Key:
-    """Return what a group is called."""
-    return tuple(label(table.frame[name].iloc[0]) for name in table.group)
 
 
 def _in_half_precision(member: Member) -> Member:

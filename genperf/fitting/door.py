@@ -330,9 +330,9 @@ def reusable(before: Before, key: tuple[str, ...], table: Table, task: Task) -> 
         The group's rows.
     """
     result = before.results.get(key) if isinstance(before, GroupedResult) else before
-    request = task.model.request(table)
     if result is None:
         return None
+    request = task.model.request(table)
     same = (result.model, result.seed, result.options.get("request")) == (task.model.name, task.seed, request)
     same = same and all(
         name in result.further and reusable(result.further[name], (), part, Task(task.further[name], task.seed))

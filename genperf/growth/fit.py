@@ -22,7 +22,6 @@ from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.table import Table
-from genperf.table.clean import label
 
 Array = npt.NDArray[np.float64]
 
@@ -56,9 +55,8 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
         _member(whole, wide, each.share, len(shown) > 1, noise) for each, wide in zip(readings, shown, strict=True)
     )
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
-    name = ", ".join(label(table.frame[column].iloc[0]) for column in table.group)
     notes = [*scale_note(series), *outliers(table), *mixture_notes(table, series), *hint_notes(series)]
-    notes += shared.notes(name, series)
+    notes += shared.notes(", ".join(table.key), series)
     return Ensemble(
         members, Spread(noise=noise), _look_back(series, shared), options | shared.options(series.column), tuple(notes)
     )

@@ -189,12 +189,14 @@ def shared_by(curves: Sequence[Curve]) -> list[Shared]:
         weights = np.sum([each.share * each.posterior.weights for each in weighed(curves[k].series)], axis=0)
         clusters[k] = shown(weights, k in beyond)
     similar = _similar(curves)
-    whole = combined(list(clusters.values()))
+    others = Shared(combined(list(clusters.values())), len(beyond))
     out = []
-    for k in range(len(curves) + 1):
-        cluster = combined([each for other, each in clusters.items() if other != k]) if k in clusters else whole
-        out.append(replace(similar.get(k, ALONE), cluster=cluster, beyond=len(beyond - {k})))
-    return out
+    for k in range(len(curves)):
+        each = others
+        if k in clusters:
+            each = Shared(combined([one for other, one in clusters.items() if other != k]), len(beyond - {k}))
+        out.append(replace(similar[k], cluster=each.cluster, beyond=each.beyond) if k in similar else each)
+    return [*out, others]
 
 
 @dataclass(frozen=True)
@@ -202,8 +204,10 @@ class TableShares:
     """What the groups of a table show each other."""
 
     groups: Mapping[Key, Shared] = field(default_factory=dict)
-    #: Of groups that were not looked at.
+    #: Of the other groups.
     others: Shared = ALONE
+    #: Whether every group that was looked at is a series.
+    series: bool = False
 
     def of(self, key: Key) -> Shared:
         """Return what the others show of one group."""
@@ -234,7 +238,8 @@ def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, s
         return TableShares()
     numeric = {name for name in table.group if all(_positive(value) for value in table.frame[name].unique())}
     curves = []
-    for key, part in sorted(chosen.groups(), key=lambda pair: pair[0]):
+    groups = sorted(chosen.groups(), key=lambda pair: pair[0])
+    for key, part in groups:
         try:
             series = series_of(part, mapping, hints, single=True)
         except GenperfError:
@@ -244,10 +249,12 @@ def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, s
             labels = {name: text for name, text in names.items() if name not in numeric}
             labels |= {f.name: f.levels[0] for f in part.categorical}
             curves.append(Curve(key, series, labels, {name: float(names[name]) for name in sorted(numeric)}))
+    whole = TableShares(series=len(curves) == len(groups))
     if len(curves) < 2:
-        return TableShares()
+        return whole
     *each, others = shared_by(curves)
-    return TableShares(dict(zip((curve.key for curve in curves), each, strict=True)), others)
+    named = {curve.key: shared for curve, shared in zip(curves, each, strict=True) if shared is not others}
+    return replace(whole, groups=named, others=others)
 
 
 def _looked_at(table: Table, mapping: Mapping[str, str]) -> npt.NDArray[np.bool_]:

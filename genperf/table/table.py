@@ -254,6 +254,11 @@ class Table:
         return float(np.sqrt(np.sum((self.measured / mean[self.configuration] - 1.0) ** 2) / freedom))
 
     @cached_property
+    def key(self) -> tuple[str, ...]:
+        """The values of the group columns of one group, as text; () without group columns."""
+        return tuple(label(self.frame[name].iloc[0]) for name in self.group)
+
+    @cached_property
     def group_count(self) -> int:
         """How many groups there are; one where no columns split the table."""
         return int(number_rows(self.frame, self.group).max()) + 1 if self.group else 1
@@ -353,13 +358,15 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     failed = group_keys(table.failures, table.group)
     for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
         factors = tuple(_measured(f, middle["columns"][f.name], known) for f in table.factors)
-        failures = table.failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
+        failures = table.failures
+        if failed:
+            failures = failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
         notes = kept + failure_notes(len(failures)) + constant_notes(factors)
         beside = {name: parts[key] for name, parts in further.items() if key in parts}
         medians = replace(table, frame=middle.pop("frame"), factors=factors, notes=notes, failures=failures, further={})
         medians.__dict__.update(middle)
         group = replace(medians, frame=part.pop("frame"), further=beside)
-        group.__dict__.update(part, _medians=medians)
+        group.__dict__.update(part, _medians=medians, key=key)
         yield key, group
 
 

@@ -69,9 +69,8 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         gain = across @ np.linalg.inv(whole)
         one = Posterior(Series(INSIDE, y, variances), layout, np.ones((4, layout.curves.shape[1])), 0.0)
         mean, variance = Draws(one, np.full(16, w), curves).forecast(there)
-        assert_allclose(
-            mean, (layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])).T, rtol=1e-4, atol=1e-4
-        )
+        expected = layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])
+        assert_allclose(mean, expected.T, rtol=1e-4, atol=1e-4)
         left = np.diag(step**2 * np.minimum.outer(z, z) + vague - gain @ across.T)
         slope = (BANK.slope * step * np.array([1.0, 3.0])) ** 2
         assert_allclose(variance[0], left + slope + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
