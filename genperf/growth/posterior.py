@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from genperf.growth.bank import BANK, CONSTANT, bank, prior, shorter
 from genperf.prediction.bands import mixture_quantiles
-from genperf.table.axis import several_nodes
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -95,7 +94,7 @@ class Layout:
         self.origin = self.x.min(axis=0)
         noise = known.noise**2 * np.eye(len(variances))
         whole = self.steps**2 * (self.covariance(self.x, self.x) + noise) + np.diag(variances)
-        #: Shape (walks, counts, counts), (walks, counts) and (walks,). K⁻¹, the weights of the level, and its precision.
+        #: K⁻¹ of shape (walks, counts, counts), the weights of the level (walks, counts), its precision (walks,).
         self.inverse = np.linalg.inv(whole)
         ones = self.inverse.sum(axis=2)
         self.precision = ones.sum(axis=1)
@@ -204,7 +203,7 @@ class Draws:
 
     @property
     def away(self) -> Array:
-        """ln T at the measured counts over each curve, shape (draws, counts)."""
+        """The distances of ln T from each curve at the measured counts, shape (draws, counts)."""
         return self.posterior.series.logarithms - self.posterior.layout.curves[:, self.curve].T
 
     @property
