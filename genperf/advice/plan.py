@@ -121,7 +121,7 @@ def planned(
         raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
     steps = ladder(result, {name: value for name, value in at.items() if name != result.panel.along().name})
     name, counts = steps.along.name, steps.counts[_whole_nodes(result, steps.columns)]
-    follow = {name, *settled(result.panel, {name})}
+    follow = {name, *settled(result.schema.settlements, {name})}
     others = {f.name: steps.columns[f.name][-1] for f in result.schema.factors if f.name not in follow}
     paid_name, paid = paid_for(result.panel, per)
     job = Job(

@@ -159,7 +159,8 @@ def levels_over(over: Mapping[str, Any], schema: Schema) -> dict[str, list[Any]]
 
 def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
     """Return the formulas of the factors that follow from what is given."""
-    formulas = {name: parse(text) for name, text in (*schema.derived.items(), *settled(schema.panel, given).items())}
+    texts = {**schema.derived, **settled(schema.settlements, given)}
+    formulas = {name: parse(text) for name, text in texts.items()}
     return {name: formula for name, formula in formulas.items() if name not in given and formula.names <= given}
 
 

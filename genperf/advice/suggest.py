@@ -15,8 +15,8 @@ from genperf.advice.answers import Suggestions
 from genperf.advice.candidates import costs, read_candidates
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.errors import GenperfError
-from genperf.prediction import Band, central_times
-from genperf.prediction.verdict import VERDICTS, distance_beyond
+from genperf.prediction import Band, central_times, distance_beyond
+from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.words.numbers import join_values
 

@@ -13,7 +13,6 @@ import pandas as pd
 from genperf.attribution.draws import ends_of, log_paths, quantiles, shares
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, stack_of
-from genperf.prediction.predict import central_of_each
 from genperf.result import FitResult
 from genperf.table import Target
 from genperf.words.quantity import term_column
@@ -186,7 +185,7 @@ def _best(
     stacked = stack_of(members) is not None
     departs = stacked or any(m.discrepancy is not None for m in members)
     names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
-    of_members = central[None, :] if stacked else central_of_each(members, columns)
+    of_members = central[None, :] if stacked else np.array([central_times([m], columns) for m in members])
     whole = of_members if departs else [None] * len(members)
     best = [_split(m, columns, m.values, value, names) for m, value in zip(members, whole, strict=True)]
     return names, of_members, np.array(best)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,25 @@ class StepSamples:
     each: float | None = None
     #: The samples of a step, where the passes of micro-batches fell as the number rose; None elsewhere.
     same: float | None = None
+
+
+class Settlement(NamedTuple):
+    """A count that others settle."""
+
+    name: str
+    #: The formula, with places for the count that settles it and for other factors.
+    template: str
+    by: str
+    #: Further factors in the formula. Where one is not given, it has its one measured value.
+    others: tuple[Factor, ...] = ()
+
+    def formula(self, given: Collection[str]) -> str | None:
+        """Return the formula where the given factors settle the count, None elsewhere."""
+        known = all(f.name in given or f.distinct == 1 for f in self.others)
+        if self.name in given or self.by not in given or not known:
+            return None
+        others = (quote_name(f.name) if f.name in given else f"{f.lower:g}" for f in self.others)
+        return self.template.format(quote_name(self.by), *others)
 
 
 def _rises_with(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
@@ -119,16 +138,11 @@ def _one(values: Array) -> float | None:
     return float(values[0]) if float(np.ptp(values)) <= 1e-9 * float(values.max()) else None
 
 
-def settled(panel: Panel, given: Collection[str]) -> dict[str, str]:
-    """Return formulas for counts that others settle: the nodes by their devices, data-parallel ways by all others.
+def settlements(panel: Panel) -> tuple[Settlement, ...]:
+    """Return the counts that others settle: the nodes by their devices, data-parallel ways by all others.
 
     Nodes are settled where each count of workers was measured on one count of nodes; `workers_of_node` tells how many
     each holds. The global batch and the passes of micro-batches are settled as `_samples_of` says.
-
-    Parameters
-    ----------
-    given : collection of str
-        The factors that are given.
 
     Examples
     --------
@@ -136,25 +150,33 @@ def settled(panel: Panel, given: Collection[str]) -> dict[str, str]:
     >>> gpus = Factor("gpus", "extrinsic", 1, 32, distinct=4, positive=True)
     >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
     >>> runs = tuple(Median((n, max(1, n // 8)), 1.0, 1.0, 1.0, 1) for n in (1, 8, 16, 32))
-    >>> settled(Panel((gpus, nodes), medians=runs), ["gpus"])
+    >>> settled(settlements(Panel((gpus, nodes), medians=runs)), ["gpus"])
     {'nodes': 'max(1, ceil(gpus/8 - 1e-09))'}
     """
-    formulas = _settled_samples(panel, given)
+    out, samples = [], _samples_of(panel)
+    whole, one, passes = (panel.find(name) for name in ("global_batch", "micro_batch", "micro_batches"))
+    if samples.each is not None and whole is not None:
+        out.append(Settlement(whole.name, f"{samples.each:g}*{{0}}", samples.count))
+    if samples.same is not None and one is not None and passes is not None:
+        out.append(Settlement(passes.name, f"max(1, {samples.same:g}/({{1}}*{{0}}))", samples.count, (one,)))
     workers, nodes, data = panel.workers, panel.nodes, panel.find("data_parallel")
-    if workers is None or workers.name not in given:
-        return formulas
-    if nodes is not None and nodes.name not in given and follows(panel, nodes.name, workers.name):
-        held = workers_of_node(workers, nodes)
-        formulas[nodes.name] = f"max({_fewest(nodes):g}, ceil({quote_name(workers.name)}/{held:g} - 1e-09))"
-    others = _other_ways(panel)
-    known = all(f.name in given or f.distinct == 1 for f in others)
-    if data is not None and data.name not in given and known:
-        ways = [quote_name(f.name) if f.name in given else f"{f.lower:g}" for f in others]
-        if not others and (each := _workers_of_way(panel)) is not None:
-            ways = [f"{each:g}"]
-        if ways:
-            formulas[data.name] = "/".join([quote_name(workers.name), *ways])
-    return formulas
+    if workers is None:
+        return tuple(out)
+    if nodes is not None and follows(panel, nodes.name, workers.name):
+        held = f"{workers_of_node(workers, nodes):g}"
+        out.append(Settlement(nodes.name, f"max({_fewest(nodes):g}, ceil({{0}}/{held} - 1e-09))", workers.name))
+    others, each = _other_ways(panel), _workers_of_way(panel)
+    if data is not None and others:
+        split = "".join(f"/{{{place}}}" for place in range(1, len(others) + 1))
+        out.append(Settlement(data.name, "{0}" + split, workers.name, tuple(others)))
+    elif data is not None and each is not None:
+        out.append(Settlement(data.name, f"{{0}}/{each:g}", workers.name))
+    return tuple(out)
+
+
+def settled(rules: Iterable[Settlement], given: Collection[str]) -> dict[str, str]:
+    """Return formulas for the counts that the given factors settle."""
+    return {rule.name: text for rule in rules if (text := rule.formula(given)) is not None}
 
 
 def _workers_of_way(panel: Panel) -> float | None:
@@ -163,23 +185,6 @@ def _workers_of_way(panel: Panel) -> float | None:
     if workers is None or data is None or data == workers or not panel.medians:
         return None
     return _one(panel.measured(workers.name) / panel.measured(data.name))
-
-
-def _settled_samples(panel: Panel, given: Collection[str]) -> dict[str, str]:
-    """Return formulas for the global batch, or the passes of micro-batches, where the given workers settle them."""
-    samples = _samples_of(panel)
-    if samples.count not in given:
-        return {}
-    count = quote_name(samples.count)
-    whole, one, passes = (panel.find(name) for name in ("global_batch", "micro_batch", "micro_batches"))
-    if samples.each is not None and whole is not None and whole.name not in given:
-        return {whole.name: f"{samples.each:g}*{count}"}
-    if samples.same is None or one is None or passes is None or passes.name in given:
-        return {}
-    if one.name not in given and one.distinct > 1:
-        return {}
-    at_once = f"{quote_name(one.name) if one.name in given else format(one.lower, 'g')}*{count}"
-    return {passes.name: f"max(1, {samples.same:g}/({at_once}))"}
 
 
 def following(

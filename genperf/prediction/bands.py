@@ -6,13 +6,16 @@ import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Band = Literal["prediction", "confidence"]
 
+#: ln of the largest end of a band.
+LARGEST = 690.0
 #: Equally likely points that stand for a normal distribution.
 POINTS = 31
 #: Boxes of equal width that points are put in before a few of them are put in order.
@@ -55,6 +58,54 @@ _EDGES = np.searchsorted(_NORMAL, np.linspace(-_REACH, _REACH, SEARCH.cells + 1)
 #: Points below the left and the right edge of each cell; all of them beyond the last.
 _BELOW = np.concatenate([[0.0], _EDGES])
 _UP_TO = np.concatenate([_EDGES, [float(POINTS)]])
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """ln T of some rows, a mixture of normal distributions: one for each draw, or a single one."""
+
+    #: Shape (draws, rows).
+    mean: Array
+    #: Shape (draws,). Each draw's share.
+    shares: Array
+    #: `variance`, `total`: of the mean, and of a new run; of shape (draws or 1, rows).
+    variance: Array
+    total: Array
+    #: Shape (rows,). The central value; where it is None, it is the median of the draws.
+    centre: Array | None
+    #: Shape (draws,). The shares for that median; None of a single normal distribution, whose quantiles are exact.
+    central_shares: Array | None = None
+
+    def central(self) -> Array:
+        """Return the central value, shape (rows,), in the target's unit."""
+        if self.centre is not None:
+            return np.asarray(np.exp(self.centre))
+        assert self.central_shares is not None
+        median = np.array([0.5])
+        return np.asarray(mixture_quantiles(self.mean, self.central_shares, np.sqrt(self.variance), median)[0])
+
+    def band(self, interval: float, band: Band, floor: float) -> tuple[Array, Array]:
+        """Return the lower and upper ends of a band, each of shape (rows,).
+
+        The *confidence* band contains the mean: families and their constants, and how far the query lies beyond the
+        data. The *prediction* band contains a new run: misfit and noise on top.
+
+        Parameters
+        ----------
+        interval : float
+            Nominal coverage.
+        floor : float
+            The least ln T of a draw: a logarithm must exist.
+        """
+        tail, sd = (1.0 - interval) / 2.0, np.sqrt(self.variance if band == "confidence" else self.total)
+        if self.central_shares is None:
+            away = NormalDist().inv_cdf(0.5 + 0.5 * interval) * sd[0]
+            ends = np.clip([self.mean[0] - away, self.mean[0] + away], -LARGEST, LARGEST)
+            lower, upper = np.exp(ends)
+        else:
+            mean = np.maximum(np.nan_to_num(self.mean, nan=floor, neginf=floor), floor)
+            lower, upper = mixture_quantiles(mean, self.shares, sd, np.array([tail, 1.0 - tail]))
+        return lower, upper
 
 
 def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.expression import Constant, Expression
+from genperf.prediction.bands import Forecast
 
 Array = npt.NDArray[np.float64]
 
@@ -113,13 +114,6 @@ class Member:
         with np.errstate(all="ignore"):
             return np.asarray(np.log(self.expression.evaluate(columns, self.draw_values())))
 
-    def forecast(self, columns: Mapping[str, Any]) -> tuple[Array, Array]:
-        """Return the mean and variance of ln T for every draw, each of shape (draws, rows).
-
-        The variance is the discrepancy's: what the expression leaves open of the mean. Without one it is 0.
-        """
-        return forecasts([self], columns)[0]
-
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:
         """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""
         known = self.discrepancy is not None
@@ -189,9 +183,10 @@ def log_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
 
 
 def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tuple[Array, Array]]:
-    """Return the mean and variance of ln T for every draw of every member, each of shape (draws, rows).
+    """Return the mean and variance of ln T for every draw of every member, of shape (draws, rows) or (1, rows).
 
-    The draws of stacked members differ in their terms, not in their prediction, which is the pool's.
+    The variance is the discrepancy's: what the expression leaves open of the mean. Without one it is 0. The draws of
+    stacked members differ in their terms, not in their prediction, which is the pool's.
     """
     if stack_of(members) is not None:
         centre, variance, _ = pooled(members, columns)
@@ -200,7 +195,59 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
     for member in members:
         curve, discrepancy = member.log_draws(columns), member.discrepancy
         if discrepancy is None:
-            out.append((curve, np.zeros_like(curve)))
-            continue
-        out.append(discrepancy.forecast(columns, member.log_draws(discrepancy.anchors), curve))
+            out.append((curve, np.zeros((1, curve.shape[1]))))
+        else:
+            out.append(discrepancy.forecast(columns, member.log_draws(discrepancy.anchors), curve))
     return out
+
+
+def forecast_of(members: Sequence[Member], spread: Spread, columns: Mapping[str, Any], doublings: Array) -> Forecast:
+    """Return what all draws of some members predict, as arrays.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+    doublings : ndarray of shape (rows,)
+        How far the rows lie beyond the data.
+    """
+    if stack_of(members) is not None:
+        centre, variance, total = pooled(members, columns)
+        return Forecast(centre[None], np.ones(1), variance[None], total[None], centre)
+    parts = forecasts(members, columns)
+    means = np.vstack([mean for mean, _ in parts])
+    # The draws of all members have one variance where none has a discrepancy.
+    series = any(m.discrepancy is not None for m in members)
+    variances, totals = [], []
+    for member, (mean, variance) in list(zip(members, parts, strict=True))[: None if series else 1]:
+        shape = mean.shape if series else (1, means.shape[1])
+        of_mean = np.broadcast_to(variance + member.mean_variance(spread, doublings), shape)
+        variances.append(of_mean)
+        totals.append(of_mean + member.run_variance(spread))
+    shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
+    return Forecast(
+        means,
+        shares,
+        np.vstack(variances),
+        np.vstack(totals),
+        None if series else _log_mean(members, columns),
+        shares * np.concatenate([np.ones(len(m.draws)) if m.central is None else m.central for m in members]),
+    )
+
+
+def _log_mean(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+    """Return the weighted mean of ln T of the members, shape (rows,)."""
+    weights = np.array([m.weight for m in members])
+    return np.asarray(weights @ log_times(members, columns) / weights.sum())
+
+
+def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
+    """Return the central predictions, shape (rows,), in the target's unit.
+
+    They are the weighted geometric mean of the members' values. Where each draw of a member has a discrepancy of its
+    own, they are the median of all draws; of stacked members, their pool.
+    """
+    if stack_of(members) is not None:
+        return np.asarray(np.exp(pooled(members, columns)[0]))
+    if all(m.discrepancy is None for m in members):
+        return np.asarray(np.exp(_log_mean(members, columns)))
+    return forecast_of(members, Spread(), columns, np.zeros(1)).central()

@@ -3,13 +3,15 @@
 `predict` puts measured levels in the place of a new one, row by row (`stand_ins`). What looks inside a model (terms,
 elasticities, searches) needs members that take the new level themselves (`substituted_members`): a copy of each member
 for every way to put measured levels in its place, with equal weights. The central value of such members, the weighted
-geometric mean, is then the mean of ln T over the measured levels, as `predict` has it.
+geometric mean, is then the mean of ln T over the measured levels, as `predict` has it. A process answers for such a
+level by itself.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -24,12 +26,12 @@ from genperf.expression import Expression, Term
 from genperf.formula import Call, Name, Node, Text, substitute
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, stack_of
-from genperf.prediction.query import Query
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
+Columns = Mapping[str, npt.NDArray[Any]]
 #: By factor: levels that were not measured.
 Levels = Mapping[str, tuple[str, ...]]
 
@@ -54,70 +56,71 @@ NEW_LEVELS = NewLevelSettings()
 
 @dataclass(frozen=True, eq=False)
 class StandIns:
-    """Rows with new levels, each once for every way to put measured levels in their place."""
+    """Rows, each once for every way to put measured levels in the place of those that were not."""
 
-    query: Query
-    #: Shape (ways,). Row of the given query that each replaces.
+    #: By factor: which rows have a level that was not measured.
+    new: dict[str, Truth]
+    #: The columns of the ways.
+    columns: dict[str, npt.NDArray[Any]]
+    #: Shape (ways,). The row of each way, in order.
     rows: npt.NDArray[np.intp]
-    #: Shape (ways,). Measured levels of the factor with the fewest, of those with a new level.
-    levels: npt.NDArray[np.intp]
+    #: Shape (rows,). Measured levels of the factor with the fewest, of those with a new level.
+    fewest: npt.NDArray[np.intp]
+
+    @property
+    def unknown(self) -> Truth:
+        """Which rows have a new level, shape (rows,)."""
+        return np.asarray(np.any([np.zeros(len(self.fewest), dtype=bool), *self.new.values()], axis=0))
 
 
-def new_levels(schema: Schema, query: Query) -> dict[str, Truth]:
+def new_levels(schema: Schema, columns: Columns) -> dict[str, Truth]:
     """Return the rows in which a categorical factor has a level that was not measured, by the factor's name."""
-    new = {
-        f.name: ~np.isin(query.columns[f.name].astype(str), f.levels)
-        for f in schema.factors
-        if not f.numeric and f.name in query.columns
-    }
+    texts = (f for f in schema.factors if not f.numeric and f.name in columns)
+    new = {f.name: ~np.isin(columns[f.name].astype(str), f.levels) for f in texts}
     return {name: rows for name, rows in new.items() if rows.any()}
 
 
-def stand_ins(schema: Schema, query: Query, new: Mapping[str, Truth]) -> StandIns:
-    """Put every measured level in the place of a new one; of several new ones in a row, every combination."""
-    factors = {f.name: f for f in schema.factors}
-    names = list(new)
-    pattern = np.array([new[name] for name in names])
-    kinds, kind = np.unique(pattern, axis=1, return_inverse=True)
-    rows: list[npt.NDArray[np.intp]] = []
-    levels: list[npt.NDArray[np.intp]] = []
-    replaced: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in names}
-    for k, which in enumerate(kinds.T):
-        here = np.flatnonzero(kind.ravel() == k)
-        varied = [name for name, one in zip(names, which, strict=True) if one]
-        if not varied:
-            continue
-        ways = ways_of(factors, varied)
-        each = np.repeat(here, len(ways))
-        rows.append(each)
-        levels.append(np.full(len(each), min(len(factors[name].levels) for name in varied)))
-        for name in names:
-            kept = query.columns[name][each]
-            if name in varied:
-                kept = np.tile(np.array([way[varied.index(name)] for way in ways], dtype=object), len(here))
-            replaced[name].append(kept)
-    places = np.concatenate(rows)
-    columns = {name: values[places] for name, values in query.columns.items()}
-    columns |= {name: np.concatenate(parts) for name, parts in replaced.items()}
-    return StandIns(Query(len(places), columns), places, np.concatenate(levels))
+def stand_ins(schema: Schema, columns: Columns, new: dict[str, Truth]) -> StandIns:
+    """Put every measured level in the place of a new one; of several new ones in a row, every combination.
+
+    Examples
+    --------
+    >>> from genperf.table import Target
+    >>> schema = Schema((Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2),), Target("step_s"))
+    >>> columns = {"gpu": np.array(["A100", "B200"], dtype=object)}
+    >>> ways = stand_ins(schema, columns, new_levels(schema, columns))
+    >>> ways.columns["gpu"].tolist(), ways.rows.tolist()
+    (['A100', 'A100', 'H100'], [0, 1, 1])
+    """
+    count = len(next(iter(columns.values())))
+    levels = {f.name: np.array(f.levels, dtype=object) for f in schema.factors if f.name in new}
+    ways, fewest = np.ones(count, np.intp), np.full(count, np.iinfo(np.intp).max)
+    for name, where in new.items():
+        ways = np.where(where, ways * len(levels[name]), ways)
+        fewest = np.where(where, np.minimum(fewest, len(levels[name])), fewest)
+    row = int(ways.argmax())
+    _refuse_many([name for name, where in new.items() if where[row]], int(ways[row]))
+    rows, out = np.arange(count), dict(columns)
+    for name, where in new.items():
+        times = np.where(where[rows], len(levels[name]), 1)
+        place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        out = {other: values.repeat(times) for other, values in out.items()}
+        rows = rows.repeat(times)
+        out[name] = np.where(where[rows], levels[name][place], out[name])
+    return StandIns(new, out, rows, fewest)
 
 
-def ways_of(factors: Mapping[str, Factor], varied: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return every way to put measured levels in the place of new ones: the levels in the order of the factors."""
-    ways = list(product(*(factors[name].levels for name in varied)))
-    if len(ways) > NEW_LEVELS.most:
+def _refuse_many(names: Sequence[str], ways: int) -> None:
+    if ways > NEW_LEVELS.most:
         raise TableError(
-            f"levels that were never measured, of {' and '.join(varied)}, and {len(ways)} ways to put measured ones "
+            f"levels that were never measured, of {' and '.join(names)}, and {ways} ways to put measured ones "
             "in their place",
             hint="give measured levels for all but one of them",
         )
-    return ways
 
 
-def combined(
-    stand: StandIns, rows: npt.NDArray[np.intp], answers: Sequence[npt.NDArray[Any]], interval: float
-) -> tuple[Array, Array, Array, Array]:
-    """Return the value, the ends of the band and the probability of fitting for a level that was not measured.
+def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[Array]:
+    """Return the answers of each row, of which those for levels that were not measured are put together.
 
         ln T = mean_l ln T_l,   half² = mean_l half_l² + t²·s²·(1 + 1/L)
 
@@ -128,51 +131,58 @@ def combined(
     Parameters
     ----------
     answers : sequence of ndarray of shape (ways,)
-        Value, lower, upper and probability of fitting of each way.
+        Value, lower, upper of each way, and what else is to be averaged.
 
     Returns
     -------
-    tuple of ndarray of shape (rows,)
+    list of ndarray of shape (rows,)
     """
+    unknown = ways.unknown
+    each = list(answers)
+    out = [one[np.searchsorted(ways.rows, np.arange(len(unknown)))] for one in each]
+    if not unknown.any():
+        return out
     from scipy.special import stdtrit
 
-    value, lower, upper, fits = answers
-    place = np.searchsorted(rows, stand.rows)
-    ways = np.bincount(place, minlength=len(rows)).astype(float)
+    several = unknown[ways.rows]
+    value, lower, upper, *others = (one[several] for one in each)
+    _, place, size = np.unique(ways.rows[several], return_inverse=True, return_counts=True)
 
     def mean(values: Array) -> Array:
-        return np.asarray(np.bincount(place, values, len(rows)) / ways)
+        return np.asarray(np.bincount(place, values, len(size)) / size)
 
     logarithms = np.log(value)
-    centre = mean(logarithms)
-    variance = mean((logarithms - centre[place]) ** 2) * ways / np.maximum(ways - 1.0, 1.0)
-    count = mean(stand.levels.astype(float))
+    centre, count = mean(logarithms), ways.fewest[unknown].astype(float)
+    variance = mean((logarithms - centre[place]) ** 2) * size / np.maximum(size - 1.0, 1.0)
     between = stdtrit(count - 1.0, 0.5 + 0.5 * interval) ** 2 * variance * (1.0 + 1.0 / count)
     below = np.sqrt(mean((logarithms - np.log(lower)) ** 2) + between)
     above = np.sqrt(mean((np.log(upper) - logarithms) ** 2) + between)
-    return np.exp(centre), np.exp(centre - below), np.exp(centre + above), mean(fits)
+    together = [np.exp(centre), np.exp(centre - below), np.exp(centre + above), *map(mean, others)]
+    for column, filled in zip(out, together, strict=True):
+        column[unknown] = filled
+    return out
 
 
-def reasons(
-    schema: Schema, query: Query, new: Mapping[str, Truth], stand: StandIns, rows: npt.NDArray[np.intp], value: Array
-) -> list[str]:
-    """Return for each row which level was not measured, and what the answer is.
+def reasons(schema: Schema, columns: Columns, new: Mapping[str, Truth], ways: StandIns, value: Array) -> dict[int, str]:
+    """Return for each row with a new level which one was not measured, and how far the measured ones differ.
 
     Parameters
     ----------
+    new : mapping of str to ndarray of shape (rows,)
+        By factor: which rows have a level that was not measured, also those that no measured ones replace.
     value : ndarray of shape (ways,)
         The prediction of each way.
     """
     factors = {f.name: f for f in schema.factors}
-    place = np.searchsorted(rows, stand.rows)
-    largest, smallest = np.zeros(len(rows)), np.full(len(rows), np.inf)
-    np.maximum.at(largest, place, value)
-    np.minimum.at(smallest, place, value)
-    out = []
-    for row, ratio in zip(rows, largest / smallest, strict=True):
-        of_row = [name for name, where in new.items() if where[row]]
-        texts = [not_measured(factors[name], str(query.columns[name][row])) for name in of_row]
-        out.append("; ".join([*texts, f"predictions at measured levels differ {ratio:.2g}-fold here"]))
+    largest, smallest = np.zeros(len(ways.fewest)), np.full(len(ways.fewest), np.inf)
+    np.maximum.at(largest, ways.rows, value)
+    np.minimum.at(smallest, ways.rows, value)
+    out = {}
+    for row in np.flatnonzero(np.any(list(new.values()), axis=0)) if new else ():
+        how = "the mean of" if ways.new else "estimated from"
+        texts = [not_measured(factors[n], str(columns[n][row]), how) for n, where in new.items() if where[row]]
+        differ = f"predictions at measured levels differ {largest[row] / smallest[row]:.2g}-fold here"
+        out[int(row)] = "; ".join([*texts, differ] if ways.new else texts)
     return out
 
 
@@ -194,19 +204,18 @@ def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
 def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) -> tuple[Member, ...]:
     """Return a copy of each member for every way to put measured levels in the place of new ones."""
     if stack_of(members) is not None:
-        # A process answers for a level that was not measured by itself.
         return tuple(members)
-    ways = ways_of({f.name: f for f in schema.factors}, tuple(new))
+    levels = {f.name: f.levels for f in schema.factors}
+    count = math.prod(len(levels[name]) for name in new)
+    _refuse_many(list(new), count)
     out = []
-    for k, way in enumerate(ways):
+    for k, way in enumerate(product(*(levels[name] for name in new))):
         stands = {name: dict.fromkeys(new[name], level) for name, level in zip(new, way, strict=True)}
         for member in members:
-            step = max(1, min(len(ways), len(member.draws) // NEW_LEVELS.least_draws))
+            step = max(1, min(count, len(member.draws) // NEW_LEVELS.least_draws))
             draws = np.arange(k % step, len(member.draws), step)
-            copied = replace(
-                member, expression=_substituted_expression(member.expression, stands), weight=member.weight / len(ways)
-            )
-            out.append(copied.kept(draws))
+            expression = _substituted_expression(member.expression, stands)
+            out.append(replace(member, expression=expression, weight=member.weight / count).kept(draws))
     return tuple(out)
 
 
@@ -226,8 +235,9 @@ def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[s
     new = [(f, level) for f in schema.factors for level in schema.substituted.get(f.name, ())]
     if stack_of(members) is not None:
         return [not_measured(*one, "estimated from") for one in new]
-    texts = [not_measured(*one) for one in new]
-    return [f"{text}; intervals here contain their differences; those of predict are wider" for text in texts]
+    return [
+        f"{not_measured(*one)}; intervals here contain their differences; those of predict are wider" for one in new
+    ]
 
 
 def _substituted_expression(expression: Expression, stands: Mapping[str, Mapping[str, str]]) -> Expression:

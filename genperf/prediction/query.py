@@ -94,27 +94,39 @@ def read_query(
     >>> read_query({"workers": [32, 64]}, Schema((workers,), Target("step_s"))).columns
     {'workers': array([32., 64.])}
     """
-    source = cells_of(data, schema)
-    notes: list[Note] = []
+    return query_of(cells_of(data, schema), schema, new_levels)
+
+
+def query_of(source: Source, schema: Schema, new_levels: bool = False) -> Query:
+    """Check the cells of requested rows; see `read_query`."""
+    given, notes = source.columns, list[Note]()
     columns: dict[str, npt.NDArray[Any]] = {}
+    formulas = {n: text for n, text in settled(schema.settlements, given).items() if n not in schema.derived}
     absent: list[Factor] = []
-    formulas = {n: text for n, text in settled(schema.panel, source.columns).items() if n not in schema.derived}
     for factor in [f for f in schema.factors if f.name not in formulas]:
-        values = _values(factor, source, schema, notes, new_levels)
-        if values is None:
-            absent.append(factor)
-        else:
+        values = _derived(factor, given, schema, len(source.lines))
+        if factor.name in given:
+            substituted = schema.substituted.get(factor.name, ())
+            columns[factor.name] = _checked(factor, source, given[factor.name], new_levels, substituted)
+        elif values is not None:
             columns[factor.name] = values
+        elif factor.distinct == 1:
+            only = factor.lower if factor.numeric else factor.levels[0]
+            shown = f"{only:g}" if factor.numeric else f"'{only}'"
+            notes.append(Note(f"'{factor.name}' is taken as {shown}, its one measured value", "filled"))
+            columns[factor.name] = np.full(len(source.lines), only, dtype=float if factor.numeric else object)
+        else:
+            absent.append(factor)
     if absent:
         raise _missing(absent, source)
-    shown = list(source.columns)
+    shown_names = list(given)
     for factor in [f for f in schema.factors if f.name in formulas]:
         columns[factor.name] = values = np.asarray(parse(formulas[factor.name]).evaluate(columns), float)
         if factor.distinct > 1 or np.any(values != factor.lower):
-            shown.append(factor.name)
+            shown_names.append(factor.name)
             notes.append(Note(f"'{factor.name}' is taken as {formulas[factor.name]}, as it was measured", "filled"))
     ordered = {f.name: columns[f.name] for f in schema.factors}
-    return Query(len(source.lines), ordered, tuple(shown), tuple(notes))
+    return Query(len(source.lines), ordered, tuple(shown_names), tuple(notes))
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
@@ -197,25 +209,16 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return known
 
 
-def _values(
-    factor: Factor, source: Source, schema: Schema, notes: list[Note], new_levels: bool
-) -> npt.NDArray[Any] | None:
-    """Return the values of a factor: given, derived, or its one measured value; None where it has none of these."""
-    given = source.columns
-    if factor.name in given:
-        substituted = schema.substituted.get(factor.name, ())
-        return _checked(factor, source, given[factor.name], new_levels, substituted)
-    if factor.name in schema.derived:
-        formula = parse(schema.derived[factor.name])
-        inputs = {name: numbers(given[name])[0] for name in formula.names if name in given}
-        if len(inputs) == len(formula.names):
-            # A formula of no column, `devices_per_node=8`, is one number.
-            return np.broadcast_to(np.asarray(formula.evaluate(inputs), float), (len(source.lines),))
-    if factor.distinct == 1:
-        notes.append(Note(f"'{factor.name}' is taken as {_only(factor)}, its one measured value", "filled"))
-        filled = factor.lower if factor.numeric else factor.levels[0]
-        return np.full(len(source.lines), filled, dtype=float if factor.numeric else object)
-    return None
+def _derived(factor: Factor, given: Mapping[str, Cells], schema: Schema, rows: int) -> npt.NDArray[Any] | None:
+    """Return the values of a factor by its formula; None where it has none, or what it follows from is not given."""
+    if factor.name in given or factor.name not in schema.derived:
+        return None
+    formula = parse(schema.derived[factor.name])
+    inputs = {name: numbers(given[name])[0] for name in formula.names if name in given}
+    if len(inputs) < len(formula.names):
+        return None
+    # A formula of no column, `devices_per_node=8`, is one number.
+    return np.broadcast_to(np.asarray(formula.evaluate(inputs), float), (rows,))
 
 
 def _missing(factors: Sequence[Factor], source: Source) -> TableError:
@@ -230,10 +233,6 @@ def _missing(factors: Sequence[Factor], source: Source) -> TableError:
     names = ", ".join(f"'{f.name}'" for f in factors[:-1]) + f" and '{factors[-1].name}'"
     hint += ", which were measured, or columns of these names"
     return TableError(f"factors {names} are missing", where=where, hint=hint)
-
-
-def _only(factor: Factor) -> str:
-    return f"{factor.lower:g}" if factor.numeric else f"'{factor.levels[0]}'"
 
 
 def _shown(factor: Factor) -> str:
@@ -271,25 +270,22 @@ def _checked(
     factor: Factor, source: Source, cells: Cells, new_levels: bool = False, substituted: Sequence[str] = ()
 ) -> npt.NDArray[Any]:
     """Return the given cells of a factor as numbers or labels that the model can take."""
-    if not factor.numeric:
-        texts = labels(cells)
-        unknown = np.flatnonzero(~np.isin(texts.astype(str), [*factor.levels, *substituted]))
-        if new_levels and unknown.size:
-            refused = {level for level in set(texts[unknown].tolist()) if not answered(factor, level)}
-            unknown = unknown[[texts[row] in refused for row in unknown]]
-        if unknown.size:
-            value = str(texts[unknown[0]])
-            raise TableError(
-                source.rejection(int(unknown[0]), factor.name, value, "is a level that was never measured").complaint,
-                hint=suggest(value, factor.levels) or _shown(factor) + (ANSWERED if answered(factor, value) else ""),
-            )
-        return texts
-    values, reasons = numbers(cells)
-    reasons |= faults_of(values)
-    if reasons:
-        row, reason = min(reasons.items())
-        raise TableError(source.rejection(row, factor.name, cells[row], reason).complaint)
-    if factor.positive and np.any(values <= 0):
-        row = int(np.argmax(values <= 0))
-        raise TableError(source.rejection(row, factor.name, cells[row], "is not above zero").complaint)
+    values: npt.NDArray[Any]
+    if factor.numeric:
+        values, faults = numbers(cells)
+        faults |= faults_of(values)
+        # Each cell is a number, and then one that a count can have.
+        faults = faults or dict.fromkeys(np.flatnonzero(factor.positive & (values <= 0)).tolist(), "is not above zero")
+    else:
+        values = labels(cells)
+        unknown = np.flatnonzero(~np.isin(values.astype(str), [*factor.levels, *substituted])).tolist()
+        refused = {level for level in {values[row] for row in unknown} if not new_levels or not answered(factor, level)}
+        faults = {row: "is a level that was never measured" for row in unknown if values[row] in refused}
+    if faults:
+        row, reason = min(faults.items())
+        hint, cell = None, cells[row]
+        if not factor.numeric:
+            cell = values[row]
+            hint = suggest(cell, factor.levels) or _shown(factor) + (ANSWERED if answered(factor, cell) else "")
+        raise TableError(source.rejection(row, factor.name, cell, reason).complaint, hint=hint)
     return values

@@ -1,29 +1,39 @@
-"""How far a prediction can be trusted, in words."""
+"""How far a prediction can be trusted: a grade of each row, and the reasons for it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import repeat
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.panel.following import grow_with_workers
-from genperf.prediction.combinations import apart
-from genperf.prediction.query import Query
+from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
+from genperf.panel.following import falls_with
+from genperf.panel.nodes import single_node
+from genperf.prediction.distance import (
+    COMBINATIONS,
+    Array,
+    Columns,
+    Corner,
+    apart,
+    corners,
+    doublings,
+    doublings_in_all,
+    judged_places,
+    nearest_runs,
+)
+from genperf.prediction.member import Member, stack_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.words.verdict import doublings_text, error_text, reason
+from genperf.words.verdict import Mark
 
 Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
-
-
 #: The term that appears with the second node.
 STEP = "leaving the node"
 
@@ -77,42 +87,93 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             msgspec.structs.force_setattr(self, "last_point", None)
 
 
-def doublings_beyond(factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return how many doublings each value lies outside the measured range of a factor, 0 inside.
-
-    A factor that has values of zero or below is measured in shares of its range instead.
-
-    Examples
-    --------
-    >>> doublings_beyond(Factor("workers", "extrinsic", 1, 16, positive=True), np.array([8.0, 64.0, 0.5]))
-    array([0., 2., 1.])
-    """
-    if factor.positive and factor.lower > 0 and np.all(values > 0):
-        above, below = np.log2(values / factor.upper), np.log2(factor.lower / values)
-    else:
-        width = max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
-        above, below = (values - factor.upper) / width, (factor.lower - values) / width
-    return np.maximum(np.maximum(above, below), 0.0) + 0.0
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Basis:
-    """What the verdicts need of a model's members."""
+    """What the verdicts of a model rest on, whatever it predicts."""
 
+    schema: Schema
     #: Whether several forms were weighed by how they predict, so that the interval contains the form too.
     several_forms: bool = False
     #: Factors that follow the scale of a series (nodes beside devices) and are not counted beside it.
-    followers: Collection[str] = ()
-    #: Shape (rows,). Terms that are zero wherever the series was measured, and the rows where they are not.
-    unmeasured: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    followers: Sequence[str] = ()
+    #: Terms that are zero wherever the series was measured, as formulas over the factors: above zero where they count.
+    unmeasured: Mapping[str, Node] = field(default_factory=dict)
     #: Constants the data does not determine.
     unidentified: Sequence[str] = ()
     #: Values of the factors at which measurements were borrowed from other groups.
-    borrowed: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    borrowed: Mapping[str, Array] = field(default_factory=dict)
+    evidence: Sequence[Evidence] = ()
+
+    @cached_property
+    def settled(self) -> dict[str, str]:
+        """The factors that grow with the workers, beside those that follow the scale of a series."""
+        growing = self.schema.growing.items()
+        return {name: workers for name, workers in growing if not {name, workers} & {*self.followers}}
+
+    @cached_property
+    def reach(self) -> tuple[Factor, ...]:
+        """The factors with their ranges up to what was borrowed."""
+        return tuple(_reaching(f, self.borrowed.get(f.name, np.empty(0))) for f in self.schema.factors)
+
+    @cached_property
+    def corners(self) -> list[Corner]:
+        """The combinations of values that lie far from every run."""
+        return corners(self.schema, self.followers)
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The places of the factors whose combinations count."""
+        return judged_places(self.schema, self.followers)
 
 
-#: The reason of some rows: one text for all of them, or a function of their places that returns a text for each.
-_Reason = str | Callable[[npt.NDArray[np.intp]], Sequence[str]]
+def _reaching(factor: Factor, borrowed: Array) -> Factor:
+    """Return a factor with its range up to what was borrowed."""
+    more = np.unique(borrowed[(borrowed > factor.upper) | (borrowed < factor.lower)])
+    if not len(more):
+        return factor
+    lower, upper = min(factor.lower, float(more[0])), max(factor.upper, float(more[-1]))
+    return msgspec.structs.replace(factor, lower=lower, upper=upper, distinct=factor.distinct + len(more))
+
+
+def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:
+    """Gather what the verdicts of a model rest on."""
+    constants = {c for m in members if m.discrepancy is None for c in m.undetermined}
+    several = len(members) > 1
+    # The constants of one formula are known by their names; of an average only the factors whose effects they are.
+    effects = {c.meaning.effect for c in constants if c.meaning is not None}
+    unidentified = (
+        [f.name for f in schema.factors if f.name in effects] if several else sorted({c.name for c in constants})
+    )
+    series = [m.discrepancy for m in members if m.discrepancy is not None]
+    if not series:
+        names = [f.name for f in schema.factors]
+        nodes = single_node(schema.panel, names if stack_of(members) is not None else ())
+        step = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
+        return Basis(schema, several, (), step, unidentified, evidence=evidence)
+    read = {name for discrepancy in series for name in discrepancy.factors}
+    # A batch that falls as the workers grow is work that no run had: it is counted by itself.
+    scale = schema.panel.axis().factor
+    followers = [
+        f.name
+        for f in schema.factors
+        if f.numeric and f.name not in read and (scale is None or not falls_with(schema.panel, f.name, scale.name))
+    ]
+    # The series weighed several forms, and the interval is theirs.
+    return Basis(schema, True, followers, _unmeasured(members), unidentified, series[0].borrowed, evidence)
+
+
+def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
+    """Return the terms that are zero at every measured count, whose constants nothing shows: each is 1 here."""
+    terms: dict[str, Node] = {}
+    measured = set()
+    for member in members:
+        ones = dict.fromkeys(member.expression.constant_names, 1.0)
+        if member.discrepancy is not None:
+            there = member.expression.term_values(member.discrepancy.anchors, ones)
+            measured |= {name for name, values in there.items() if values.any()}
+            numbers = {name: Number(one) for name, one in ones.items()}
+            terms |= {t.name: substitute(t.node, numbers) for t in member.expression.terms}
+    return {name: node for name, node in terms.items() if name not in measured}
 
 
 class _Grades:
@@ -120,221 +181,134 @@ class _Grades:
 
     def __init__(self, rows: int) -> None:
         self.grade = np.zeros(rows, int)
-        self._marks: list[tuple[npt.NDArray[np.bool_], _Reason]] = []
+        self.marks: list[Mark] = []
 
-    def mark(self, where: npt.NDArray[np.bool_], level: int, text: _Reason) -> None:
-        """Give some rows at least a grade."""
+    def mark(self, where: npt.NDArray[np.bool_], level: int, about: str, **values: Any) -> None:
+        """Give some rows at least a grade for a reason; of values of shape (rows,) each row has its own."""
         if where.any():
             self.grade[where] = np.maximum(self.grade[where], level)
-            self._marks.append((where, text))
-
-    def texts(self) -> list[str]:
-        """Return the reasons of every row in the order they were given, each once."""
-        out = np.full(len(self.grade), reason("inside"), dtype=object)
-        if not self._marks:
-            return out.tolist()
-        marked = np.array([where for where, _ in self._marks])
-        alike, of_row = np.unique(np.packbits(marked, axis=0), axis=1, return_inverse=True)
-        order = np.argsort(of_row.ravel(), kind="stable")
-        for rows in np.split(order, np.cumsum(np.bincount(of_row.ravel(), minlength=alike.shape[1]))[:-1]):
-            reasons = [text for (_, text), here in zip(self._marks, marked[:, rows[0]], strict=True) if here]
-            if not reasons:
-                continue
-            if all(isinstance(text, str) for text in reasons):
-                out[rows] = _joined(reasons)
-            else:
-                each = [repeat(r, len(rows)) if isinstance(r, str) else r(rows) for r in reasons]
-                out[rows] = [_joined(texts) for texts in zip(*each, strict=True)]
-        return out.tolist()
+            each = {name: v[where] if isinstance(v, np.ndarray) else v for name, v in values.items()}
+            self.marks.append(Mark(np.flatnonzero(where), about, each))
 
 
-def _joined(texts: Iterable[Any]) -> str:
-    return "; ".join(dict.fromkeys(texts))
-
-
-def verdicts(
-    schema: Schema,
-    query: Query,
-    evidence: Sequence[Evidence],
-    basis: Basis,
-    log_width: npt.NDArray[np.float64],
-) -> tuple[list[Verdict], list[str]]:
+def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[npt.NDArray[np.int64], list[Mark]]:
     """Judge every row.
 
     Parameters
     ----------
+    columns : mapping of str to ndarray of shape (rows,)
+        The factors; every level among them was measured.
     log_width : ndarray of shape (rows,)
         ln(upper/lower) of the 90 % prediction interval.
+
+    Returns
+    -------
+    grades : ndarray of shape (rows,)
+        Places in `VERDICTS`.
+    marks : list of Mark
+        The reasons, in order.
     """
-    grades = _Grades(query.rows)
-    together = {*basis.followers, *grow_with_workers(schema.panel, basis.followers)}
-    outside = all_doublings(schema, query, together) > 0
-    reach = reaching(schema, basis.borrowed)
-    total = all_doublings(reach, query, together)
-    scales = _by_range(reach, query, basis, grades)
-    _by_distance(total, sum((far > 0).astype(int) for _, far in scales.values()) > 1, grades)
-    combination = apart(schema, query, basis.followers)
-    grades.mark(combination.doublings > RULES.near, 1, combination.texts)
-    grades.grade[combination.doublings > RULES.blind] = 2
-    for name, where in basis.unmeasured.items():
+    schema, several, rows = basis.schema, basis.several_forms, len(log_width)
+    together = {*basis.followers, *basis.settled}
+    far = doublings(basis.reach, columns)
+    total = doublings_in_all(far, together, rows)
+    outside = doublings_in_all(doublings(schema.factors, columns), together, rows) > 0
+    short, corner = apart(schema.factors, basis.corners, columns, rows)
+    nearest = nearest_runs(schema, basis.places, columns, np.flatnonzero(short > RULES.near))
+    terms = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
+    grades = _Grades(rows)
+    scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
+    _by_range(basis, columns, far, grades)
+    far_along = [far[f.name] > 0 for f in scales]
+    _by_distance(total, np.sum(far_along, axis=0) > 1 if far_along else np.zeros(rows, bool), grades)
+    _by_combination(basis, columns, short, corner, nearest, grades)
+    for name, appears in terms.items():
         if name == STEP:
-            grades.mark(where, 2, reason("second_node"))
+            grades.mark(appears, 2, "second_node")
         else:
-            grades.mark(where & (grades.grade < 2), 2, reason("unmeasured", term=name))
-    extrinsic = {name: far for name, (factor, far) in scales.items() if factor.role == "extrinsic"}
-    for look_back in evidence:
-        beyond = extrinsic[look_back.factor] > 0 if look_back.factor in extrinsic else total > 0
-        _by_evidence(look_back, basis.several_forms, beyond, grades)
+            grades.mark(appears & (grades.grade < 2), 2, "unmeasured", term=name)
+    extrinsic = {f.name: f for f in scales if f.role == "extrinsic"}
+    for look_back in basis.evidence:
+        beyond = far[look_back.factor] > 0 if look_back.factor in extrinsic else total > 0
+        _by_evidence(look_back, several, beyond, grades)
     for factor in schema.factors if basis.borrowed else ():
         if factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers:
-            text = reason("borrowed", name=factor.name, value=factor.upper)
-            grades.mark(outside & (query.columns[factor.name] > factor.upper), 0, text)
-    _by_width(log_width, outside | (combination.doublings > RULES.near), grades)
+            above = outside & (columns[factor.name] > factor.upper)
+            grades.mark(above, 0, "borrowed", name=factor.name, value=factor.upper)
+    _by_width(log_width, outside | (short > RULES.near), grades)
     if basis.unidentified:
         names = basis.unidentified
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        about = "undetermined_effect" if basis.several_forms else "undetermined"
-        grades.mark(total > RULES.near, 1, reason(about, names=shown))
-    for name, far in extrinsic.items():
-        following = 2.0 * scales[name][0].upper
-        needed = (grades.grade > 0) & (far > RULES.near) & (query.columns[name] > following)
-        grades.mark(needed, 0, reason("measure", name=name, value=following))
-    chosen: list[Verdict] = [VERDICTS[g] for g in grades.grade.tolist()]
-    return chosen, grades.texts()
+        grades.mark(total > RULES.near, 1, "undetermined_effect" if several else "undetermined", names=shown)
+    for name, factor in extrinsic.items():
+        following = 2.0 * factor.upper
+        needed = (grades.grade > 0) & (far[name] > RULES.near) & (columns[name] > following)
+        grades.mark(needed, 0, "measure", name=name, value=following)
+    return grades.grade, grades.marks
 
 
-def _by_range(
-    schema: Schema, query: Query, basis: Basis, grades: _Grades
-) -> dict[str, tuple[Factor, npt.NDArray[np.float64]]]:
+def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], grades: _Grades) -> None:
     """Judge by the range of each factor."""
     near = 0 if basis.several_forms and not basis.borrowed else 1
-    known = reason("known_borrowed" if basis.borrowed else "known")
-    scales = {}
-    by_name = {f.name: f for f in schema.factors}
-    settled = {
-        name: doublings_beyond(by_name[workers], query.columns[workers])
-        for name, workers in grow_with_workers(schema.panel, basis.followers).items()
-    }
-    for factor in schema.factors:
-        if not factor.numeric:
-            continue
-        values = query.columns[factor.name]
-        far = doublings_beyond(factor, values)
+    known: tuple[str, dict[str, Any]] = ("known_borrowed" if basis.borrowed else "known", {})
+    for factor in (f for f in basis.reach if f.numeric):
+        name, away = factor.name, far[factor.name]
         if factor.distinct == 1:
-            grades.mark(far > 0, 2, reason("one_value", name=factor.name, value=factor.lower))
+            grades.mark(away > 0, 2, "one_value", name=name, value=factor.lower)
             continue
-        if factor.name in basis.followers:
+        if name in basis.followers:
             continue
-        outside = far > 0
-        if factor.name in settled:
+        outside = away > 0
+        if name in basis.settled:
             # They go as far as the workers do: only what exceeds that is news.
-            outside = outside & (far > settled[factor.name] + RULES.rounding)
-        grades.mark(outside, near, partial(_outside, factor, known, values, far))
-        few = reason("few", name=factor.name, count=factor.distinct)
-        grades.mark((far > 0) & (factor.distinct < RULES.fewest_scales), 2, few)
-        if factor.name not in settled:
-            scales[factor.name] = (factor, far)
-    return scales
+            outside = outside & (away > far[basis.settled[name]] + RULES.rounding)
+        shown = {"value": columns[name], "far": away, "known": known, "lower": factor.lower, "upper": factor.upper}
+        grades.mark(outside, near, "outside", name=name, **shown)
+        few = (away > 0) & (factor.distinct < RULES.fewest_scales)
+        grades.mark(few, 2, "few", name=name, count=factor.distinct)
 
 
-def _outside(
-    factor: Factor,
-    known: str,
-    values: npt.NDArray[np.float64],
-    far: npt.NDArray[np.float64],
-    rows: npt.NDArray[np.intp],
-) -> list[str]:
-    """Return how far some rows lie outside the range of a factor."""
-    measured = {"name": factor.name, "known": known, "lower": factor.lower, "upper": factor.upper}
-    # A value has one distance: each is written once.
-    each, first, of_row = np.unique(values[rows], return_index=True, return_inverse=True)
-    pairs = zip(each.tolist(), far[rows][first].tolist(), strict=True)
-    texts = [reason("outside", value=v, far=doublings_text(d), **measured) for v, d in pairs]
-    return [texts[place] for place in of_row.tolist()]
-
-
-def _by_distance(total: npt.NDArray[np.float64], several: npt.NDArray[np.bool_] | bool, grades: _Grades) -> None:
+def _by_distance(total: Array, several: npt.NDArray[np.bool_], grades: _Grades) -> None:
     """Judge by the distance from the data in all."""
-    caution, blind = (total > RULES.near) & (total <= RULES.blind), total > RULES.blind
-
-    def texts(rows: npt.NDArray[np.intp]) -> list[str]:
-        return [reason("in_all", far=doublings_text(t)) for t in total[rows].tolist()]
-
-    for where, level in ((caution, 1), (blind, 2)):
-        grades.mark(where & several, level, texts)
+    for where, level in (((total > RULES.near) & (total <= RULES.blind), 1), (total > RULES.blind, 2)):
+        grades.mark(where & several, level, "in_all", far=total)
         grades.grade[where] = np.maximum(grades.grade[where], level)
 
 
-def _by_width(log_width: npt.NDArray[np.float64], outside: npt.NDArray[np.bool_], grades: _Grades) -> None:
+def _by_combination(
+    basis: Basis, columns: Columns, short: Array, corner: Array, nearest: Sequence[int], grades: _Grades
+) -> None:
+    """Judge by the combination of values that lies farthest from every run."""
+    schema, names = basis.schema, [f.name for f in basis.schema.factors]
+    pairs, runs = np.full((2, len(short)), "", dtype=object)
+    for row, run in zip(np.flatnonzero(short > RULES.near).tolist(), nearest, strict=True):
+        pair, values = basis.corners[int(corner[row])].places, schema.medians[run].values
+        point = [columns[name][row] for name in names]
+        others = [i for i in basis.places if i not in pair and values[i] != point[i]]
+        pairs[row] = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
+        runs[row] = ", ".join(f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: COMBINATIONS.named])
+    grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
+    grades.grade[short > RULES.blind] = 2
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, str) else f"{value:g}"
+
+
+def _by_width(log_width: Array, outside: npt.NDArray[np.bool_], grades: _Grades) -> None:
     """Judge by the width of the 90 % interval."""
     wide = np.where(outside, RULES.wide_beyond, RULES.wide)
     very_wide = np.where(outside, RULES.very_wide_beyond, RULES.very_wide)
-    grades.mark((log_width > wide) & (log_width <= very_wide), 1, reason("wide"))
-    grades.mark(log_width > very_wide, 2, reason("very_wide"))
-
-
-def all_doublings(schema: Schema, query: Query, followers: Collection[str] = ()) -> npt.NDArray[np.float64]:
-    """Return how many doublings each row lies outside the data in all, shape (rows,).
-
-    Factors that follow the scale of a series are not counted beside it: of them and the scale the farthest counts.
-    """
-    total = np.zeros(query.rows)
-    followed = np.zeros(query.rows)
-    for factor in schema.factors:
-        if not factor.numeric:
-            continue
-        far = doublings_beyond(factor, query.columns[factor.name])
-        if factor.name in followers:
-            followed = np.maximum(followed, far)
-        else:
-            total = total + far
-    return np.maximum(total, followed)
-
-
-def distance_beyond(schema: Schema, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
-    """Return how far each row lies outside the data in doublings, shape (rows,): what an interval widens with.
-
-    The errors of extrapolating different factors are independent of each other, so that it is the root of the sum of
-    squares. Factors that grow with the workers are not counted beside them: of these and the workers the farthest
-    counts.
-
-    Examples
-    --------
-    >>> from genperf.table import Target
-    >>> names = ("gpus", "nodes", "batch")
-    >>> factors = tuple(Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in names)
-    >>> columns = {"gpus": np.array([64.0]), "nodes": np.array([16.0]), "batch": np.array([128.0])}
-    >>> distance_beyond(Schema(factors, Target("s")), columns)
-    array([5.])
-    """
-    settled = grow_with_workers(schema.panel)
-    far = {f.name: doublings_beyond(f, np.asarray(columns[f.name], float)) for f in schema.factors if f.numeric}
-    for name, workers in settled.items():
-        far[workers] = np.maximum(far[workers], far[name])
-    alone = [values for name, values in far.items() if name not in settled]
-    return np.asarray(np.linalg.norm(alone, axis=0)) if alone else np.zeros(len(next(iter(columns.values()))))
-
-
-def reaching(schema: Schema, borrowed: Mapping[str, npt.NDArray[np.float64]]) -> Schema:
-    """Return the schema with the ranges up to what was borrowed."""
-    factors = []
-    for factor in schema.factors:
-        more = borrowed.get(factor.name, np.empty(0))
-        more = more[(more > factor.upper) | (more < factor.lower)]
-        if len(more):
-            more = np.unique(more)
-            lower, upper = min(factor.lower, float(more[0])), max(factor.upper, float(more[-1]))
-            factor = msgspec.structs.replace(factor, lower=lower, upper=upper, distinct=factor.distinct + len(more))
-        factors.append(factor)
-    return msgspec.structs.replace(schema, factors=tuple(factors))
+    grades.mark((log_width > wide) & (log_width <= very_wide), 1, "wide")
+    grades.mark(log_width > very_wide, 2, "very_wide")
 
 
 def _by_evidence(look_back: Evidence, several_forms: bool, beyond: npt.NDArray[np.bool_], grades: _Grades) -> None:
     """Judge by the largest measured scale; of several forms the interval contains their errors already."""
     error, last_point = look_back.error, look_back.last_point
-    text = reason("look_back", name=look_back.factor, value=look_back.held_out, error=error_text(error))
+    shown = {"name": look_back.factor, "value": look_back.held_out, "error": error}
     if last_point is not None and error > last_point + RULES.nearer:
-        beaten = reason("look_back_beaten", look_back=text, last=error_text(last_point))
-        grades.mark(beyond, 1 if several_forms else 2, beaten)
+        level = 1 if several_forms else 2
+        grades.mark(beyond, level, "look_back_beaten", look_back=("look_back", shown), last=last_point)
     elif error > RULES.error and not several_forms:
-        grades.mark(beyond, 2 if error > RULES.large_error else 1, text)
+        grades.mark(beyond, 2 if error > RULES.large_error else 1, "look_back", **shown)

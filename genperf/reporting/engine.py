@@ -5,7 +5,7 @@ The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from statistics import NormalDist
 from typing import Any
@@ -17,14 +17,12 @@ import numpy.typing as npt
 from genperf.attribution.terms import serving
 from genperf.discrepancy import Discrepancy, Extrapolation, Stack
 from genperf.discrepancy.stack import NORMAL
-from genperf.formula import JAVASCRIPT, Node, in_language, parse, quote_name
-from genperf.panel.following import grow_with_workers
-from genperf.panel.nodes import single_node
+from genperf.formula import JAVASCRIPT, Node, in_language, parse
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
 from genperf.prediction.bands import POINTS
-from genperf.prediction.combinations import COMBINATIONS, corners, judged_places
+from genperf.prediction.distance import COMBINATIONS
 from genperf.prediction.feasibility import SAME
-from genperf.prediction.predict import FLOOR, basis_of, unmeasured_terms
+from genperf.prediction.verdict import Basis
 from genperf.result import FitResult
 from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS
@@ -88,8 +86,8 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
         "misfit": max(spread.misfit, spread.noise),
         "perDoubling": spread.per_doubling,
         # Of the distance from the data; those of the verdicts leave out what follows the scale of series.
-        "settled": grow_with_workers(schema.panel),
-        "floor": float(np.log(FLOOR * schema.lowest)) if schema.lowest > 0 else None,
+        "settled": schema.growing,
+        "floor": result.floor if schema.lowest > 0 else None,
         "levels": [tail, 1.0 - tail],
         "quantiles": [[level, NormalDist().inv_cdf(level)] for level in (tail, 1.0 - tail, 0.05, 0.95)],
         "serves": result.members.index(serving(result.members)[0]),
@@ -125,43 +123,28 @@ def fitting(model: Model) -> dict[str, Any] | None:
 
 def judging(model: Model) -> dict[str, Any]:
     """Return what the verdicts need of a model, see `genperf.prediction.verdict`."""
-    result = model.result
-    basis = basis_of(result.members, result.schema, result.query())
-    shapes: dict[str, int] = {}
-    for member, names in zip(result.members, unmeasured_terms(result.members), strict=True):
-        constants = {name: f"c[{j}]" for j, name in enumerate(member.expression.constant_names)}
-        terms = {t.name: t.node for t in member.expression.terms}
-        shapes.update({name: model.formulas.add(terms[name], model.factors, constants) for name in names})
-    stacked = stack_of(result.members) is not None
-    nodes = single_node(result.panel, list(model.factors) if stacked else ())
-    if nodes is not None:
-        shapes[verdict.STEP] = model.formula(f"{quote_name(nodes)} - 1")
+    basis = model.result.basis
     return {
         "severalForms": basis.several_forms,
         "followers": list(basis.followers),
-        "settled": grow_with_workers(result.panel, basis.followers),
-        "unmeasured": [list(shape) for shape in shapes.items()],
+        "settled": basis.settled,
+        "unmeasured": [[name, model.formulas.add(node, model.factors)] for name, node in basis.unmeasured.items()],
         "unidentified": list(basis.unidentified),
-        "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in result.evidence],
+        "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in basis.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
-        "borrowed": [
-            {**msgspec.structs.asdict(f), "numeric": f.numeric}
-            for f in verdict.reaching(result.schema, basis.borrowed).factors
-            if basis.borrowed
-        ],
-        "combinations": _combinations(result, basis.followers),
+        "borrowed": [{**msgspec.structs.asdict(f), "numeric": f.numeric} for f in basis.reach if basis.borrowed],
+        "combinations": _combinations(basis),
     }
 
 
-def _combinations(result: FitResult, followers: Collection[str]) -> dict[str, Any] | None:
+def _combinations(basis: Basis) -> dict[str, Any] | None:
     """Return the corners that no run reaches, and the runs by which the nearest is named; None without such corners."""
-    tested = corners(result.schema, followers)
-    if not tested:
+    if not basis.corners:
         return None
     return {
-        "places": judged_places(result.schema, followers),
-        "corners": [[list(c.places), list(c.signs), c.runs.tolist()] for c in tested],
-        "runs": [list(m.values) for m in result.schema.medians],
+        "places": basis.places,
+        "corners": [[list(c.places), list(c.signs), c.runs.tolist()] for c in basis.corners],
+        "runs": [list(m.values) for m in basis.schema.medians],
     }
 
 

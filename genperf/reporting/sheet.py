@@ -193,7 +193,7 @@ def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         rows = _slider(steps.counts)
         query = read_query(pd.DataFrame({name: values[rows] for name, values in steps.columns.items()}), result.schema)
     # Verdicts are about the 90 % interval, whatever is shown.
-    value, lower, upper, log_width = central_and_band(result, query, interval)
+    value, lower, upper, log_width = central_and_band(result, query.columns, interval)
     names, amounts = amounts_of(result, query.columns, value)
     return {
         "value": [float(f"{v:.12g}") for v in value],

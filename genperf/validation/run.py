@@ -20,7 +20,7 @@ from genperf.fitting.auto import AUTO
 from genperf.models import MODELS
 from genperf.models.network import about_devices
 from genperf.panel import Panel
-from genperf.prediction import Query, schema_of
+from genperf.prediction import schema_of
 from genperf.prediction.new_levels import combined, new_levels, stand_ins
 from genperf.result import FitResult, predicting_levels
 from genperf.table import Table
@@ -335,31 +335,17 @@ def _modelled(result: FitResult, data: pd.DataFrame, interval: float) -> _Outcom
 
 def _learned(task: _Task, train: Table, data: pd.DataFrame) -> _Outcome:
     """Predict by a learner; levels of the training part replace others, as for a fitted model."""
-
-    def learned(rows: pd.DataFrame) -> Array:
-        forecast = LEARNERS[task.model](train, rows, task.interval, task.seed, task.options.get("mapping"))
-        return np.array([forecast.predicted, forecast.lower, forecast.upper])
-
-    schema = schema_of(train)
-    query = Query(len(data), {f.name: labels(data[f.name]) for f in train.categorical})
-    new = new_levels(schema, query)
-    unknown = np.any([np.zeros(len(data), dtype=bool), *new.values()], axis=0)
+    texts: dict[str, npt.NDArray[Any]] = {f.name: labels(data[f.name]) for f in train.categorical}
+    schema, columns = schema_of(train), {"row": np.arange(len(data)), **texts}
+    ways = stand_ins(schema, columns, new_levels(schema, texts))
+    rows = data.iloc[ways.rows].reset_index(drop=True).assign(**{name: ways.columns[name] for name in texts})
     try:
-        if new:
-            stand = stand_ins(schema, query, new)
-            expanded = data.iloc[stand.rows].reset_index(drop=True).assign(**stand.query.columns)
-            whole = learned(pd.concat([data[~unknown], expanded], ignore_index=True))
-            known, ways = np.split(whole, [int((~unknown).sum())], axis=1)
-            columns = np.empty((3, len(data)))
-            columns[:, ~unknown] = known
-            answers = (*ways, np.ones(len(stand.rows)))
-            columns[:, unknown] = combined(stand, np.flatnonzero(unknown), answers, task.interval)[:3]
-        else:
-            columns = learned(data)
+        forecast = LEARNERS[task.model](train, rows, task.interval, task.seed, task.options.get("mapping"))
+        answers = combined(ways, (forecast.predicted, forecast.lower, forecast.upper), task.interval)
     except (ValueError, FloatingPointError) as error:
         # The errors of scikit-learn and LAPACK for data that they cannot use.
         raise FitError(f"{task.model} cannot use this data: {error}", where=train.source) from error
-    return _Outcome(columns, [None] * len(data), [None] * len(data))
+    return _Outcome(np.array(answers), [None] * len(data), [None] * len(data))
 
 
 def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 #: Reasons by what they are about. A value in braces is written as it is, one with `:g` with six significant digits.
 REASONS: dict[str, str] = {
@@ -42,6 +45,52 @@ TRUST = {
 }
 #: A probability of fitting that goes without a word: that of `optimize`.
 LIKELY_TO_FIT = 0.95
+
+
+class Mark(NamedTuple):
+    """A reason that some rows have in common, before it is worded."""
+
+    #: Their positions.
+    rows: npt.NDArray[np.intp]
+    #: Of `REASONS`.
+    about: str
+    #: One value for all these rows, or an array with one for each; a pair of a name and values is a reason by itself.
+    values: Mapping[str, Any]
+
+
+def reasons(marks: Sequence[Mark], rows: int) -> list[str]:
+    """Return the reasons of every row in the order they were given, each once.
+
+    Examples
+    --------
+    >>> reasons([Mark(np.array([1]), "in_all", {"far": np.array([2.0])}), Mark(np.array([1]), "wide", {})], 2)
+    ['inside the measured range', '2 doublings outside the data in all; the interval is wide']
+    """
+    texts: list[dict[str, None]] = [{} for _ in range(rows)]
+    for mark in marks:
+        for row, text in zip(mark.rows.tolist(), _texts(mark), strict=False):
+            texts[row][text] = None
+    return ["; ".join(one) or REASONS["inside"] for one in texts]
+
+
+def _texts(mark: Mark) -> Iterable[str]:
+    """Return the text of each row of a mark; each combination of values is worded once."""
+    arrays = {name: value.tolist() for name, value in mark.values.items() if isinstance(value, np.ndarray)}
+    if not arrays:
+        return repeat(_worded(mark.about, mark.values))
+    rows = list(zip(*arrays.values(), strict=True))
+    texts = {
+        row: _worded(mark.about, {**mark.values, **dict(zip(arrays, row, strict=True))}) for row in dict.fromkeys(rows)
+    }
+    return [texts[row] for row in rows]
+
+
+def _worded(about: str, values: Mapping[str, Any]) -> str:
+    """Return a reason with its numbers of doublings, its errors and the reasons inside it in words."""
+    words = {"far": doublings_text, "error": error_text, "last": error_text}
+    inner = {name: _worded(*value) for name, value in values.items() if isinstance(value, tuple)}
+    numbers = {name: words[name](value) for name, value in values.items() if name in words}
+    return reason(about, **{**values, **numbers, **inner})
 
 
 def reason(about: str, **values: Any) -> str:

@@ -8,8 +8,6 @@ import genperf as gp
 from genperf.attribution import explain
 from genperf.attribution.limit import limit_of
 from genperf.attribution.terms import amounts_of, parts_of
-from genperf.prediction import central_times
-from genperf.prediction.predict import central_of_each
 from genperf.result import FitResult
 from genperf.words.limit import SAME_WITH_COMPUTATION
 
@@ -33,13 +31,6 @@ def test_terms_of_one_shape_are_one_part() -> None:
     assert {"computation", "constant", "leaving the node"} <= set(together.terms)
     apart = explain(result, pd.DataFrame({"workers": [256.0], "batch": [32.0]}), 0.9).terms.set_index("term")
     assert together.share.value == pytest.approx(apart.loc[list(together.terms), "share"].sum())
-
-
-def test_members_together_are_those_one_by_one(series: FitResult) -> None:
-    columns = {"workers": np.geomspace(1.0, 256.0, 20)}
-    one_by_one = [central_times([member], columns) for member in series.members]
-    assert len(one_by_one) > 1
-    np.testing.assert_allclose(central_of_each(series.members, columns), one_by_one, rtol=1e-12)
 
 
 def test_amounts_need_no_draws(series: FitResult) -> None:

@@ -1,14 +1,17 @@
 """Combinations of values that were measured, and those that were not."""
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.prediction.combinations import apart, corners
+from genperf.prediction.distance import apart, corners
 from genperf.prediction.query import read_query
 from genperf.prediction.schema import Schema, schema_of
+from genperf.prediction.verdict import Basis, verdicts
 from genperf.result import FitResult
+from genperf.words.verdict import reasons
 
 
 def schema_of_runs(runs: pd.DataFrame, **roles: str) -> Schema:
@@ -16,7 +19,12 @@ def schema_of_runs(runs: pd.DataFrame, **roles: str) -> Schema:
 
 
 def doublings(schema: Schema, **at: object) -> float:
-    return float(apart(schema, read_query(dict(at), schema)).doublings[0])
+    return float(shortfalls_of(schema, dict(at))[0])
+
+
+def shortfalls_of(schema: Schema, at: object) -> npt.NDArray[np.float64]:
+    query = read_query(at, schema)
+    return apart(schema.factors, corners(schema), query.columns, query.rows)[0]
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +55,11 @@ def test_distance_from_the_runs(models: Schema, params: float, micro: float, exp
 
 
 def test_the_nearest_run_is_named(models: Schema) -> None:
-    text = apart(models, read_query({"params": 32, "micro": 16, "gpus": 64}, models)).texts(np.array([0]))[0]
-    assert text == "params=32 and micro=16 were never measured together; nearest run: params=8, micro=16, gpus=32"
+    query = read_query({"params": 32, "micro": 16, "gpus": 64}, models)
+    _, marks = verdicts(Basis(models, several_forms=True), query.columns, np.array([0.1]))
+    assert "apart" in [mark.about for mark in marks]
+    text = "params=32 and micro=16 were never measured together; nearest run: params=8, micro=16, gpus=32"
+    assert text in reasons(marks, 1)[0]
 
 
 def test_a_full_factorial_design_has_no_such_corner() -> None:
@@ -64,7 +75,7 @@ def test_a_random_design_keeps_its_interior() -> None:
     schema = schema_of_runs(draw[:200], intrinsic="batch,layers,filters,size", extrinsic="gpus")
     ends = {f.name: (f.lower, f.upper) for f in schema.factors}
     inside = draw[200:].apply(lambda column: column.clip(*ends[str(column.name)]))
-    assert (apart(schema, read_query(inside, schema)).doublings > 1).mean() == 0.0
+    assert (shortfalls_of(schema, inside) > 1).mean() == 0.0
 
 
 def test_levels_that_never_met() -> None:

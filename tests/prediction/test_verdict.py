@@ -1,18 +1,23 @@
 """Verdicts: what each reason does to the grade."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import genperf as gp
+from genperf.formula import parse
 from genperf.prediction import Evidence, Schema, read_query
-from genperf.prediction.verdict import Basis, verdicts
+from genperf.prediction.verdict import VERDICTS, Basis, verdicts
 from genperf.table import Factor, Target
+from genperf.words.verdict import reasons
 
 WORKERS = Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True)
 NODES = Factor("nodes", "extrinsic", 1, 2, distinct=2, integer=True, positive=True)
 SCHEMA = Schema((WORKERS,), Target("step_s"))
-SEVERAL = Basis(several_forms=True)
+SEVERAL = Basis(SCHEMA, several_forms=True)
+ALONE = Basis(SCHEMA)
 NARROW, WIDE, VERY_WIDE = 0.1, 0.4, 0.9
 
 
@@ -21,12 +26,11 @@ def judge(
     log_width: float = NARROW,
     evidence: tuple[Evidence, ...] = (),
     basis: Basis = SEVERAL,
-    schema: Schema = SCHEMA,
     **more: float,
 ) -> tuple[str, str]:
-    query = read_query(pd.DataFrame({"workers": [workers], **more}), schema)
-    verdict, reason = verdicts(schema, query, evidence, basis, np.array([log_width]))
-    return verdict[0], reason[0]
+    query = read_query(pd.DataFrame({"workers": [workers], **more}), basis.schema)
+    grades, marks = verdicts(replace(basis, evidence=evidence), query.columns, np.array([log_width]))
+    return VERDICTS[grades[0]], reasons(marks, 1)[0]
 
 
 @pytest.mark.parametrize(
@@ -48,8 +52,8 @@ def test_distance_and_width(workers: float, log_width: float, expected: str) -> 
 
 
 def test_one_form_is_never_ok_beyond_the_data() -> None:
-    assert judge(8, basis=Basis())[0] == "ok"
-    assert judge(32, basis=Basis())[0] == "caution"
+    assert judge(8, basis=ALONE)[0] == "ok"
+    assert judge(32, basis=ALONE)[0] == "caution"
 
 
 @pytest.mark.parametrize(
@@ -65,28 +69,28 @@ def test_one_form_is_never_ok_beyond_the_data() -> None:
 def test_looking_back(error: float, last_point: float, several: str, alone: str) -> None:
     seen = (Evidence("workers", 16, 1, error, last_point),)
     assert judge(32, evidence=seen)[0] == several
-    assert judge(32, evidence=seen, basis=Basis())[0] == alone
-    assert judge(8, evidence=seen, basis=Basis())[0] == "ok"
+    assert judge(32, evidence=seen, basis=ALONE)[0] == alone
+    assert judge(8, evidence=seen, basis=ALONE)[0] == "ok"
 
 
 def test_two_scales_are_too_few() -> None:
     few = Schema((Factor("workers", "extrinsic", 1, 2, distinct=2, integer=True, positive=True),), Target("step_s"))
-    verdict, reason = judge(4, schema=few)
+    verdict, reason = judge(4, basis=Basis(few, several_forms=True))
     assert verdict == "extrapolating-blind"
     assert "measure a third" in reason
 
 
 def test_nodes_that_follow_the_workers_are_not_counted_twice() -> None:
     both = Schema((WORKERS, NODES), Target("step_s"))
-    follows = Basis(several_forms=True, followers=("nodes",))
-    assert judge(32, basis=follows, schema=both, nodes=4)[0] == "ok"
-    assert judge(32, basis=SEVERAL, schema=both, nodes=4)[0] == "extrapolating-blind"
+    free = Basis(both, several_forms=True)
+    assert judge(32, basis=replace(free, followers=("nodes",)), nodes=4)[0] == "ok"
+    assert judge(32, basis=free, nodes=4)[0] == "extrapolating-blind"
 
 
 def test_a_factor_seen_at_one_value_and_a_term_never_seen() -> None:
     single = Schema((WORKERS, Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)), Target("step_s"))
-    assert judge(32, schema=single, nodes=4)[0] == "extrapolating-blind"
-    unseen = Basis(several_forms=True, unmeasured={"latency": np.array([True])})
+    assert judge(32, basis=Basis(single, several_forms=True), nodes=4)[0] == "extrapolating-blind"
+    unseen = Basis(SCHEMA, several_forms=True, unmeasured={"latency": parse("workers - 16").node})
     verdict, reason = judge(32, basis=unseen)
     assert verdict == "extrapolating-blind"
     assert "latency" in reason
@@ -134,11 +138,12 @@ def test_rows_judged_together_are_those_judged_alone() -> None:
         }
     )
     evidence = (Evidence("workers", 4, 1.0, 0.5, 0.2),)
-    basis = Basis(unidentified=["a", "b"], unmeasured={})
+    basis = Basis(schema, unidentified=["a", "b"], evidence=evidence)
     width = rng.choice([0.1, 0.4, 0.9, 3.0], 200)
-    together = verdicts(schema, read_query(asked, schema), evidence, basis, width)
+    grades, marks = verdicts(basis, read_query(asked, schema).columns, width)
+    texts = reasons(marks, 200)
     for row in range(200):
-        alone = verdicts(schema, read_query(asked.iloc[[row]], schema), evidence, basis, width[[row]])
-        assert (together[0][row], together[1][row]) == (alone[0][0], alone[1][0])
-    assert len(set(together[1])) > 30
-    assert sum("never measured together" in reason for reason in together[1]) > 10
+        grade, alone = verdicts(basis, read_query(asked.iloc[[row]], schema).columns, width[[row]])
+        assert (grades[row], texts[row]) == (grade[0], reasons(alone, 1)[0])
+    assert len(set(texts)) > 30
+    assert sum("never measured together" in text for text in texts) > 10

@@ -1,4 +1,4 @@
-"""Which combinations of values were measured, and how far a point lies from all of them.
+"""How far rows lie from what was measured: beyond the range of each factor, and from every combination of values.
 
 A point can lie in the range of every factor and yet far from every run: 30 billion parameters were measured, and so was
 a micro-batch of 128, but never both. For two factors and a direction in each, such as large and large, the runs make a
@@ -12,7 +12,7 @@ everywhere inside a full factorial design.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from genperf.panel.following import follows, grow_with_workers
-from genperf.prediction.query import Query
+from genperf.panel.following import follows
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.words.verdict import reason
 
 Array = npt.NDArray[np.float64]
+Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,58 @@ class CombinationSettings:
 
 
 COMBINATIONS = CombinationSettings()
+
+
+def doublings_beyond(factor: Factor, values: Array) -> Array:
+    """Return how many doublings each value lies outside the measured range of a factor, 0 inside.
+
+    A factor that has values of zero or below is measured in shares of its range instead.
+
+    Examples
+    --------
+    >>> doublings_beyond(Factor("workers", "extrinsic", 1, 16, positive=True), np.array([8.0, 64.0, 0.5]))
+    array([0., 2., 1.])
+    """
+    if factor.positive and factor.lower > 0 and np.all(values > 0):
+        above, below = np.log2(values / factor.upper), np.log2(factor.lower / values)
+    else:
+        width = max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
+        above, below = (values - factor.upper) / width, (factor.lower - values) / width
+    return np.maximum(np.maximum(above, below), 0.0) + 0.0
+
+
+def doublings(factors: Iterable[Factor], columns: Columns) -> dict[str, Array]:
+    """Return how many doublings each row lies outside the range of each numeric factor, by its name."""
+    return {f.name: doublings_beyond(f, np.asarray(columns[f.name], float)) for f in factors if f.numeric}
+
+
+def distance_beyond(schema: Schema, columns: Columns) -> Array:
+    """Return how far each row lies outside the data in doublings, shape (rows,): what an interval widens with.
+
+    The errors of extrapolating different factors are independent of each other, so that it is the root of the sum of
+    squares. Factors that grow with the workers are not counted beside them: of these and the workers the farthest
+    counts.
+
+    Examples
+    --------
+    >>> from genperf.table import Target
+    >>> names = ("gpus", "nodes", "batch")
+    >>> factors = tuple(Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in names)
+    >>> columns = {"gpus": np.array([64.0]), "nodes": np.array([16.0]), "batch": np.array([128.0])}
+    >>> distance_beyond(Schema(factors, Target("s")), columns)
+    array([5.])
+    """
+    far, growing = doublings(schema.factors, columns), schema.growing
+    for name, workers in growing.items():
+        far[workers] = np.maximum(far[workers], far[name])
+    alone = [values for name, values in far.items() if name not in growing]
+    return np.asarray(np.linalg.norm(alone, axis=0)) if alone else np.zeros(len(next(iter(columns.values()))))
+
+
+def doublings_in_all(far: Mapping[str, Array], together: Collection[str], rows: int) -> Array:
+    """Return the sum of distances, shape (rows,), of which those that go together count once: the farthest of them."""
+    alone = sum((values for name, values in far.items() if name not in together), np.zeros(rows))
+    return np.asarray(np.maximum.reduce([alone, *(far[name] for name in far if name in together)]))
 
 
 class Corner(NamedTuple):
@@ -87,18 +138,21 @@ def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
     """Return the pairs of directions in which some point of the ranges lies far from every run."""
     places = judged_places(schema, followers)
     columns = {i: _measured(schema, i) for i in places}
-    panel, names = schema.panel, [f.name for f in schema.factors]
+    names = [f.name for f in schema.factors]
     # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
-    settled = [(name, of) for name, of in grow_with_workers(panel).items() if follows(panel, name, of)]
+    settled = [{name, of} for name, of in schema.growing.items() if follows(schema.panel, name, of)]
     out = []
     for i, j in combinations(places, 2):
-        if (names[i], names[j]) in settled or (names[j], names[i]) in settled:
+        if {names[i], names[j]} in settled:
             continue
         pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
         for signs in product(_signs(schema.factors[i]), _signs(schema.factors[j])):
-            runs = pair[_staircase(pair, signs)]
-            if _largest_shortfall(runs, pair, signs) > COMBINATIONS.largest_untested:
-                out.append(Corner((i, j), signs, runs))
+            corner = Corner((i, j), signs, pair[_staircase(pair, signs)])
+            # The shortfall grows towards the corner: the worst point of the ranges is there.
+            ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
+            worst = shortfalls(np.array(list(product(*ends)), float), corner)
+            if worst.max() > COMBINATIONS.largest_untested:
+                out.append(corner)
     return out
 
 
@@ -117,13 +171,6 @@ def _staircase(pair: Array, signs: tuple[int, int]) -> npt.NDArray[np.int64]:
         return np.sort(order)
     rising = np.maximum.accumulate(signs[1] * pair[order, 1])
     return np.sort(order[np.concatenate([[True], rising[1:] > rising[:-1]])])
-
-
-def _largest_shortfall(runs: Array, pair: Array, signs: tuple[int, int]) -> float:
-    """Return the shortfall at the worst point of the ranges: it grows towards the corner."""
-    ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
-    worst = np.array(list(product(*ends)), float)
-    return float(shortfalls(worst, Corner((0, 1), signs, runs)).max())
 
 
 def shortfalls(points: Array, corner: Corner) -> Array:
@@ -147,72 +194,33 @@ def shortfalls(points: Array, corner: Corner) -> Array:
     return np.asarray(np.round(distance.min(axis=1), COMBINATIONS.digits))
 
 
-@dataclass(frozen=True)
-class Apart:
-    """The combinations of rows that lie farthest from all runs."""
-
-    #: Shape (rows,). The largest shortfall; 0 where every pair of values lies among the runs.
-    doublings: Array
-    #: Places of rows → for each of them the pair of factors and the nearest run.
-    texts: Callable[[npt.NDArray[np.intp]], list[str]]
-
-
-def apart(schema: Schema, query: Query, followers: Collection[str] = ()) -> Apart:
-    """Return how far the combinations of each row lie from every run.
+def apart(factors: Sequence[Factor], tested: Sequence[Corner], columns: Columns, rows: int) -> tuple[Array, Array]:
+    """Return how far the combinations of each row lie from every run, and in which of the corners, each (rows,).
 
     What lies outside the range of a factor is judged by that range: here it counts as the end of the range.
     """
-    far = np.zeros(query.rows)
-    tested = corners(schema, followers)
-    if not tested:
-        return Apart(far, lambda rows: [""] * len(rows))
-    worst = np.zeros(query.rows, int)
-    at = {i: _clipped(schema.factors[i], query) for i in {i for c in tested for i in c.places}}
+    far, worst = np.zeros(rows), np.zeros(rows)
+    at = {}
+    for i in {i for corner in tested for i in corner.places}:
+        factor, values = factors[i], columns[factors[i].name]
+        at[i] = positions(factor, np.clip(values, factor.lower, factor.upper) if factor.numeric else values)
     for k, corner in enumerate(tested):
         short = shortfalls(np.column_stack([at[i] for i in corner.places]), corner)
         worst = np.where(short > far, k, worst)
         far = np.maximum(far, short)
-
-    def texts(rows: npt.NDArray[np.intp]) -> list[str]:
-        places = judged_places(schema, followers)
-        pairs = zip(rows.tolist(), _nearest(schema, query, rows, places).tolist(), strict=True)
-        return [_text(schema, query, pair, tested[worst[pair[0]]].places, places) for pair in pairs]
-
-    return Apart(far, texts)
+    return far, worst
 
 
-def _clipped(factor: Factor, query: Query) -> Array:
-    values = query.columns[factor.name]
-    return positions(factor, np.clip(values, factor.lower, factor.upper) if factor.numeric else values)
-
-
-def _nearest(schema: Schema, query: Query, rows: npt.NDArray[np.intp], judged: Sequence[int]) -> npt.NDArray[np.intp]:
-    """Return the place of the run nearest to each row, over all judged factors."""
-    nearest = np.zeros(len(rows), np.intp)
-    measured = [(schema.factors[i], _measured(schema, i)) for i in judged]
+def nearest_runs(schema: Schema, places: Sequence[int], columns: Columns, rows: npt.NDArray[np.intp]) -> list[int]:
+    """Return the place of the run nearest to each of some rows, over the factors at some places."""
+    nearest: list[int] = []
+    measured = [(schema.factors[i], _measured(schema, i)) for i in places if len(rows)]
     block = max(1, COMBINATIONS.numbers // max(len(schema.medians), 1))
     for start in range(0, len(rows), block):
         part = rows[start : start + block]
         distance = np.zeros((len(part), len(schema.medians)))
         for factor, runs in measured:
-            gap = np.abs(positions(factor, query.columns[factor.name][part])[:, None] - runs)
+            gap = np.abs(positions(factor, columns[factor.name][part])[:, None] - runs)
             distance += gap if factor.numeric else COMBINATIONS.level * (gap != 0)
-        nearest[start : start + block] = np.argmin(np.round(distance, COMBINATIONS.digits), axis=1)
+        nearest += np.argmin(np.round(distance, COMBINATIONS.digits), axis=1).tolist()
     return nearest
-
-
-def _text(
-    schema: Schema, query: Query, row_and_run: tuple[int, int], pair: tuple[int, int], judged: Sequence[int]
-) -> str:
-    """Return which values were never measured together, and the nearest run."""
-    row, run = row_and_run
-    values, names = schema.medians[run].values, [f.name for f in schema.factors]
-    point = [query.columns[n][row] for n in names]
-    others = [i for i in judged if i not in pair and values[i] != point[i]]
-    pair_text = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
-    nearest = ", ".join(f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: COMBINATIONS.named])
-    return reason("apart", pair=pair_text, nearest=nearest)
-
-
-def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, str) else f"{value:g}"
