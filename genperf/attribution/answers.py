@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
 from genperf.prediction.verdict import VERDICTS
 from genperf.table import Target
@@ -69,7 +70,7 @@ class Shown(ABC):
                 plain[each.name] = records(value)
             elif isinstance(value, tuple):
                 plain[each.name] = [list(one) if isinstance(one, tuple) else one for one in value]
-            elif not isinstance(value, (Ladder, Shown)):
+            elif not isinstance(value, (Curves, Ladder, Shown)):
                 plain[each.name] = value
         return plain
 
@@ -119,6 +120,8 @@ class Scaling(Shown):
     quantity: Target
     #: The configurations of the curve.
     steps: Ladder
+    #: ln of the predicted value of each draw there.
+    curves: Curves
 
     @property
     def refusal(self) -> str:

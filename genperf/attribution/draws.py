@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from statistics import NormalDist
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from genperf.prediction import Member, distance_beyond, forecasts, stack_of
 from genperf.prediction.bands import mixture_quantiles
@@ -81,9 +80,9 @@ class _Part:
     def paths(self, seed: int) -> Array:
         """Return a curve of each draw, shape (draws, rows)."""
         draws, rows = self.mean.shape
-        out = self.mean + _scattered(draws, seed)[:, None] * self.shared
+        out = self.mean + _scattered(draws, [seed]) * self.shared
         if len(self.covariances):
-            z = np.stack([_scattered(draws, seed * rows + 1 + j) for j in range(rows)], axis=1)
+            z = _scattered(draws, range(seed * rows + 1, (seed + 1) * rows + 1))
             for place, covariance in enumerate(self.covariances):
                 alike = self.scale == place
                 out[alike] += z[alike] @ _root(covariance).T
@@ -106,8 +105,9 @@ class Curves:
     weights: Array
     parts: tuple[_Part, ...]
 
+    @cached_property
     def paths(self) -> Array:
-        """Return one curve per draw, shape (draws, rows).
+        """One curve per draw, shape (draws, rows).
 
             ln T = mean + L·z,   L·Lᵀ the covariance between the rows, z of each draw independent at each row
 
@@ -151,7 +151,7 @@ def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
 
 def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
     """Return ln T of every draw of every member, shape (draws, rows): `curves_of` as paths."""
-    return curves_of(result, columns, members).paths()
+    return curves_of(result, columns, members).paths
 
 
 def _root(covariance: Array) -> Array:
@@ -160,13 +160,10 @@ def _root(covariance: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-@lru_cache(maxsize=256)
-def _scattered(count: int, seed: int) -> Array:
-    """Return the quantiles of a standard normal in an order that is independent of that of the draws."""
-    ordered = np.array([NormalDist().inv_cdf((i + 0.5) / count) for i in range(count)])
-    scattered = ordered[np.random.default_rng(seed).permutation(count)]
-    scattered.flags.writeable = False
-    return scattered
+def _scattered(count: int, seeds: Sequence[int]) -> Array:
+    """Return the quantiles of a standard normal, for each seed in its own order, shape (count, seeds)."""
+    ordered = ndtri((np.arange(count) + 0.5) / count)
+    return ordered[np.stack([np.random.default_rng(seed).permutation(count) for seed in seeds], axis=1)]
 
 
 def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import curves_of, ends_of
+from genperf.attribution.draws import ends_of
 from genperf.attribution.ladder import measured_steps
 from genperf.attribution.scaling import scaling
 from genperf.facts import Growth, Interval, Paid, Stage
@@ -104,7 +104,7 @@ def growth_of(
         samples = curve.steps.work * counts / counts[0]
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > first:
-        gain, marginal, chance = _marginal(result, curve, (first, last), machines, samples)
+        gain, marginal, chance = _marginal(curve, (first, last), machines, samples)
         # Where the series departs from what is known of series, it may pay or not.
         departing = departs(np.log2(counts[last] / largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
@@ -155,7 +155,7 @@ def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
 
 
 def _marginal(
-    result: FitResult, curve: Scaling, places: Sequence[int], machines: Array, samples: Array
+    curve: Scaling, places: Sequence[int], machines: Array, samples: Array
 ) -> tuple[Interval, Interval, float]:
     """Return the gain in throughput, the cost of a further sample over that at the start, and the chance that it pays.
 
@@ -164,8 +164,7 @@ def _marginal(
     first, last = places
     times = curve.curve[curve.quantity.name].to_numpy(float)
     grown, work = machines[last] / machines[first] - 1.0, float(samples[last] / samples[first])
-    columns = {name: cells[[first, last]] for name, cells in curve.steps.columns.items()}
-    pair = curves_of(result, columns).ratios(1, 0)
+    pair = curve.curves.ratios(last, first)
     least, most = (float(end[0]) for end in np.exp(pair.quantiles(ends_of(curve.interval))))
     value, lower, upper = (
         grown / (work / ratio - 1.0) if ratio < work else float("inf")

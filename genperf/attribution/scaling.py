@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import Curves, count_quantiles, curves_of, ends_of, shares
+from genperf.attribution.draws import Curves, Places, count_quantiles, curves_of, ends_of, shares
 from genperf.attribution.ladder import Ladder, ladder, measured_steps
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
@@ -68,6 +68,7 @@ def scaling(
     kind: Kind | None = None,
     interval: float = 0.9,
     work: str | None = None,
+    places: Callable[[Ladder], Places] | None = None,
 ) -> Scaling:
     """Return the predicted value along the count of workers; of a time also how well more workers are used.
 
@@ -83,6 +84,8 @@ def scaling(
         See `Knee`.
     work : str, optional
         The samples of a step, a formula over the factors, in the place of what the model knows.
+    places : callable, optional
+        The steps at which the efficiency has an interval; no prediction then has one, nor a verdict. All where omitted.
 
     Returns
     -------
@@ -113,11 +116,14 @@ def scaling(
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")
     result = answering(result, at)
     steps = ladder(result, at, along, upto, kind, work)
-    target = result.schema.target
-    predicted = result.predict_columns(frame_of(steps.columns), interval, "confidence")
-    counts, name = steps.counts, steps.along.name
-    shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
-    values = {name: counts, **{n: np.asarray(predicted[n], float) for n in shown}, "verdict": predicted["verdict"]}
+    target, counts, name = result.schema.target, steps.counts, steps.along.name
+    values: dict[str, Any] = {name: counts}
+    if places is not None:
+        values[target.name] = central_times(result.members, steps.columns)
+    if places is None or not np.all((values[target.name] > 0.0) & np.isfinite(values[target.name])):
+        predicted = result.predict_columns(frame_of(steps.columns), interval, "confidence")
+        shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
+        values |= {**{n: np.asarray(predicted[n], float) for n in shown}, "verdict": predicted["verdict"]}
     plain = Scaling(
         along=name,
         kind=steps.kind,
@@ -131,36 +137,45 @@ def scaling(
         crossovers=crossovers(result, steps, ends_of(interval)),
         quantity=target,
         steps=steps,
+        curves=curves_of(result, steps.columns),
     )
-    return _with_points(plain, result, curves_of(result, steps.columns), level) if target.is_time else plain
+    return _with_points(plain, result, level, places) if target.is_time else plain
 
 
-def of_each_kind(result: FitResult, unknown: Scaling, level: float = Knee.level) -> list[Scaling]:
+def of_each_kind(
+    result: FitResult,
+    unknown: Scaling,
+    level: float = Knee.level,
+    places: Callable[[Ladder], Places] | None = None,
+) -> list[Scaling]:
     """Return a curve of a time as each kind of scaling that is possible where nothing shows which it is."""
     steps, panel = unknown.steps, result.panel.scaled_along(unknown.steps.along)
-    curves = curves_of(result, steps.columns)
     each = [
         replace(steps, kind=kind, work=relative_work(panel, steps.columns, steps.counts, kind)) for kind in POSSIBLE
     ]
-    return [_with_points(replace(unknown, kind=one.kind, steps=one), result, curves, level) for one in each]
+    return [_with_points(replace(unknown, kind=one.kind, steps=one), result, level, places) for one in each]
 
 
-def _with_points(plain: Scaling, result: FitResult, curves: Curves, level: float) -> Scaling:
+def _with_points(plain: Scaling, result: FitResult, level: float, places: Callable[[Ladder], Places] | None) -> Scaling:
     """Return the curve of a time with its efficiency where the work is known, and with the points along it."""
     steps, values, levels = plain.steps, plain.curve[plain.quantity.name].to_numpy(float), ends_of(plain.interval)
-    drawn = _Drawn.of(result, steps, values, curves, levels)
+    drawn = _Drawn.of(result, steps, values, plain.curves, levels)
     if steps.work is None:
         return replace(plain, points=pd.DataFrame([drawn.slower()]))
-    efficient = efficiencies(steps, values, curves, levels)
+    efficient = efficiencies(steps, values, plain.curves, levels, None if places is None else places(steps))
+    # The verdict stands last.
+    verdicts = plain.curve.filter(["verdict"])
     return replace(
         plain,
         best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
-        curve=plain.curve.drop(columns="verdict").assign(**efficient, verdict=plain.curve["verdict"]),
+        curve=plain.curve.drop(columns=list(verdicts)).assign(**efficient, **verdicts),
         points=pd.DataFrame(drawn.points(steps.work, level)),
     )
 
 
-def efficiencies(steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float]) -> dict[str, Array]:
+def efficiencies(
+    steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float], places: Places | None = None
+) -> dict[str, Array]:
     """Return the speed-up and the efficiency with its interval at the steps of a ladder, relative to the first.
 
     Parameters
@@ -169,10 +184,14 @@ def efficiencies(steps: Ladder, values: Array, curves: Curves, levels: tuple[flo
         The predicted times.
     levels : tuple of float
         The quantiles between which the ratio of two times lies; what both share cancels in each draw.
+    places : ndarray of int, optional
+        The steps whose interval is computed, all where omitted; that of the others is NaN.
     """
     assert steps.work is not None
     efficiency = steps.work * values[0] / values
-    upper, lower = steps.work / np.exp(curves.ratios(np.arange(len(values)), 0).quantiles(levels))
+    at = np.arange(len(values)) if places is None else places
+    upper, lower = np.full((2, len(values)), np.nan)
+    upper[at], lower[at] = steps.work[at] / np.exp(curves.ratios(at, 0).quantiles(levels))
     return {
         "speedup": efficiency * steps.counts / steps.counts[0],
         "efficiency": efficiency,
@@ -220,7 +239,7 @@ class _Drawn:
     @classmethod
     def of(cls, result: FitResult, steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float]) -> _Drawn:
         """Return the curves, which pass through what was measured."""
-        logarithms = np.vstack([np.log(values), curves.paths()])
+        logarithms = np.vstack([np.log(values), curves.paths])
         # The draws of a process know how noisy the runs are; those of a bare expression may miss them all.
         bare = stack_of(result.members) is None and all(m.discrepancy is None for m in result.members)
         places, measured = measured_steps(result, steps)

@@ -22,7 +22,7 @@ from genperf.normal.sentences import judged
 from genperf.panel.nodes import leaves_node
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
-from genperf.reporting.place import Place, short
+from genperf.reporting.place import Place, nearest, short, with_intervals
 from genperf.table.cells import columns_of
 from genperf.words.growth import DOUBT, first_sentence, pays_judged, pays_sentence
 from genperf.words.limit import limit_sentence, limit_short
@@ -162,7 +162,7 @@ def _of_each_kind(place: Place, unknown: Scaling, verdict: str) -> list[Answer]:
     A kind by which measured workers do more than they can is left out.
     """
     along, largest = unknown.along, unknown.steps.along.upper
-    each = of_each_kind(place.result, unknown)
+    each = of_each_kind(place.result, unknown, places=lambda steps: with_intervals(place.count, steps))
     each = [one for one in each if _efficiencies(one, largest)[0] <= 100.0 * DOUBT.most_efficiency] or each
     why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
     out = []
@@ -206,11 +206,8 @@ def _above_perfect(answer: Scaling, efficiency: float) -> list[str]:
 
 def _efficiencies(answer: Scaling, count: float) -> tuple[float, float, float]:
     """Return the efficiency at a count and the ends of its interval, in %."""
-    counts = np.log(answer.curve[answer.along].to_numpy(float))
-    middle, low, high = (
-        100.0 * float(np.interp(np.log(count), counts, answer.curve[name].to_numpy(float)))
-        for name in ("efficiency", "efficiency_lower", "efficiency_upper")
-    )
+    row = answer.curve.iloc[nearest(answer.steps.counts, count)]
+    middle, low, high = (100.0 * float(row[f"efficiency{end}"]) for end in ("", "_lower", "_upper"))
     return middle, low, high
 
 

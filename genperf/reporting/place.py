@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from genperf.advice.ask import Question
 from genperf.attribution import Scaling, scaling
-from genperf.attribution.ladder import ladder
+from genperf.attribution.ladder import Ladder, ladder
 from genperf.errors import GenperfError
 from genperf.panel.typical import most_measured
 from genperf.prediction import read_query
@@ -29,9 +31,19 @@ class PlaceSettings:
     answered: float = 2.0
     #: Up to it efficiency and knee are looked for, as `explain` does.
     evaluated: float = 16.0
+    #: The figures end there: three doublings, one more than a verdict trusts.
+    drawn: float = 8.0
+    #: `drawn_steps`, `slider_steps`: counts per doubling in the figures, and on the slider. Guesses: a curve through 3
+    #: looks smooth, and 8 leave stops 9 % apart.
+    drawn_steps: int = 3
+    slider_steps: int = 8
+    #: The slider stops at every whole count up to this one.
+    whole_stops: int = 16
 
 
 PLACE = PlaceSettings()
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +102,38 @@ def place_of(
     upto = max(factor.upper * PLACE.evaluated, float(given.get(name, 0.0)))
     if name not in given:
         del at[name]
-    curve = scaling(result, at, along=name, upto=upto, interval=question.interval)
     count = float(given.get(name, PLACE.answered * factor.upper))
-    row = int(np.argmin(np.abs(np.log(curve.steps.counts / count))))
+    curve = scaling(
+        result, at, along=name, upto=upto, interval=question.interval, places=partial(with_intervals, count)
+    )
+    row = nearest(curve.steps.counts, count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     return Place(result, question, values, curve, target_given=name in given)
+
+
+def thinned(counts: Array, steps: int, keep: Array) -> Places:
+    """Return the places of about so many counts per doubling, with both ends and those to keep."""
+    octaves = np.log2(counts / counts[0])
+    wanted = np.arange(0.0, octaves[-1] + 1e-9, 1.0 / steps)
+    near = np.abs(octaves[:, None] - wanted).argmin(axis=0)
+    kept = [int(np.argmin(np.abs(counts - k))) for k in keep if counts[0] <= k <= counts[-1]]
+    return np.unique([*near, *kept, len(counts) - 1]).astype(int)
+
+
+def slider(counts: Array) -> Places:
+    """Return the places of the counts at which the slider stops."""
+    return thinned(counts, PLACE.slider_steps, np.arange(1.0, PLACE.whole_stops + 1.0))
+
+
+def nearest(counts: Array, count: float) -> int:
+    """Return the place of the count that is nearest, over the logarithm."""
+    return int(np.argmin(np.abs(np.log(counts / count))))
+
+
+def with_intervals(count: float, steps: Ladder) -> Places:
+    """Return the steps whose efficiency is shown with an interval: those of the figure and of the answers."""
+    answered = [nearest(steps.counts, n) for n in (count / 4.0, count / 2.0, count, steps.along.upper)]
+    return np.unique([*thinned(steps.counts, PLACE.drawn_steps, np.empty(0)), *answered])
 
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution import Scaling
@@ -21,28 +20,18 @@ from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band
 from genperf.reporting.answers import answers, growth_to, summary
 from genperf.reporting.engine import Model, engine, judging
-from genperf.reporting.place import PLACE, Place, short
+from genperf.reporting.place import PLACE, Place, short, slider, thinned
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.vocabulary.names import column_of
 from genperf.words.numbers import samples_called
 from genperf.words.quantity import constant_unit, heading
 
-Array = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class SheetSettings:
-    """How far and how finely the page looks."""
+    """How much of a model the page holds."""
 
-    #: The figures end at this many times the largest measured count: three doublings, one more than a verdict trusts.
-    drawn: float = 8.0
-    #: `drawn_steps`, `slider_steps`: counts per doubling in the figures, and on the slider. Guesses: a curve through 3
-    #: looks smooth, and 8 leave stops 9 % apart.
-    drawn_steps: int = 3
-    slider_steps: int = 8
-    #: The slider stops at every whole count up to this one.
-    whole_stops: int = 16
     #: Measured configurations of one group in the page: 300 points take 10 kB.
     max_measured: int = 300
     #: Measured values of a factor at which its slider stops.
@@ -68,7 +57,7 @@ def sheet(place: Place, model: Model, live: bool) -> dict[str, Any]:
         "at": [plain(place.values[n]) for n in names],
         "along": None if place.along is None else names.index(place.along.name),
         "path": None if place.scaling is None else _path(place.scaling.steps, names),
-        "drawn": None if place.along is None else place.along.upper * SHEET.drawn,
+        "drawn": None if place.along is None else place.along.upper * PLACE.drawn,
         "efficiency": _efficiency(place.scaling),
         "measured": [
             [*m.values, short(m.value), short(m.lowest), short(m.highest), m.repeats]
@@ -131,35 +120,21 @@ def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str
     return {**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured[: SHEET.max_values]}
 
 
-def _thinned(counts: Array, steps: int, keep: Array) -> npt.NDArray[np.int64]:
-    """Return the places of about so many counts per doubling, with both ends and those to keep."""
-    octaves = np.log2(counts / counts[0])
-    wanted = np.arange(0.0, octaves[-1] + 1e-9, 1.0 / steps)
-    near = np.abs(octaves[:, None] - wanted).argmin(axis=0)
-    kept = [int(np.argmin(np.abs(counts - k))) for k in keep if counts[0] <= k <= counts[-1]]
-    return np.unique([*near, *kept, len(counts) - 1]).astype(int)
-
-
-def _slider(counts: Array) -> npt.NDArray[np.int64]:
-    """Return the places of the counts at which the slider stops."""
-    return _thinned(counts, SHEET.slider_steps, np.arange(1.0, SHEET.whole_stops + 1.0))
-
-
 def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
     """Return the counts at which the slider stops, and the factors that follow them."""
-    rows = _slider(path.counts)
+    rows = slider(path.counts)
     counts = path.counts[rows]
     follow = {
         names.index(n): [plain(v) for v in values[rows]]
         for n, values in path.columns.items()
         if n != path.along.name and n in names and len({plain(v) for v in values}) > 1
     }
-    drawn = _thinned(counts, SHEET.drawn_steps, np.array([path.along.upper]))
+    drawn = thinned(counts, PLACE.drawn_steps, np.array([path.along.upper]))
     return {
         "counts": [float(c) for c in counts],
         "follow": {str(k): v for k, v in follow.items()},
         "work": None if path.work is None else [short(float(w), 9) for w in path.work[rows]],
-        "drawn": [int(i) for i in drawn if counts[i] <= path.along.upper * SHEET.drawn * 1.0001],
+        "drawn": [int(i) for i in drawn if counts[i] <= path.along.upper * PLACE.drawn * 1.0001],
         "kind": path.kind,
     }
 
@@ -169,8 +144,8 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     if scaling is None or scaling.refusal:
         return None
     counts = scaling.curve[scaling.along].to_numpy(float)
-    largest = scaling.upto * SHEET.drawn / PLACE.evaluated
-    rows = [i for i in _thinned(counts, SHEET.drawn_steps, np.array([])) if counts[i] <= largest * 1.0001]
+    largest = scaling.upto * PLACE.drawn / PLACE.evaluated
+    rows = [i for i in thinned(counts, PLACE.drawn_steps, np.empty(0)) if counts[i] <= largest * 1.0001]
     part = scaling.curve.iloc[rows]
     points = scaling.points[scaling.points["what"] == "efficiency"]
     return {
@@ -190,7 +165,7 @@ def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         query = read_query(place.frame, result.schema)
     else:
         steps = place.scaling.steps
-        rows = _slider(steps.counts)
+        rows = slider(steps.counts)
         query = read_query(pd.DataFrame({name: values[rows] for name, values in steps.columns.items()}), result.schema)
     # Verdicts are about the 90 % interval, whatever is shown.
     value, lower, upper, log_width = central_and_band(result, query.columns, interval)
