@@ -11,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from genperf import __version__
 from genperf.advice.ask import Question
 from genperf.attribution.derived import price_of
 from genperf.attribution.terms import FORM, HIDDEN
@@ -26,7 +25,7 @@ from genperf.reporting.engine import Formulas, Model, fitting, rules
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
 from genperf.reporting.place import place_of
-from genperf.reporting.proposal import PROPOSAL, proposal
+from genperf.reporting.proposal import PROPOSAL, filled, proposal
 from genperf.reporting.provenance import command_of, hints_of, versions
 from genperf.reporting.sheet import quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
@@ -268,18 +267,15 @@ def _rendered(
     whole: FitResult | GroupedResult, table: Table | None, data: dict[str, Any], formulas: Formulas, title: str | None
 ) -> str:
     """Return the page's text."""
-    from jinja2 import Environment, StrictUndefined
-
     first = whole.first
     style = _file("page.css")
     script = "\n".join(
         ['"use strict";', JAVASCRIPT.prelude, formulas.script(), *(_file(f"{name}.js") for name in _SCRIPTS)]
     )
     rejected = [str(r) for r in table.rejected] if table is not None else []
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_file("page.html"))
-    return template.render(
+    return filled(
+        "page.html",
         policy=_policy(style, script),
-        version=__version__,
         title=title or _title(first),
         lead=_lead(whole, first),
         quantity=data["quantity"],

@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -95,68 +96,53 @@ class Proposal:
             out += [(capitalised(kind).rstrip("."), titles, cells)] if cells else []
         return out
 
+    def points(self) -> list[tuple[str, Array]]:
+        """Return the speed-ups of each kind of row: the count, the value, and how far its ends lie above and below."""
+        out = []
+        for kind in ("measured", "extrapolated"):
+            part = self.rows[self.rows["kind"] == kind]
+            count, value, lower, upper = (
+                part[[self.answer.along, "speedup", "speedup_lower", "speedup_upper"]].to_numpy().T
+            )
+            points = np.column_stack([count, value, np.maximum(upper - value, 0.0), np.maximum(value - lower, 0.0)])
+            out += [(kind, points)] if len(points) else []
+        return out
+
     def html(self) -> str:
         """Return a page that prints on two sheets of A4."""
-        from importlib.resources import files
-
-        from jinja2 import Environment, StrictUndefined
-
         from genperf.plots.scaling import speedup
         from genperf.plots.style import image
 
         figure = image(speedup(self.answer, self.rows, self.limit), "svg")
-        text = files("genperf.reporting").joinpath("assets", "proposal.html").read_text(encoding="utf-8")
-        template = Environment(autoescape=True, undefined=StrictUndefined).from_string(text)
-        return template.render(proposal=self, figure=b64encode(figure).decode(), version=__version__)
+        return filled("proposal.html", proposal=self, figure=b64encode(figure).decode())
 
     def latex(self) -> str:
         """Return the same as a LaTeX file, with its figure in pgfplots."""
-        parts = [_PREAMBLE, rf"\section*{{{_tex(self.title)}}}", _items(self.findings)]
-        for title, head, cells in self.tables():
-            rows = [" & ".join(map(_tex, line)) + r" \\" for line in cells]
-            parts += [
-                rf"\subsection*{{{_tex(title)}}}",
-                rf"\begin{{tabular}}{{{'r' * len(head)}}}\hline",
-                " & ".join(map(_tex, head)) + r" \\ \hline",
-                *rows,
-                r"\hline\end{tabular}",
-            ]
-        parts += [self._figure(), r"\subsection*{Definitions}", _items(self.definitions)]
-        parts += [r"\subsection*{How it was measured}", _items(self.measured), r"\end{document}"]
-        return "\n".join(parts) + "\n"
+        return filled("proposal.tex", proposal=self)
 
-    def _figure(self) -> str:
-        """Return the speed-up and its interval over the count."""
-        name = self.answer.along
-        axis = f"xmode=log,ymode=log,log basis x=2,log basis y=2,xlabel={{{_tex(name)}}},ylabel={{speed-up}}"
-        kinds = {kind: self.rows[self.rows["kind"] == kind] for kind in ("measured", "extrapolated")}
-        marks = {"measured": "only marks", "extrapolated": "dashed,mark=o"}
-        plots = []
-        for kind, part in kinds.items():
-            bars = "error bars/.cd,y dir=both,y explicit"
-            points = "".join(
-                f"({row[name]:g},{row['speedup']:.5g}) += (0,{max(row['speedup_upper'] - row['speedup'], 0.0):.5g})"
-                f" -= (0,{max(row['speedup'] - row['speedup_lower'], 0.0):.5g})"
-                for row in part.to_dict("records")
-            )
-            if points:
-                plots += [rf"\addplot+[{marks[kind]},{bars}] coordinates {{{points}}};", rf"\addlegendentry{{{kind}}}"]
-        first, last = float(self.rows[name].min()), float(self.rows[name].max())
-        plots.append(rf"\addplot[dotted] coordinates {{({first:g},1)({last:g},{last / first:g})}};")
-        body = "\n".join([*plots, r"\addlegendentry{perfect}"])
-        return (
-            rf"\begin{{tikzpicture}}\begin{{axis}}[{axis},legend pos=north west]"
-            f"\n{body}\n" + r"\end{axis}\end{tikzpicture}"
+
+def filled(name: str, **values: Any) -> str:
+    """Return a file of the assets with its values: in HTML as text, never markup, in LaTeX as it prints them."""
+    from jinja2 import Environment, StrictUndefined
+
+    text = files("genperf.reporting").joinpath("assets", name).read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    if name.endswith(".tex"):
+        # In LaTeX braces and per cent are its own.
+        environment = Environment(
+            block_start_string="<%",
+            block_end_string="%>",
+            variable_start_string="<<",
+            variable_end_string=">>",
+            comment_start_string="<#",
+            comment_end_string="#>",
+            finalize=_tex,
+            undefined=StrictUndefined,
+            keep_trailing_newline=True,
         )
+    return environment.from_string(text).render(version=__version__, **values)
 
 
-_PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
-\usepackage[margin=2cm]{geometry}
-\usepackage[utf8]{inputenc}
-\usepackage{pgfplots}
-\pgfplotsset{compat=1.15}
-\setlength{\parindent}{0pt}
-\begin{document}"""
 #: Letters that LaTeX reads otherwise → what it prints them by.
 _TEX = {c: rf"\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -164,13 +150,9 @@ _TEX = {c: rf"\{c}" for c in "&%$#_{}"} | {
 }  # fmt: skip
 
 
-def _tex(text: str) -> str:
+def _tex(value: object) -> str:
     """Return text as LaTeX prints it; letters that its basic fonts lack are left out."""
-    return re.sub(r"[^\x00-\xff]", "?", "".join(_TEX.get(letter, letter) for letter in text))
-
-
-def _items(lines: tuple[str, ...]) -> str:
-    return "\n".join([r"\begin{itemize}", *(rf"\item {_tex(line)}" for line in lines), r"\end{itemize}"])
+    return re.sub(r"[^\x00-\xff]", "?", "".join(_TEX.get(letter, letter) for letter in str(value)))
 
 
 def _with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str) -> str:
