@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Index
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import Curves, Places, count_quantiles, curves_of, ends_of, shares
+from genperf.attribution.draws import Curves, count_quantiles, curves_of, ends_of, shares
 from genperf.attribution.ladder import Ladder, ladder, measured_steps
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
@@ -68,7 +69,6 @@ def scaling(
     kind: Kind | None = None,
     interval: float = 0.9,
     work: str | None = None,
-    places: Callable[[Ladder], Places] | None = None,
 ) -> Scaling:
     """Return the predicted value along the count of workers; of a time also how well more workers are used.
 
@@ -84,8 +84,6 @@ def scaling(
         See `Knee`.
     work : str, optional
         The samples of a step, a formula over the factors, in the place of what the model knows.
-    places : callable, optional
-        The steps at which the efficiency has an interval; no prediction then has one, nor a verdict. All where omitted.
 
     Returns
     -------
@@ -115,7 +113,19 @@ def scaling(
     if not 0.0 < level < 1.0:
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")
     result = answering(result, at)
-    steps = ladder(result, at, along, upto, kind, work)
+    return scaling_along(result, ladder(result, at, along, upto, kind, work), level, interval)
+
+
+def scaling_along(
+    result: FitResult, steps: Ladder, level: float = Knee.level, interval: float = 0.9, places: Index | None = None
+) -> Scaling:
+    """Return the predictions at the steps of a ladder, see `scaling`.
+
+    Parameters
+    ----------
+    places : ndarray of int, optional
+        The steps at which the efficiency has an interval; no prediction then has one, nor a verdict. All where omitted.
+    """
     target, counts, name = result.schema.target, steps.counts, steps.along.name
     values: dict[str, Any] = {name: counts}
     if places is not None:
@@ -143,10 +153,7 @@ def scaling(
 
 
 def of_each_kind(
-    result: FitResult,
-    unknown: Scaling,
-    level: float = Knee.level,
-    places: Callable[[Ladder], Places] | None = None,
+    result: FitResult, unknown: Scaling, level: float = Knee.level, places: Index | None = None
 ) -> list[Scaling]:
     """Return a curve of a time as each kind of scaling that is possible where nothing shows which it is."""
     steps, panel = unknown.steps, result.panel.scaled_along(unknown.steps.along)
@@ -156,13 +163,13 @@ def of_each_kind(
     return [_with_points(replace(unknown, kind=one.kind, steps=one), result, level, places) for one in each]
 
 
-def _with_points(plain: Scaling, result: FitResult, level: float, places: Callable[[Ladder], Places] | None) -> Scaling:
+def _with_points(plain: Scaling, result: FitResult, level: float, places: Index | None) -> Scaling:
     """Return the curve of a time with its efficiency where the work is known, and with the points along it."""
     steps, values, levels = plain.steps, plain.curve[plain.quantity.name].to_numpy(float), ends_of(plain.interval)
     drawn = _Drawn.of(result, steps, values, plain.curves, levels)
     if steps.work is None:
         return replace(plain, points=pd.DataFrame([drawn.slower()]))
-    efficient = efficiencies(steps, values, plain.curves, levels, None if places is None else places(steps))
+    efficient = efficiencies(steps, values, plain.curves, levels, places)
     # The verdict stands last.
     verdicts = plain.curve.filter(["verdict"])
     return replace(
@@ -174,7 +181,7 @@ def _with_points(plain: Scaling, result: FitResult, level: float, places: Callab
 
 
 def efficiencies(
-    steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float], places: Places | None = None
+    steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float], places: Index | None = None
 ) -> dict[str, Array]:
     """Return the speed-up and the efficiency with its interval at the steps of a ladder, relative to the first.
 

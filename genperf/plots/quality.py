@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array
 from genperf.errors import GenperfError
 from genperf.plots.style import (
     BLUE,
@@ -24,7 +24,6 @@ from genperf.plots.style import (
     shown,
 )
 from genperf.result import FitResult
-from genperf.table import Target
 from genperf.validation import Validation
 from genperf.words.quantity import constant_unit, heading
 
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
 
 _MARKERS = "osD^vPX*"
 
@@ -68,16 +65,9 @@ def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataF
 def predicted_against_measured(
     what: FitResult | Validation, table: Table | None = None, interval: float = 0.9
 ) -> Figure:
-    """Draw predicted over measured values; on the diagonal they agree.
+    """Draw predicted over measured values, of a model or of several that were held out; on the diagonal they agree.
 
-    Parameters
-    ----------
-    what : FitResult or Validation
-        A model on the configurations it was fitted to, or several on configurations that were held out.
-    table : Table, optional
-        Other measured configurations, for a model.
-    interval : float
-        Nominal coverage of the bars, for a model.
+    A model is drawn at the configurations of `table`, or at those it was fitted to.
 
     Examples
     --------
@@ -87,8 +77,11 @@ def predicted_against_measured(
     >>> predicted_against_measured(result).axes[0].get_xlabel()
     'measured time (s)'
     """
-    parts = _held_out(what) if isinstance(what, Validation) else [_fitted(what, table, interval)]
-    quantity = heading(_quantity(what, table))
+    if isinstance(what, Validation):
+        parts, target = _held_out(what), what.target if table is None else table.target
+    else:
+        parts, target = [_fitted(what, table, interval)], what.schema.target
+    quantity = heading(target)
     figure, ax = new_figure(5.4, 5.2)
     for k, (name, measured, predicted, lower, upper) in enumerate(parts):
         error = float(np.median(np.abs(predicted / measured - 1.0))) * 100.0
@@ -120,13 +113,6 @@ def predicted_against_measured(
     return figure
 
 
-def _quantity(what: FitResult | Validation, table: Table | None) -> Target:
-    """Return the quantity that is drawn."""
-    if isinstance(what, FitResult):
-        return what.schema.target
-    return what.target if table is None else table.target
-
-
 _Part = tuple[str, Array, Array, Array, Array]
 
 
@@ -153,14 +139,9 @@ def _held_out(validation: Validation) -> list[_Part]:
 
 
 def residuals(result: FitResult, table: Table | None = None, along: str | None = None) -> Figure:
-    """Draw how far predictions are from the measured values (%), along a factor.
+    """Draw how far predictions are from the measured values (%), along a factor: the first extrinsic one that varies.
 
-    Parameters
-    ----------
-    table : Table, optional
-        The configurations; those the model was fitted to where omitted.
-    along : str, optional
-        A numeric factor; the first extrinsic one that varies where omitted.
+    The configurations are those of `table`, or those the model was fitted to.
     """
     rows, measured = fitted_rows(result, table)
     target = result.schema.target
@@ -197,11 +178,6 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
     """Draw each constant of the heaviest member with its interval, one per row: units differ.
 
     Coefficients are drawn on a logarithmic axis where they are positive, the other constants on a linear one.
-
-    Parameters
-    ----------
-    interval : float
-        Nominal coverage.
     """
     table = result.constants(interval)
     member, target = result.best, result.schema.target

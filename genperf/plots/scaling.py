@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array
 from genperf.attribution import Scaling, explain
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError, counted
@@ -22,6 +22,7 @@ from genperf.plots.style import (
     STYLE,
     VERDICT_STYLE,
     VERMILION,
+    banded,
     doubling_axis,
     legend,
     new_figure,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -64,19 +63,10 @@ _DASHES = ("-", "--", "-.", ":")
 def scaling(
     result: FitResult, answer: Scaling, table: Table | None = None, predictions: pd.DataFrame | None = None
 ) -> Figure:
-    """Draw the predicted value along the number of workers, on logarithmic axes.
+    """Draw the predicted value along the number of workers, of `explain`, on logarithmic axes, with its band.
 
-    The curve with its band; families of the ensemble in grey; of a time also perfect scaling; measured configurations
-    with the range of their repeats; where the measured range ends.
-
-    Parameters
-    ----------
-    answer : Scaling
-        From `explain`.
-    table : Table, optional
-        Measured configurations to draw; those the model keeps where omitted.
-    predictions : DataFrame, optional
-        Predictions to mark, coloured by verdict, as `predict` returns them.
+    Families of the ensemble are grey. Of a time there is also perfect scaling. Measured configurations are those of
+    `table`, or the ones that the model keeps; `predictions` of `predict` are coloured by verdict.
     """
     result = answering(result, answer.at)
     x = answer.curve[answer.along].to_numpy(float)
@@ -87,7 +77,7 @@ def scaling(
     value, lower, upper = (answer.curve[c].to_numpy(float) for c in columns)
     work = value * answer.curve[target.name].to_numpy(float) if rates else None
     figure, ax = new_figure()
-    ax.fill_between(x, lower, upper, color=BLUE, alpha=0.16, linewidth=0, label=f"{100 * answer.interval:.0f} % band")
+    banded(ax, x, lower, upper, answer.interval)
     _families(ax, result, answer, work)
     if not answer.refusal:
         base = int(np.argmin(np.abs(x - answer.reference)))
@@ -105,19 +95,24 @@ def scaling(
         ends = np.abs(times[:, 1:] - measured[:, None]).T
         ax.errorbar(at, measured, yerr=ends, fmt="o", color=INK, markersize=5, label="measured (median, range)")
     _verdicts(ax, answer, predictions, columns)
-    doubling_axis(ax, answer.along, x.tolist())
     plain_numbers(ax)
-    factor = next(f for f in result.schema.factors if f.name == answer.along)
-    if x.max() > factor.upper:
-        ax.axvline(factor.upper, color=FAINT, linestyle="--", linewidth=1.0)
+    largest = answer.steps.along.upper
+    if x.max() > largest:
+        ax.axvline(largest, color=FAINT, linestyle="--", linewidth=1.0)
         ax.annotate(
-            "measured up to here", (factor.upper, 1.0), xycoords=("data", "axes fraction"), xytext=(-4, -4),
+            "measured up to here", (largest, 1.0), xycoords=("data", "axes fraction"), xytext=(-4, -4),
             textcoords="offset points", rotation=90, ha="right", va="top", fontsize=7, color=FAINT,
         )  # fmt: skip
-    ax.set_ylabel(f"{samples_called(target.throughput)}/s" if rates else shown(heading(target)))
-    ax.set_title(subtitle(answer), loc="left", fontsize=9, color=INK)
+    _framed(ax, answer, x, f"{samples_called(target.throughput)}/s" if rates else shown(heading(target)))
     legend(ax)
     return figure
+
+
+def _framed(ax: Any, answer: Scaling, x: Array, label: str) -> None:
+    """Name the axes of a figure along the workers, and where it is drawn."""
+    doubling_axis(ax, answer.along, x.tolist())
+    ax.set_ylabel(label)
+    ax.set_title(subtitle(answer), loc="left", fontsize=9, color=INK)
 
 
 def subtitle(answer: Scaling) -> str:
@@ -170,12 +165,7 @@ def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, column
 
 
 def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
-    """Draw the predicted value of groups along the number of workers, each with its band; a throughput where measured.
-
-    Parameters
-    ----------
-    answers : mapping of tuple of str to Scaling
-        By the group's values, from `explain(…, knee=True).scaling`.
+    """Draw what `explain(…, knee=True)` predicts for groups along the number of workers; a throughput where measured.
 
     Raises
     ------
@@ -208,13 +198,7 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
 
 
 def efficiency(answer: Scaling) -> Figure:
-    """Draw the scaling efficiency with its band, and where it falls below a level.
-
-    Parameters
-    ----------
-    answer : Scaling
-        From `explain`.
-    """
+    """Draw the scaling efficiency with its band, and where it falls below a level."""
     if not answer.quantity.is_time:
         raise GenperfError(
             only_for_times("figures of the efficiency", answer.quantity), hint="explain --plot without --knee"
@@ -225,7 +209,7 @@ def efficiency(answer: Scaling) -> Figure:
     x = curve[answer.along].to_numpy(float)
     figure, ax = new_figure()
     low, high = (100.0 * curve[f"efficiency_{end}"].to_numpy(float) for end in ("lower", "upper"))
-    ax.fill_between(x, low, high, color=BLUE, alpha=0.16, linewidth=0, label=f"{100 * answer.interval:.0f} % band")
+    banded(ax, x, low, high, answer.interval)
     ax.axhline(100.0, color=INK, linestyle=":", label="perfect")
     ax.plot(x, 100.0 * curve["efficiency"].to_numpy(float), color=BLUE, linewidth=2.0, label="efficiency")
     for _, point in answer.points.iterrows():
@@ -233,10 +217,8 @@ def efficiency(answer: Scaling) -> Figure:
         if point["what"] == "efficiency" and np.isfinite(count):
             level = 100.0 * float(point["level"])
             ax.plot([count], [level], "D", color=VERMILION, markersize=7, label=f"{level:g} % at {count:.4g}")
-    doubling_axis(ax, answer.along, x.tolist())
-    ax.set_ylim(0.0, max(105.0, min(CURVES.highest_efficiency, 1.05 * float(np.nanmax(high)))))
-    ax.set_ylabel(f"scaling efficiency (% of {shown(answer.along)} = {answer.reference:g})")
-    ax.set_title(subtitle(answer), loc="left", fontsize=9, color=INK)
+    _framed(ax, answer, x, f"scaling efficiency (% of {shown(answer.along)} = {answer.reference:g})")
+    ax.set_ylim(0.0, _highest(high))
     legend(ax)
     return figure
 
@@ -257,7 +239,7 @@ def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
     measured = rows[rows["kind"] == "measured"]
     for ax, name, scale, by in ((axes[0], "speedup", 1.0, x / x[0]), (axes[1], "efficiency", 100.0, 1.0)):
         low, middle, high = (scale * by * curve[f"efficiency{end}"] for end in ("_lower", "", "_upper"))
-        ax.fill_between(x, low, high, color=BLUE, alpha=0.16, linewidth=0, label=f"{100 * answer.interval:.0f} % band")
+        banded(ax, x, low, high, answer.interval)
         ax.plot(x, scale * by * np.ones_like(x), color=INK, linestyle=":", label="perfect")
         for part, style, label in ((x <= largest, "-", "fitted"), (x >= largest, "--", "extrapolated")):
             if part.sum() > 1:
@@ -267,22 +249,19 @@ def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
     plain_numbers(axes[0])
     axes[0].set_ylabel(f"speed-up over {shown(answer.along)} = {answer.reference:g}")
     axes[1].axhline(100.0 * limit, color=VERMILION, linewidth=1.0, label=f"{100 * limit:g} %")
-    axes[1].set_ylim(0.0, max(105.0, min(CURVES.highest_efficiency, 105.0 * float(curve["efficiency_upper"].max()))))
+    axes[1].set_ylim(0.0, _highest(100.0 * curve["efficiency_upper"].to_numpy(float)))
     axes[1].set_ylabel("efficiency (%)")
     legend(axes[0])
     return figure
 
 
-def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
-    """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below.
+def _highest(percent: Array) -> float:
+    """Return the end of an axis of efficiencies."""
+    return max(105.0, min(CURVES.highest_efficiency, 1.05 * float(np.nanmax(percent))))
 
-    Parameters
-    ----------
-    answer : Scaling
-        Says where.
-    interval : float
-        Nominal coverage, of `explain`.
-    """
+
+def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
+    """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below."""
     result = answering(result, answer.at)
     x, stack, hidden = term_stack(result, pd.DataFrame(answer.steps.columns), answer.along, interval)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
@@ -308,18 +287,10 @@ def term_stack(
     result: FitResult, rows: pd.DataFrame, along: str, interval: float = 0.9
 ) -> tuple[Array, dict[str, Array], Array]:
     """Return the counts, the part of each term there, and what the prediction is beside their sum."""
-    table = explain(result, rows, interval).terms
-    wide = table.assign(_row=table.groupby("term", sort=False).cumcount()).pivot_table(
-        index="_row", columns="term", values=term_column(result.schema.target), sort=False
-    )
-    hidden = np.zeros(len(rows))
-    named: dict[str, Array] = {}
-    for name in wide.columns:
-        part = wide[name].to_numpy(float)
-        if np.any(part < 0.0) or name in (HIDDEN, FORM):
-            hidden = hidden + part
-        else:
-            named[str(name)] = part
+    terms, column = explain(result, rows, interval).terms, term_column(result.schema.target)
+    parts = {str(name): part[column].to_numpy(float) for name, part in terms.groupby("term", sort=False)}
+    named = {name: part for name, part in parts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
+    hidden = sum((part for name, part in parts.items() if name not in named), np.zeros(len(rows)))
     large = sorted(named, key=lambda n: -float(named[n].max()))
     kept = {n: named[n] for n in named if n in large[: CURVES.max_terms]}
     if len(named) > CURVES.max_terms:

@@ -75,6 +75,11 @@ def shown(name: object, letters: int = STYLE.name_letters) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
+def banded(ax: Axes, x: Any, lower: Any, upper: Any, interval: float) -> None:
+    """Draw the interval around a curve."""
+    ax.fill_between(x, lower, upper, color=BLUE, alpha=0.16, linewidth=0, label=f"{100 * interval:.0f} % band")
+
+
 def legend(ax: Axes, **options: Any) -> None:
     """Add a legend where there is something to distinguish."""
     if len(ax.get_legend_handles_labels()[1]) > 1:
@@ -125,12 +130,7 @@ def plain_numbers(ax: Axes, across: bool = False) -> None:
 
 
 def image(figure: Figure, kind: str) -> bytes:
-    """Return a figure as PNG, SVG or PDF: the same figure, the same bytes.
-
-    Parameters
-    ----------
-    kind : {"png", "svg", "pdf"}
-    """
+    """Return a figure as `png`, `svg` or `pdf`: the same figure, the same bytes."""
     import matplotlib as mpl
 
     if kind not in FORMATS:
@@ -155,12 +155,5 @@ def kind_of(path: str | Path) -> str:
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure in the format of its path's ending: png, svg or pdf.
-
-    Raises
-    ------
-    GenperfError
-        For another ending.
-    """
-    content = image(figure, kind_of(path))
-    Path(path).write_bytes(content)
+    """Write a figure in the format of its path's ending: png, svg or pdf."""
+    Path(path).write_bytes(image(figure, kind_of(path)))

@@ -162,7 +162,7 @@ def _of_each_kind(place: Place, unknown: Scaling, verdict: str) -> list[Answer]:
     A kind by which measured workers do more than they can is left out.
     """
     along, largest = unknown.along, unknown.steps.along.upper
-    each = of_each_kind(place.result, unknown, places=lambda steps: with_intervals(place.count, steps))
+    each = of_each_kind(place.result, unknown, places=with_intervals(place.count, unknown.steps))
     each = [one for one in each if _efficiencies(one, largest)[0] <= 100.0 * DOUBT.most_efficiency] or each
     why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
     out = []

@@ -27,8 +27,6 @@ from genperf.result import FitResult
 from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS
 
-Array = npt.NDArray[np.float64]
-
 
 class Formulas:
     """The formulas of all groups of a page, each written once.

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.advice.ask import Question
-from genperf.attribution import Scaling, scaling
+from genperf.arrays import Array, Index
+from genperf.attribution import Scaling
 from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
 from genperf.panel.typical import most_measured
 from genperf.prediction import read_query
 from genperf.prediction.query import checked_values
-from genperf.result import FitResult
+from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.words.numbers import count_text
 
@@ -42,8 +42,6 @@ class PlaceSettings:
 
 
 PLACE = PlaceSettings()
-Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +101,15 @@ def place_of(
     if name not in given:
         del at[name]
     count = float(given.get(name, PLACE.answered * factor.upper))
-    curve = scaling(
-        result, at, along=name, upto=upto, interval=question.interval, places=partial(with_intervals, count)
-    )
+    result = answering(result, at)
+    steps = ladder(result, at, name, upto)
+    curve = scaling_along(result, steps, interval=question.interval, places=with_intervals(count, steps))
     row = nearest(curve.steps.counts, count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     return Place(result, question, values, curve, target_given=name in given)
 
 
-def thinned(counts: Array, steps: int, keep: Array) -> Places:
+def thinned(counts: Array, steps: int, keep: Array) -> Index:
     """Return the places of about so many counts per doubling, with both ends and those to keep."""
     octaves = np.log2(counts / counts[0])
     wanted = np.arange(0.0, octaves[-1] + 1e-9, 1.0 / steps)
@@ -120,7 +118,7 @@ def thinned(counts: Array, steps: int, keep: Array) -> Places:
     return np.unique([*near, *kept, len(counts) - 1]).astype(int)
 
 
-def slider(counts: Array) -> Places:
+def slider(counts: Array) -> Index:
     """Return the places of the counts at which the slider stops."""
     return thinned(counts, PLACE.slider_steps, np.arange(1.0, PLACE.whole_stops + 1.0))
 
@@ -130,7 +128,7 @@ def nearest(counts: Array, count: float) -> int:
     return int(np.argmin(np.abs(np.log(counts / count))))
 
 
-def with_intervals(count: float, steps: Ladder) -> Places:
+def with_intervals(count: float, steps: Ladder) -> Index:
     """Return the steps whose efficiency is shown with an interval: those of the figure and of the answers."""
     answered = [nearest(steps.counts, n) for n in (count / 4.0, count / 2.0, count, steps.along.upper)]
     return np.unique([*thinned(steps.counts, PLACE.drawn_steps, np.empty(0)), *answered])

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf import __version__
 from genperf.advice.ask import Question, work_of
+from genperf.arrays import Array, Index
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.growth import Work, over_columns
 from genperf.attribution.ladder import measured_steps
@@ -27,7 +27,6 @@ from genperf.result import FitResult
 from genperf.table.cells import frame_of
 from genperf.words.numbers import capitalised, count_text, join_values, range_text, singular, three_digits, with_article
 
-Array = npt.NDArray[np.float64]
 FORMATS = ("html", "tex", "csv")
 
 
@@ -216,7 +215,7 @@ def proposal(
     )
 
 
-def _shown_places(result: FitResult, answer: Scaling, upto: float, further: float) -> npt.NDArray[np.int64]:
+def _shown_places(result: FitResult, answer: Scaling, upto: float, further: float) -> Index:
     """Return the steps of the measured counts, of doublings beyond them, and of the count that is asked for."""
     counts = answer.steps.counts
     measured, _ = measured_steps(result, answer.steps)
@@ -230,7 +229,7 @@ def _shown_places(result: FitResult, answer: Scaling, upto: float, further: floa
 
 
 def _rows(
-    result: FitResult, answer: Scaling, places: npt.NDArray[np.int64], work: Work, question: Question
+    result: FitResult, answer: Scaling, places: Index, work: Work, question: Question
 ) -> tuple[str, pd.DataFrame]:
     """Return what a machine is called, and the table."""
     steps, target = answer.steps, answer.quantity
