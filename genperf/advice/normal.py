@@ -17,8 +17,8 @@ from genperf.models.network import network_of
 from genperf.normal import NORMAL, Normal, Step, compared, least_exchange, published, step_to
 from genperf.normal.sentences import exchange_text, normal_text
 from genperf.panel import Panel
+from genperf.panel.configurations import medians_along
 from genperf.panel.nodes import devices_and_nodes
-from genperf.panel.typical import medians_along
 from genperf.result import FitResult
 from genperf.scaling import KINDS, is_whole
 from genperf.table import Factor

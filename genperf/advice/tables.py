@@ -20,11 +20,11 @@ from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
 from genperf.panel import Panel
-from genperf.panel.counts import is_size
 from genperf.panel.evidence import sparse
 from genperf.panel.measured import Measured, measurement_of_column
 from genperf.panel.question import Selection, select
 from genperf.panel.reading import Reading, column_named, growth, slope_of
+from genperf.panel.runs import is_size
 from genperf.panel.tables import Recognised, recognised
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.table import Factor, Table, read_table

@@ -16,8 +16,8 @@ from genperf.attribution.scaling import scaling
 from genperf.facts import Growth, Interval, Paid, Stage
 from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, render, substitute
 from genperf.growth.record import departs
+from genperf.panel.configurations import values_with_levels
 from genperf.panel.derived import ONE, paid_for, quantities_of
-from genperf.panel.typical import values_with_levels
 from genperf.result import FitResult
 
 Array = npt.NDArray[np.float64]

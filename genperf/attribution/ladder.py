@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from genperf.errors import GenperfError
 from genperf.panel import Panel
-from genperf.panel.configurations import at_scale
+from genperf.panel.configurations import at_scale, values_with_levels
 from genperf.panel.following import divisible
-from genperf.panel.typical import values_with_levels
 from genperf.panel.work import kind_of_scaling, relative_work
 from genperf.prediction import read_query
 from genperf.result import FitResult

@@ -14,9 +14,8 @@ from genperf.causes.laws import CAUSES, Array, Runs
 from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in, parse
 from genperf.models.network import checked_hints, network_of
-from genperf.panel.medians import Median
 from genperf.panel.nodes import devices_and_nodes
-from genperf.panel.panel import Panel
+from genperf.panel.panel import Median, Panel
 from genperf.panel.reading import column_named
 from genperf.panel.work import work_of_columns
 from genperf.prediction.schema import Schema

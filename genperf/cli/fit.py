@@ -176,7 +176,7 @@ def reference_lines(result: FitResult) -> list[str]:
 def trust_lines(result: FitResult) -> list[str]:
     """Return the verdict at twice the largest measured scale, the other factors at those of a measured run."""
     from genperf.formula import parse
-    from genperf.panel.typical import typical_run
+    from genperf.panel.configurations import typical_run
 
     try:
         count = result.panel.along()

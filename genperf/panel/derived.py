@@ -87,14 +87,9 @@ class Quantities:
 def quantities_of(
     panel: Panel, given: Mapping[str, Node | None] | None = None, group: Mapping[str, str] | None = None
 ) -> Quantities:
-    """Return the quantities that the columns of a model give, with what the question gives beside.
+    """Return the quantities that the columns of a model give, and a group with the batch as one of its values.
 
-    Parameters
-    ----------
-    given : mapping of str to Node, optional
-        What formulas of `QUANTITIES` read, in the place of what the columns show; None is not known.
-    group : mapping of str to str, optional
-        The values of the group, one of which may be the batch.
+    What is `given` stands in the place of what the columns show; None is not known.
     """
     target = panel.target
     known: dict[str, Node | None] = {name: panel.node(name) for name in ("parameters", "workers", "sequence")}
@@ -119,7 +114,7 @@ def _without_ones(node: Node) -> Node:
 
 
 def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
-    """Return what a price is for: its name and its count, a formula over the factors; a worker unless said otherwise.
+    """Return what a price is for: its name and its count, a formula over the factors; a worker by default.
 
     Parameters
     ----------

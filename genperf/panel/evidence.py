@@ -1,4 +1,4 @@
-"""What the cells of a column say of it: settings are chosen, measurements happen, and consequences follow from both."""
+"""What the cells of a column show: settings are chosen, measurements happen, and consequences follow from both."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 
 Array = npt.NDArray[np.float64]
-Texts = Mapping[str, npt.NDArray[np.object_]]
+Texts = Mapping[Any, npt.NDArray[np.object_]]
 
 
 @dataclass(frozen=True)
 class EvidenceSettings:
-    """When cells look chosen, and when a column says what no other column says."""
+    """When cells look chosen, and when a column adds to the others."""
 
     #: The share of empty cells above which a column is of no use: its rows would be lost. A guess.
     max_empty: float = 0.2
@@ -135,12 +135,7 @@ def names_kinds(evidence: Evidence) -> bool:
 
 
 def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
-    """Return the columns of kinds that the others determine, such as a name put together from them, the finest first.
-
-    Parameters
-    ----------
-    kept : collection of str
-        Columns that are never determined by others.
+    """Return the columns of kinds that the others determine, such as a name put together from them; none of `kept`.
 
     Examples
     --------
@@ -148,17 +143,15 @@ def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
     >>> repeated_kinds({"net": net, "gpu": gpu, "name": net + "-" + gpu})
     ['name']
     """
-    codes = {name: np.unique(cells.astype(str), return_inverse=True)[1] for name, cells in columns.items()}
-    gone: list[str] = []
-    for name in sorted(codes, key=lambda n: (-int(codes[n].max()), -list(codes).index(n))):
-        others = [code for n, code in codes.items() if n != name and n not in gone]
-        if name in kept or not others:
+    left = dict(columns)
+    for name in sorted(columns, key=lambda n: (-int(numbered([columns[n]]).max()), -list(columns).index(n))):
+        others = [cells for n, cells in left.items() if n != name]
+        # Where nearly every row is another combination, anything follows from them.
+        if not others or name in kept or alone(dict(enumerate(others))):
             continue
-        count = _combinations(others)
-        # Where nearly every row is a combination of its own, anything follows from them.
-        if count <= SETTINGS.max_combinations * len(others[0]) and count == _combinations([*others, codes[name]]):
-            gone.append(name)
-    return gone
+        if numbered(others).max() == numbered([*others, columns[name]]).max():
+            del left[name]
+    return [name for name in columns if name not in left]
 
 
 def alone(columns: Texts) -> bool:
@@ -170,8 +163,8 @@ def alone(columns: Texts) -> bool:
     >>> alone({"net": net}), alone({"net": net, "line": line})
     (False, True)
     """
-    codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns.values()]
-    return _combinations(codes) > SETTINGS.max_combinations * len(codes[0])
+    series = numbered([*columns.values()])
+    return bool(series.max() + 1 > SETTINGS.max_combinations * len(series))
 
 
 def sparse(columns: Texts, counts: Array) -> bool:
@@ -183,36 +176,28 @@ def sparse(columns: Texts, counts: Array) -> bool:
     >>> sparse({"net": net}, np.array([1, 2, 4, 8, 1, 8])), sparse({"net": net}, np.array([1, 2, 1, 2, 1, 2]))
     (True, False)
     """
-    codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns.values()]
-    series = np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
-    scales = np.unique(counts, return_inverse=True)[1]
+    series, scales = numbered([*columns.values()]), np.unique(counts, return_inverse=True)[1]
     pairs = np.unique(np.stack([series, scales]), axis=1)
-    each = np.bincount(pairs[0])
-    return len(np.unique(scales)) >= SETTINGS.least_counts > float(np.median(each))
+    return len(np.unique(scales)) >= SETTINGS.least_counts > float(np.median(np.bincount(pairs[0])))
 
 
-def _combinations(codes: Sequence[npt.NDArray[np.intp]]) -> int:
-    return len(np.unique(np.stack(codes), axis=1).T)
+def numbered(columns: Sequence[npt.NDArray[np.object_]]) -> npt.NDArray[np.intp]:
+    """Return for each row the number of its combination of texts, sorted; shape (rows,)."""
+    codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns]
+    return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
 
 
 def _digits(value: float) -> int:
     """Return the significant digits of a number as it is written shortest."""
-    mantissa = f"{value:.12g}".partition("e")[0].replace(".", "").strip("0")
-    return max(1, len(mantissa))
+    return max(1, len(f"{value:.12g}".partition("e")[0].replace(".", "").strip("0")))
 
 
 def _odd_part(values: Array) -> Array:
     """Return whole numbers without their factors of two."""
     odd = values.copy()
-    for _ in range(60):
-        even = (odd % 2 == 0) & (odd > 0)
-        if not even.any():
-            break
+    while (even := (odd % 2 == 0) & (odd > 0)).any():
         odd[even] /= 2
     return odd
-
-
-# --- what follows from other columns ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -254,14 +239,12 @@ def consequences(
     """Return which columns follow from which others within their rounding.
 
     A column that follows is not used to explain another one. Settings come first, so that a rate follows from a time
-    rather than a batch from a rate.
+    rather than a batch from a rate; they follow from other settings alone.
 
     Parameters
     ----------
     columns : mapping of str to ndarray of shape (rows,)
         Numbers, those that explain best first.
-    settings : sequence of str
-        Columns that were chosen: they follow from other settings alone.
     series : ndarray of int of shape (rows,), optional
         Which rows share a constant: a speedup has another first time in each series.
 
@@ -295,9 +278,8 @@ def _explained(target: Array, others: Mapping[str, Array], parts: npt.NDArray[np
         return None
     matrix = np.stack([others[n] for n in names])
     for powers in ((1,), (-1,), (1, 1), (1, -1), (-1, -1)):
-        pairs = np.array(list(itertools.permutations(range(len(names)), len(powers))), dtype=int)
-        if len(powers) == 2 and powers[0] == powers[1]:
-            pairs = pairs[pairs[:, 0] < pairs[:, 1]] if len(pairs) else pairs
+        of_each = itertools.combinations if len({*powers}) == 1 else itertools.permutations
+        pairs = np.array([*of_each(range(len(names)), len(powers))], dtype=int)
         if not len(pairs):
             continue
         residuals = target - sum(power * matrix[pairs[:, k]] for k, power in enumerate(powers))

@@ -33,6 +33,10 @@ class StepSamples:
     same: float | None = None
 
 
+#: Columns of configurations by name, each of shape (rows,).
+Columns = Mapping[str, npt.NDArray[Any]]
+
+
 class Settlement(NamedTuple):
     """A count that others settle."""
 
@@ -90,10 +94,7 @@ def following_counts(table: Table) -> frozenset[str]:
 def grow_with_workers(panel: Panel, followers: Collection[str] = ()) -> dict[str, str]:
     """Return the factors that grow with the workers, as the nodes that hold them do, each with the workers' name.
 
-    Parameters
-    ----------
-    followers : collection of str
-        Factors that follow the scale of a series: where the workers are among them, nothing is settled by these.
+    Where the workers follow the scale of a series, as one of its `followers`, they settle nothing.
 
     Examples
     --------
@@ -111,12 +112,9 @@ def grow_with_workers(panel: Panel, followers: Collection[str] = ()) -> dict[str
 def _samples_of(panel: Panel) -> StepSamples:
     """Return how the samples of a step changed with the workers: in proportion, or not at all in fewer passes."""
     count = panel.counted
-    if count is None or count.distinct < 2 or not panel.medians:
-        return StepSamples()
     whole, one, passes = (panel.find(name) for name in ("global_batch", "micro_batch", "micro_batches"))
-    if panel.find("batch") not in (None, one):
-        return StepSamples()
-    if any(panel.find(way) is not None for way in WAYS):
+    split = panel.find("batch") not in (None, one) or any(panel.find(way) is not None for way in WAYS)
+    if count is None or count.distinct < 2 or not panel.medians or split:
         return StepSamples()
     counts = panel.measured(count.name)
     if whole is not None and whole.distinct > 1:
@@ -141,12 +139,12 @@ def _one(values: Array) -> float | None:
 def settlements(panel: Panel) -> tuple[Settlement, ...]:
     """Return the counts that others settle: the nodes by their devices, data-parallel ways by all others.
 
-    Nodes are settled where each count of workers was measured on one count of nodes; `workers_of_node` tells how many
-    each holds. The global batch and the passes of micro-batches are settled as `_samples_of` says.
+    Nodes are settled where each count of workers was measured on one count of nodes, each of which holds
+    `workers_of_node`; the global batch and the passes of micro-batches as `_samples_of` shows.
 
     Examples
     --------
-    >>> from genperf.panel.medians import Median
+    >>> from genperf.panel.panel import Median
     >>> gpus = Factor("gpus", "extrinsic", 1, 32, distinct=4, positive=True)
     >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
     >>> runs = tuple(Median((n, max(1, n // 8)), 1.0, 1.0, 1.0, 1) for n in (1, 8, 16, 32))
@@ -188,11 +186,7 @@ def _workers_of_way(panel: Panel) -> float | None:
 
 
 def following(
-    panel: Panel,
-    count: Factor,
-    columns: Mapping[str, npt.NDArray[Any]],
-    given: Collection[str] = (),
-    per_node: float | Array | None = None,
+    panel: Panel, count: Factor, columns: Columns, given: Collection[str] = (), per_node: float | Array | None = None
 ) -> dict[str, Array]:
     """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
 
@@ -248,12 +242,8 @@ def following(
     return out | _layout(panel, {**columns, **out}, worker_counts, given, samples.same)
 
 
-def divisible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+def divisible(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
     """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,).
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
 
     Examples
     --------
@@ -262,20 +252,14 @@ def divisible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDAr
     array([False,  True, False])
     """
     workers, others = panel.workers, _other_ways(panel)
-    every = np.ones(len(next(iter(columns.values()))), bool)
-    if workers is None or panel.find("data_parallel") is None or not others:
-        return every
-    if any(f.name not in columns for f in (workers, *others)):
-        return every
+    known = workers is not None and others and all(f.name in columns for f in (workers, *others))
+    if workers is None or not known or panel.find("data_parallel") is None:
+        return np.ones(len(next(iter(columns.values()))), bool)
     return np.asarray(np.asarray(columns[workers.name], float) % _product(others, columns) == 0.0)
 
 
 def _layout(
-    panel: Panel,
-    columns: Mapping[str, npt.NDArray[Any]],
-    workers: Array,
-    given: Collection[str],
-    same_samples: float | None,
+    panel: Panel, columns: Columns, workers: Array, given: Collection[str], same_samples: float | None
 ) -> dict[str, Array]:
     """Return the columns of a transformer's layout that follow from its devices."""
     data, others = panel.find("data_parallel"), _other_ways(panel)
@@ -288,23 +272,19 @@ def _layout(
         return {}
     out: dict[str, Array] = {}
     ways = workers
-    if data is not None:
-        if data.name in given:
-            ways = np.asarray(columns[data.name], float)
-        else:
-            ways = out[data.name] = np.maximum(1.0, workers / (1.0 if each is None else each))
+    if data is not None and data.name in given:
+        ways = np.asarray(columns[data.name], float)
+    elif data is not None and each is not None:
+        ways = out[data.name] = np.maximum(1.0, workers / each)
     if one is None or one.name not in columns:
         return out
     at_once = ways * np.asarray(columns[one.name], float)
+    samples = None if same_samples is None else np.full(len(workers), same_samples)
     if whole is not None and whole.name in columns:
         samples = np.asarray(columns[whole.name], float)
         if whole.name not in given:
             samples = out[whole.name] = np.maximum(samples, at_once)
-    elif same_samples is None:
-        return out
-    else:
-        samples = np.full(len(workers), same_samples)
-    if passes is not None and passes.name not in given:
+    if samples is not None and passes is not None and passes.name not in given:
         out[passes.name] = np.maximum(1.0, samples / at_once)
     return out
 
@@ -319,6 +299,6 @@ def _other_ways(panel: Panel) -> list[Factor]:
     return [factor for way in WAYS[1:] if (factor := panel.find(way)) is not None]
 
 
-def _product(factors: Collection[Factor], columns: Mapping[str, npt.NDArray[Any]]) -> Array:
+def _product(factors: Collection[Factor], columns: Columns) -> Array:
     """Return the product of some columns."""
     return np.asarray(np.prod([np.asarray(columns[f.name], float) for f in factors], axis=0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from genperf.errors import TableError
 from genperf.formula import quote_name
@@ -22,7 +23,7 @@ _WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
 _RANKED = (*STATISTICS, "min")
 #: The name of the step's time that is derived from steps per second.
 _STEP = "step_time_s"
-#: What a transformer's throughput counts, and the columns that tell how much of it a step has.
+#: What a transformer's throughput counts, and the columns that show how much of it a step has.
 _AMOUNTS = ("tokens", "samples", "sequences")
 _OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
 
@@ -54,40 +55,25 @@ class Measured:
     derived: dict[str, str] = field(default_factory=dict)
 
 
-def is_result(name: str) -> bool:
-    """Tell whether a column holds what is computed from measurements: an efficiency, a loss.
+def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] | None:
+    """Return the role that the words of a header show, with the reason: a deviation, a number of a run, a result.
 
     Examples
     --------
     >>> names = ("hMFU", "TFLOPs/GPU", "AllReduce (GB/s)", "link (GB/s)", "zero_stage", "speed up vs 1 GPU")
-    >>> [name for name in names if is_result(name)]
+    >>> [name for name in names if role_by_words(name)]
     ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'speed up vs 1 GPU']
+    >>> [role_by_words(name)[0] for name in ("job_id", "_step", "thr_std", "stddev (ms)")], role_by_words("layers")
+    (['label', 'label', 'spread', 'spread'], None)
     """
-    plain = plain_name(name).replace("/", "_")
-    return bool((is_bandwidth(name) and _COLLECTIVE.search(plain)) or _RESULT.fullmatch(plain))
-
-
-def is_number_of_a_run(name: str) -> bool:
-    """Tell whether a column numbers or dates the runs, or is one that a tracker writes for itself.
-
-    Examples
-    --------
-    >>> is_number_of_a_run("job_id"), is_number_of_a_run("_step"), is_number_of_a_run("layers")
-    (True, True, False)
-    """
-    plain = plain_name(name).replace("/", "_")
-    return plain.startswith("_") or bool(_NUMBER_OF_A_RUN.fullmatch(plain))
-
-
-def is_spread(name: str) -> bool:
-    """Tell whether a column is a deviation of measurements by its name.
-
-    Examples
-    --------
-    >>> is_spread("thr_std"), is_spread("stddev (ms)"), is_spread("std_lib")
-    (True, True, True)
-    """
-    return bool(_SPREAD.fullmatch(plain_name(name).replace("/", "_")))
+    flat = plain_name(name).replace("/", "_")
+    if _SPREAD.fullmatch(flat):
+        return "spread", "its header is that of a deviation"
+    if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
+        return "label", "it numbers the runs"
+    if _RESULT.fullmatch(flat) or (is_bandwidth(name) and _COLLECTIVE.search(flat)):
+        return "ratio", "its header is that of a result that is computed from others"
+    return None
 
 
 def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, Header] | None = None) -> list[str]:
@@ -146,16 +132,14 @@ def described(name: str, unit: str) -> Header:
     in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
     if not in_cells.kind:
         return header
-    shared = header.shared or in_cells.shared
-    return replace(
-        header, kind=in_cells.kind, unit=in_cells.unit, counted=in_cells.counted or header.counted, shared=shared
-    )
+    counted, shared = in_cells.counted or header.counted, header.shared or in_cells.shared
+    return replace(header, kind=in_cells.kind, unit=in_cells.unit, counted=counted, shared=shared)
 
 
 def measurement_of_column(
     name: str, names: Sequence[str], counted: str | None, growth: float = 0.0, header: Header | None = None
 ) -> Measured:
-    """Return how `read_table` is told of a measured column.
+    """Return a measured column as `read_table` takes it.
 
     Parameters
     ----------
@@ -182,58 +166,53 @@ def measurement_of_column(
     header = header or header_of(name)
     if not header.kind:
         return Measured({"throughput" if growth > RATES.least_growth else "quantity": name}, name)
-    kind = {"time": "time", "rate": "throughput", "quantity": "quantity"}[header.kind]
-    of_layout = _step_of_layout(name, header, names, column_of("workers", names)) if kind == "throughput" else None
-    return of_layout or _taken(kind, name, header, counted)
+    if header.kind == "time":
+        return Measured({"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, name)
+    if header.kind == "quantity":
+        return Measured({"quantity": f"{name}:{header.unit}" if header.unit else name}, name)
+    return _step_of_layout(name, header, names) or _rate(name, header, counted)
 
 
 def not_measured(meanings: Mapping[str, str]) -> TableError:
     """Return the error of a table without a measurement, with what each column is taken for."""
     listed = [f"'{name}' is read as {text}" for name, text in meanings.items()]
     shown = "; ".join(listed[:_SHOWN]) + ("; …" if len(listed) > _SHOWN else "")
-    return TableError(
-        f"no column is known to be a time, a throughput or another measurement: {shown}",
-        hint="name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT",
-    )
+    what = "no column is known to be a time, a throughput or another measurement"
+    hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
+    return TableError(f"{what}: {shown}", hint=hint)
 
 
-def _taken(kind: str, name: str, header: Header, counted: str | None) -> Measured:
-    """Return a column as the measured one, derived where it is told of one worker or of steps."""
-    if kind == "time":
-        return Measured({"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, name)
-    if kind == "quantity":
-        return Measured({"quantity": f"{name}:{header.unit}" if header.unit else name}, name)
-    quoted = quote_name(name)
+def _rate(name: str, header: Header, counted: str | None) -> Measured:
+    """Return a throughput, derived where it is that of one worker or of steps."""
+    quoted, (seconds, _) = quote_name(name), TIME_UNITS[header.unit]
     if header.counted in STEP_WORDS and not header.shared:
-        seconds = TIME_UNITS[header.unit][0]
-        return Measured({"time": _STEP}, name, {_STEP: f"{seconds:g}/{quoted}" if seconds != 1.0 else f"1/{quoted}"})
-    whole = f"{header.counted or 'throughput'} per second"
+        return Measured({"time": _STEP}, name, {_STEP: f"{seconds:g}/{quoted}"})
     formula = quoted
     if header.shared and counted is not None:
         formula += f"*{quote_name(counted)}"
-    if TIME_UNITS[header.unit][0] != 1.0:
-        formula += f"/{TIME_UNITS[header.unit][0]:g}"
-    return (
-        Measured({"throughput": name}, name)
-        if formula == quoted
-        else Measured({"throughput": whole}, name, {whole: formula})
-    )
+    if seconds != 1.0:
+        formula += f"/{seconds:g}"
+    if formula == quoted:
+        return Measured({"throughput": name}, name)
+    whole = f"{header.counted or 'throughput'} per second"
+    return Measured({"throughput": whole}, name, {whole: formula})
 
 
-def _step_of_layout(name: str, header: Header, names: Sequence[str], counted: str | None) -> Measured | None:
-    """Return the time of a step that tokens or samples per second tell of a transformer's layout; None without one."""
-    columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, [n for n in names if n != name])) is not None}
-    passes = [columns.get(c) for c in ("data_parallel", "micro_batch", "micro_batches")]
-    ways = [columns[way] for way in WAYS if way in columns]
+def _step_of_layout(name: str, header: Header, names: Sequence[str]) -> Measured | None:
+    """Return the time of a step that tokens or samples per second show of a transformer's layout; None without one."""
+    others = [n for n in names if n != name]
+    columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, others)) is not None}
     if header.counted not in _AMOUNTS or TIME_UNITS[header.unit][0] != 1.0 or "data_parallel" not in columns:
         return None
-    factors = [columns["global_batch"]] if "global_batch" in columns else passes
-    factors += [columns.get("sequence")] if header.counted == "tokens" else []
-    if header.counted != "tokens" and "global_batch" in columns:
-        return None  # the work of a step is known without more ado
-    known = [factor for factor in factors if factor is not None]
-    if len(known) < len(factors):
+    whole, tokens = "global_batch" in columns, header.counted == "tokens"
+    if whole and not tokens:
+        return None  # the global batch is the work of a step
+    factors = ["global_batch"] if whole else ["data_parallel", "micro_batch", "micro_batches"]
+    factors += ["sequence"] if tokens else []
+    if not {*factors} <= {*columns}:
         return None
-    rate = "*".join([quote_name(name), *([quote_name(counted)] if counted else ways)]) if header.shared else ""
-    formula = f"{'*'.join(known)}/({rate})" if rate else f"{'*'.join(known)}/{quote_name(name)}"
+    counted = column_of("workers", names)
+    ways = [quote_name(counted)] if counted else [columns[way] for way in WAYS if way in columns]
+    rate = "*".join([quote_name(name), *ways]) if header.shared else ""
+    formula = f"{'*'.join(columns[f] for f in factors)}/{f'({rate})' if rate else quote_name(name)}"
     return Measured({"time": _STEP}, name, {_STEP: formula})

@@ -30,12 +30,7 @@ NODE = NodeSettings()
 
 
 def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, Array, float | None]:
-    """Return the devices and the nodes of configurations, and how many devices are taken for a node where none counts.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-    """
+    """Return the devices and the nodes of configurations, and the devices taken for a node where none is counted."""
     count, node = panel.along(), panel.node("nodes")
     devices = np.asarray(columns[(panel.workers or count).name], float)
     if panel.workers is None and panel.nodes is not None:
@@ -59,12 +54,7 @@ def on_one_node(panel: Panel) -> bool:
 
 
 def leaves_node(panel: Panel, columns: Mapping[str, Any]) -> bool:
-    """Return whether a configuration is on several nodes where every run lies on one.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (1,)
-    """
+    """Return whether a configuration, columns of shape (1,), is on several nodes where every run lies on one."""
     return panel.nodes is not None and on_one_node(panel) and bool(several_nodes(columns[panel.nodes.name])[0])
 
 
@@ -97,12 +87,7 @@ def workers_of_node(workers: Factor, nodes: Factor) -> float:
 def devices_on_several(panel: Panel, columns: Mapping[str, Any], count: Factor) -> float | None:
     """Return how many workers a full node holds at a configuration on several nodes; None elsewhere.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (1,)
-        One configuration, whose last node need not be full.
-    count : Factor
-        The factor that counts the workers.
+    Its columns have shape (1,), and `count` is the factor of the workers. The last node need not be full.
     """
     nodes = panel.nodes
     if nodes is None or nodes == count or not several_nodes(columns[nodes.name])[0]:

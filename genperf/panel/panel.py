@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import ModelError, TableError, suggest
 from genperf.formula import Name, Node, names_in, parse, render, substitute
-from genperf.panel.medians import Median
 from genperf.scaling import Scaling, is_whole
 from genperf.table import Factor, Target
 from genperf.table.axis import Axis, axis_of, factor_of
 from genperf.vocabulary.names import ALIASES, WAYS, column_of
+
+if TYPE_CHECKING:
+    from genperf.table import Table
 
 #: Factors that follow from others, tried in order where a table lacks them.
 DERIVED: tuple[tuple[str, str], ...] = (
@@ -45,6 +48,48 @@ DERIVED: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True)
+class MedianSettings:
+    """What a model keeps of what was measured: enough to draw its data beside it."""
+
+    #: At most this many configurations.
+    most: int = 500
+
+
+MEDIANS = MedianSettings()
+
+
+class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """One measured configuration."""
+
+    #: In the order of the schema's factors.
+    values: tuple[float | str, ...]
+    #: Median of the repeats.
+    value: float
+    #: `lowest`, `highest`: of the repeats.
+    lowest: float
+    highest: float
+    repeats: int
+
+
+def medians_of(table: Table, most: int = MEDIANS.most) -> tuple[Median, ...]:
+    """Return the configurations of a table, in order of first appearance; of more than `most`, evenly spaced ones.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"workers": [1, 1, 2], "seconds": [1.0, 1.2, 0.6]})
+    >>> medians_of(read_table(runs, time="seconds", extrinsic="workers"))[0]
+    Median(values=(1.0,), value=1.1, lowest=1.0, highest=1.2, repeats=2)
+    """
+    middle, (lowest, highest) = table.medians(), table.extremes
+    kept = np.unique(np.linspace(0, len(middle) - 1, min(len(middle), most)).round().astype(int))
+    values = zip(*(middle.columns[f.name][kept].tolist() for f in table.factors), strict=True)
+    numbers = (column[kept].tolist() for column in (middle.measured, lowest, highest, table.repeats))
+    return tuple(Median(*cells) for cells in zip(values, *numbers, strict=True))
+
+
+@dataclass(frozen=True)
 class Panel:
     """What the factors of a table mean.
 
@@ -68,7 +113,7 @@ class Panel:
     target: Target | None = None
     #: Factors that are computed from other columns, with their formulas.
     derived: Mapping[str, str] = field(default_factory=dict)
-    #: What was measured, in the order of the factors; known of a fitted model.
+    #: What was measured; known of a fitted model.
     medians: tuple[Median, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -115,13 +160,7 @@ class Panel:
         return tuple(f for f in (self.workers, self.nodes) if f is not None)
 
     def axis(self, varying: Collection[str] | None = None) -> Axis:
-        """Return the factor along which the runs are scaled: see `genperf.table.axis.axis_of`.
-
-        Parameters
-        ----------
-        varying : collection of str, optional
-            The factors that vary: those that do within some group, for example.
-        """
+        """Return the factor along which the runs are scaled: see `genperf.table.axis.axis_of`."""
         return axis_of(self.factors, self.mapping, varying)
 
     def along(self, name: str | None = None) -> Factor:
@@ -167,8 +206,12 @@ class Panel:
 
     def measured(self, name: str) -> npt.NDArray[Any]:
         """Return a factor of the measured configurations, numbers or levels; shape (medians,)."""
-        place = [f.name for f in self.factors].index(name)
-        return np.array([median.values[place] for median in self.medians])
+        return np.array([run[name] for run in self.runs])
+
+    @cached_property
+    def runs(self) -> list[dict[str, Any]]:
+        """The measured configurations, each with its factors by name."""
+        return [dict(zip((f.name for f in self.factors), m.values, strict=True)) for m in self.medians]
 
     def find(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, or None."""

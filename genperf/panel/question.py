@@ -133,9 +133,7 @@ def _rows_with(evidence: Evidence, text: str) -> Truth:
     with np.errstate(invalid="ignore", divide="ignore"):
         away = np.abs(np.log(evidence.values / value)) if value > 0.0 else np.abs(evidence.values - value)
     nearest = np.nanmin(away, initial=np.inf)
-    return (
-        np.asarray((away <= QUESTION.same) & (away == nearest)) if np.isfinite(nearest) else np.zeros(len(texts), bool)
-    )
+    return np.asarray((away <= QUESTION.same) & (away == nearest) & np.isfinite(away))
 
 
 def _follows(values: Array, counts: Array, wanted: float, count: float) -> bool:
@@ -143,13 +141,12 @@ def _follows(values: Array, counts: Array, wanted: float, count: float) -> bool:
     known = np.isfinite(values) & np.isfinite(counts) & (values > 0.0) & (counts > 0.0)
     if not known.any() or wanted <= 0.0:
         return False
-    exponents: list[float] = [1.0, -1.0]
-    if len(np.unique(counts[known])) > 2:
-        exponents.append(float(np.polyfit(np.log(counts[known]), np.log(values[known]), 1)[0]))
+    x, y = np.log(counts[known]), np.log(values[known])
+    exponents = [1.0, -1.0, *([float(np.polyfit(x, y, 1)[0])] if len(np.unique(x)) > 2 else [])]
     for exponent in exponents:
-        level = np.log(values[known]) - exponent * np.log(counts[known])
-        expected = np.median(level) + exponent * np.log(count)
-        if np.ptp(level) <= QUESTION.follows and abs(np.log(wanted) - expected) <= QUESTION.follows:
+        level = y - exponent * x
+        away = abs(np.log(wanted) - np.median(level) - exponent * np.log(count))
+        if np.ptp(level) <= QUESTION.follows and away <= QUESTION.follows:
             return True
     return False
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,33 +13,33 @@ import numpy.typing as npt
 from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.formula.amounts import amount
-from genperf.panel.counts import EXTRINSIC, in_the_singular, is_size, not_counted
 from genperf.panel.evidence import (
     Consequence,
     Evidence,
     consequences,
     evidence_of,
     names_kinds,
+    numbered,
     often_empty,
     repeated_kinds,
     sparse,
 )
-from genperf.panel.measured import (
-    Measured,
-    described,
-    is_number_of_a_run,
-    is_result,
-    is_spread,
-    measurement_of_column,
-    not_measured,
-    ranked,
+from genperf.panel.measured import described, measurement_of_column, not_measured, ranked, role_by_words
+from genperf.panel.runs import (
+    EXTRINSIC,
+    ending_column,
+    is_provenance,
+    is_repeat,
+    is_size,
+    not_counted,
+    refuse_job_steps,
+    series_columns,
 )
-from genperf.panel.runs import ending_column, is_provenance, is_repeat, refuse_job_steps, series_columns
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.roles import lets_of, names_of
 from genperf.vocabulary.headers import Header, header_of
-from genperf.vocabulary.names import WAYS, canonical_of, column_of, plain_name
+from genperf.vocabulary.names import WAYS, canonical_of, column_of, counted_noun, meant_by, plain_name, plural_of
 
 Role = Literal[
     "setting",
@@ -119,10 +118,9 @@ class Reading:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The columns in no role."""
-        used = {
-            n.partition(":")[0] for role in (*_SINGLE, *_SEVERAL, "status") for n in names_of(self.roles.get(role, ""))
-        }
-        used |= {self.roles.get("failed", "").partition("=")[0], *self.quantities[:1]}
+        listed = [n for role in (*_SINGLE, *_SEVERAL, "status") for n in names_of(self.roles.get(role, ""))]
+        used = {n.partition(":")[0] for n in listed} | {*self.quantities[:1]}
+        used.add(self.roles.get("failed", "").partition("=")[0])
         return tuple(n for n in self.meanings if n not in used)
 
     def of(self, *roles: Role) -> list[str]:
@@ -136,10 +134,9 @@ class Reading:
     @property
     def options(self) -> str:
         """The roles as options of a command, quoted for a shell."""
-        pairs = [(f"--{role}", text) for role, text in self.roles.items()]
-        pairs += [("--let", f"{n}={f}") for n, f in self.derived.items()]
-        pairs += [("--map", f"{name}={column}") for name, column in self.mapping.items()]
-        return " ".join(f"{option} {shlex.quote(value)}" for option, value in pairs)
+        pairs = [*self.roles.items(), *(("let", f"{n}={f}") for n, f in self.derived.items())]
+        pairs += [("map", f"{name}={column}") for name, column in self.mapping.items()]
+        return " ".join(f"--{option} {shlex.quote(value)}" for option, value in pairs)
 
     def arguments(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the roles as arguments of `read_table`, beside those that were given."""
@@ -190,10 +187,9 @@ def read_columns(
     measured: its header or its unit is that of a time
     """
     if len(columns) > READING.max_columns:
-        raise TableError(
-            f"the roles of at most {READING.max_columns:,} columns are found, and there are {len(columns):,}",
-            hint="genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns",
-        )
+        what = f"the roles of at most {READING.max_columns:,} columns are recognised, and there are {len(columns):,}"
+        hint = "genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns"
+        raise TableError(what, hint=hint)
     refuse_job_steps(columns)
     known = (*_SINGLE, *_SEVERAL, "unit", "status")
     roles = {role: text for role in known if (value := (given or {}).get(role)) and (text := _listed(value))}
@@ -201,8 +197,7 @@ def read_columns(
     headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
     requested = {column_named(name, columns) for name in at or {}}
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
-    promoted = _something_measured(meanings, evidence, requested)
-    meanings |= promoted
+    meanings |= _something_measured(meanings, evidence, requested)
     # A header of a measurement that is only a letter or a unit: `s`.
     letters = {n: TIME_HEADERS.get(plain_name(n)) for n, m in meanings.items() if m.role == "measured"}
     headers |= {
@@ -211,9 +206,8 @@ def read_columns(
     if not any((given or {}).get(option) for option in ("status", "failed")):
         ending = ending_column({n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting")})
         roles.update(ending)
-        for name in (ending.get("status"), ending.get("failed", "=").partition("=")[0]):
-            if name:
-                meanings[name] = Meaning("ending", ("it says how a run ended",))
+        ends = (text.partition("=")[0] for text in ending.values())
+        meanings |= {name: Meaning("ending", ("it says how a run ended",)) for name in ends}
     phases = set(phase_columns([n for n in columns if meanings[n].role == "measured"]).values())
     meanings |= {n: Meaning("phase", ("a part of a step",)) for n in phases}
     meanings = _with_consequences(meanings, evidence, headers, requested)
@@ -232,23 +226,14 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     """
     if name in columns:
         return name
-    plain = plain_name(name)
-    meant = dict.fromkeys((plain, _uncounted(name), canonical_of(name), canonical_of(f"{plain}s")))
-    for spelled in (plain_name, _uncounted, canonical_of, _singular):
+    plurals = {canonical_of(name), plural_of(name)}
+    meant = dict.fromkeys((plain_name(name), counted_noun(name).removesuffix("s"), canonical_of(name), plural_of(name)))
+    for spelled in (plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of):
         there = {spelled(column): column for column in reversed(list(columns))}
         matched = next((there[key] for key in meant if key is not None and key in there), None)
         if matched is not None:
             return matched
-    return scale if {canonical_of(name), canonical_of(f"{plain}s")} & {"workers", "nodes"} else None
-
-
-def _uncounted(column: str) -> str:
-    """Return a name without what says that something is counted: `# Nodos` and `num_nodos` are `nodo`."""
-    return re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", plain_name(column)).removesuffix("s")
-
-
-def _singular(column: str) -> str | None:
-    return canonical_of(f"{plain_name(column)}s")
+    return scale if plurals & {"workers", "nodes"} else None
 
 
 def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, roles: Mapping[str, str]) -> Meaning:
@@ -264,23 +249,23 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         return Meaning("setting" if evidence.numeric else "kind", ("the question names it",))
     if is_repeat(name, evidence.texts):
         return Meaning("repeat", ("it numbers the repeats of a configuration",))
-    if is_spread(name):
-        return Meaning("spread", ("its header is that of a deviation",))
-    if is_number_of_a_run(name):
-        return Meaning("label", ("it numbers the runs",))
-    if is_result(name):
-        return Meaning("ratio", ("its header is that of a result that is computed from others",))
-    kind = header.kind
-    if kind and len(evidence.known):
-        what = {"time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}[kind]
+    if (by_words := role_by_words(name)) is not None:
+        return Meaning(by_words[0], by_words[1:])
+    if header.kind and len(evidence.known):
+        what = {"time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}[header.kind]
         return Meaning("measured", (f"its header or its unit is that of {what}",))
     if not evidence.numeric or canonical_of(name) in _SWITCHES:
-        return _text_meaning(name, evidence)
+        if is_provenance(name):
+            return Meaning("label", ("it says where a run was written down",))
+        if not evidence.varies:
+            return Meaning("constant", ("one level",))
+        kinds = f"{len(evidence.levels)} levels"
+        return Meaning("kind", (kinds,)) if names_kinds(evidence) else Meaning("label", ("a text for almost each row",))
     if set(evidence.levels) == {"0", "1"}:
         return Meaning("kind", ("a switch, 0 or 1",))
     if often_empty(evidence.texts):
         return Meaning("empty", ("many cells are empty",))
-    canonical = canonical_of(name) or _singular(name)
+    canonical = meant_by(name)
     if not evidence.varies and canonical is None:
         return Meaning("constant", ("one number",))
     score, reasons = evidence.score()
@@ -296,22 +281,12 @@ def _something_measured(
     """Return the numbers that are most like measurements where none was recognised: a table of runs has some."""
     if any(m.role in ("measured", "ratio") for m in meanings.values()):
         return {}
-    free = [n for n, m in meanings.items() if m.role == "setting" and n not in requested and evidence[n].varies]
-    free = [n for n in free if canonical_of(n) is None and _singular(n) is None]
-    if not free or len(free) == sum(m.role == "setting" for m in meanings.values()):
+    settings = [n for n, m in meanings.items() if m.role == "setting"]
+    free = [n for n in settings if n not in requested and evidence[n].varies and meant_by(n) is None]
+    if not free or len(free) == len(settings):
         return {}
     likeliest = min(free, key=lambda n: evidence[n].score()[0])
     return {likeliest: Meaning("measured", ("no other column can be what was measured",))}
-
-
-def _text_meaning(name: str, evidence: Evidence) -> Meaning:
-    if is_provenance(name):
-        return Meaning("label", ("it says where a run was written down",))
-    if not evidence.varies:
-        return Meaning("constant", ("one level",))
-    if names_kinds(evidence):
-        return Meaning("kind", (f"{len(evidence.levels)} levels",))
-    return Meaning("label", ("a text for almost each row",))
 
 
 def _with_consequences(
@@ -328,9 +303,8 @@ def _with_consequences(
         *ranked([n for n in numeric if meanings[n].role == "measured"], settings, headers),
         *(n for n in numeric if meanings[n].role == "ratio"),
     ]
-    kinds = [evidence[n].texts.astype(str) for n, m in meanings.items() if m.role == "kind"]
-    series = np.unique(np.stack(kinds), axis=1, return_inverse=True)[1].ravel() if kinds else None
-    matched = consequences({n: evidence[n].values for n in ordered}, settings, series)
+    kinds = [evidence[n].texts for n, m in meanings.items() if m.role == "kind"]
+    matched = consequences({n: evidence[n].values for n in ordered}, settings, numbered(kinds) if kinds else None)
     out = dict(meanings)
     for name, consequence in matched.items():
         meaning = replace(meanings[name], follows=consequence)
@@ -350,7 +324,7 @@ def _with_scale(reading: Reading, columns: Mapping[str, Any], at: Mapping[str, s
     names = {n: c for n in settings if (c := canonical_of(n)) is not None}
     mapped = dict(reading.mapping)
     if not {"workers", "nodes"} & {*names.values(), *mapped}:
-        names |= in_the_singular(settings)
+        names |= {n: c for n in settings if (c := plural_of(n)) in ("workers", "nodes")}
         mapped |= {c: n for n, c in names.items() if c in ("workers", "nodes") and canonical_of(n) is None}
     pairs = [(n, text) for key, text in at.items() if (n := column_named(key, columns)) in settings]
     beyond = [n for n, text in pairs if n is not None and _beyond(reading.evidence[n].known, text)]
@@ -361,23 +335,10 @@ def _with_scale(reading: Reading, columns: Mapping[str, Any], at: Mapping[str, s
     ways = [n for n in settings if names.get(n) in WAYS]
     given = [n for n in names_of(reading.roles.get("extrinsic", "")) if n in settings]
     requested = [n for n, _ in pairs if n is not None and reading.evidence[n].varies]
-    scale = next(
-        (
-            names_[0]
-            for names_ in (
-                [n for n in by_name if n in beyond],
-                varied,
-                by_name if at and not beyond else [],
-                [] if len(ways) > 1 else beyond,
-                [] if len(ways) > 1 else given,
-                [] if len(ways) > 1 else requested,
-                [] if len(ways) > 1 else _counts(reading),
-                by_name,
-            )
-            if names_
-        ),
-        None,
-    )
+    # The ways of a layout multiply to its devices, and none of them is the scale.
+    others = [] if len(ways) > 1 else [beyond, given, requested, _counts(reading)]
+    choices = [[n for n in by_name if n in beyond], varied, by_name if at and not beyond else [], *others, by_name]
+    scale = next((names[0] for names in choices if names), None)
     count = scale is not None and names.get(scale) not in ("workers", "nodes") and not is_size(scale)
     if scale is not None and count and "workers" not in mapped:
         mapped["workers"] = scale
@@ -432,37 +393,32 @@ def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
     """Return the reading with the roles of `read_table` for its first quantity."""
     roles, evidence, scale = dict(reading.roles), dict(reading.evidence), reading.scale
     columns = {n: e.texts for n, e in evidence.items()}
-    repeats = reading.of("repeat")
-    if "repeat" not in roles and repeats:
-        roles["repeat"] = repeats[0]
-    mapped, settings = dict(reading.mapping), reading.of("setting")
+    for name in reading.of("repeat")[:1]:
+        roles.setdefault("repeat", name)
+    mapped, settings, derived = reading.mapping, reading.of("setting"), dict(reading.derived)
     named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *settings] if (c := canonical_of(n)) in EXTRINSIC}
     named |= {column: name for name, column in mapped.items() if column in settings}
-    measured = Measured({}, "")
-    derived: dict[str, str] = {}
     ways = [n for n in named if named[n] in WAYS]
     devices = len(ways) > 1 and not {"workers", "nodes"} & {*named.values(), *mapped} and DEVICES not in columns
     if not {"time", "throughput", "quantity"} & set(roles):
-        first = reading.quantities[0]
-        measured = measurement_of_column(
-            first, list(columns), scale if not devices else None, growth(reading, first), reading.headers[first]
-        )
-        roles = {**measured.roles, **roles}
+        first, count = reading.quantities[0], None if devices else scale
+        measured = measurement_of_column(first, [*columns], count, growth(reading, first), reading.headers[first])
+        roles, derived = {**measured.roles, **roles}, measured.derived
         if "throughput" in roles and scale is not None and is_size(scale):
-            # A step does a batch; what else a size changes tells nothing of the samples of a step.
+            # A step does a batch; another size shows nothing of the samples of a step.
             work = "batch" in str(canonical_of(scale))
             roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
-    elif "time" in roles and "unit" not in roles and (unit := _unit_of(reading, roles["time"])) not in ("", "s"):
-        roles["unit"] = unit
-    derived |= measured.derived
+    elif "time" in roles and "unit" not in roles:
+        # A derived column has its header alone.
+        unit = (reading.headers.get(roles["time"]) or header_of(roles["time"])).unit
+        roles |= {"unit": unit} if unit not in ("", "s") else {}
     numeric = [n for n in settings if n not in roles.get("repeat", "")]
     if devices:
         # The ways of a layout multiply to its devices.
         evidence[DEVICES] = evidence_of(np.prod([evidence[n].values for n in ways], axis=0).tolist())
-        derived[DEVICES] = "*".join(map(quote_name, ways))
+        derived = {**derived, DEVICES: "*".join(map(quote_name, ways))}
         named[DEVICES] = "workers"
-        numeric = [DEVICES, *numeric]
-        scale = DEVICES
+        numeric, scale = [DEVICES, *numeric], DEVICES
     if scale is None and not roles.get("extrinsic"):
         raise not_counted(numeric, {n: columns[n] for n in reading.of("kind", "label", "constant")})
     counts = [n for n in numeric if n in named or (n == scale and not is_size(n))]
@@ -471,8 +427,7 @@ def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
     texts = [n for n in reading.of("kind") if n not in names_of(roles.get("group", ""))]
     kinds = {n: columns[n] for n in texts if not is_provenance(n)}
     texts = [n for n in texts if n not in repeated_kinds(kinds, [n for n in requested if n is not None])]
-    if repeated := [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]:
-        texts += repeated
+    texts += [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]
     rest = [n for n in rest if n in requested or not _repeats_the_scale(reading, n, scale)]
     of_a_worker = column_of("batch", columns)
     batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
@@ -492,12 +447,7 @@ def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
         _add(roles, "categorical", [n for n in texts if not is_provenance(n)])
     _add(roles, "intrinsic", rest)
     kept = {role: text for role, text in roles.items() if text}
-    return replace(reading, roles=kept, mapping=mapped, derived=derived, scale=scale, evidence=evidence)
-
-
-def _unit_of(reading: Reading, name: str) -> str:
-    """Return the unit of a column; a derived one has its header alone."""
-    return (reading.headers.get(name) or header_of(name)).unit
+    return replace(reading, roles=kept, derived=derived, scale=scale, evidence=evidence)
 
 
 def growth(reading: Reading, name: str) -> float:
@@ -505,9 +455,9 @@ def growth(reading: Reading, name: str) -> float:
     if reading.scale is None:
         return 0.0
     counts, values = (reading.evidence[n].values for n in (reading.scale, name))
-    kinds = [reading.evidence[n].texts.astype(str) for n in reading.of("kind")]
-    parts = np.unique(np.stack(kinds), axis=1, return_inverse=True)[1].ravel() if kinds else np.zeros(len(counts), int)
-    slopes = [slope_of(counts[parts == part], values[parts == part]) for part in np.unique(parts)]
+    kinds = [reading.evidence[n].texts for n in reading.of("kind")]
+    parts = numbered(kinds) if kinds else np.zeros(len(counts), dtype=int)
+    slopes = [slope_of(counts[parts == part], values[parts == part]) for part in range(parts.max() + 1)]
     known = [slope for slope in slopes if np.isfinite(slope)]
     return float(np.median(known)) if known else 0.0
 

@@ -1,8 +1,9 @@
-"""Columns that number the runs, tell where they were written down, or how they ended: they are no factors."""
+"""Columns that are sizes, that count, number the runs, tell where they were written down, or how they ended."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -15,13 +16,47 @@ from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
 from genperf.table.failures import says_failed
 from genperf.vocabulary import words_of
-from genperf.vocabulary.names import plain_name
+from genperf.vocabulary.names import WAYS, canonical_of, plain_name
+
+#: Factors of how a run is executed; the field's other names are those of the program.
+EXTRINSIC = (
+    *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads"),
+    *(*WAYS, "expert_parallel", "virtual_stages"),
+)
+
 
 _REPEATS, _PROVENANCE = (frozenset(words_of(f"columns.{kind}")) for kind in ("repeat", "provenance"))
 #: A run by its number or letter: `run1`, `trial-2`, `a`.
 _NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
 #: A part of a job, as Slurm numbers it.
 _JOB_STEP = re.compile(r"\d+(_\d+)?\.(batch|extern|\d+)")
+
+
+def is_size(name: str) -> bool:
+    """Tell whether a column is a number of the program, as its batch or its layers: no count that a run is scaled by.
+
+    Examples
+    --------
+    >>> is_size("batch_size"), is_size("gpus"), is_size("cores")
+    (True, False, False)
+    """
+    canonical = canonical_of(name)
+    return canonical is not None and canonical not in EXTRINSIC
+
+
+def not_counted(numeric: Sequence[str], texts: Mapping[str, Cells | Sequence[Any]]) -> TableError:
+    """Return the error that asks for the column of the workers, by the columns of numbers and the others."""
+    hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
+    inside = next((n for n, cells in texts.items() if _counts_devices(cells)), None)
+    if inside is not None:
+        hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
+    return TableError(f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})", hint=hint)
+
+
+def _counts_devices(cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column of texts begins each with a count: `8xA100`, `4 x V100`."""
+    texts = {*labels(cells).tolist()} - {""}
+    return bool(texts) and all(re.match(r"\d+\s?[x×*]\s?[A-Za-z]", text) for text in texts)
 
 
 def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
@@ -36,7 +71,7 @@ def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
 
 
 def is_provenance(name: str) -> bool:
-    """Tell whether a column says where a run was written down: it may tell series apart, and is no factor.
+    """Tell whether a column says where a run was written down: it may separate series, and is no factor.
 
     Examples
     --------
@@ -65,20 +100,11 @@ def refuse_job_steps(columns: Mapping[str, Cells | Sequence[Any]]) -> None:
 def series_columns(
     cells: dict[str, npt.NDArray[np.object_]], texts: Sequence[str], wanted: Collection[str]
 ) -> dict[str, npt.NDArray[np.object_]]:
-    """Return the columns whose combinations are series: without those that tell where a run was written down.
-
-    Parameters
-    ----------
-    cells : dict of str to ndarray of shape (rows,)
-    texts : sequence of str
-        Those of `cells` that hold texts.
-    wanted : collection of str
-        Columns that a question names.
-    """
+    """Return the columns whose combinations are series: without unwanted `texts` of where a run was written down."""
     kept = dict(cells)
     for name in [n for n in texts if is_provenance(n) and n not in wanted]:
         if alone(kept) and len(kept) > 1:
-            # Each run is written down in a place of its own: that tells no series apart.
+            # Each run is written down in another place: that separates no series.
             del kept[name]
     return kept
 
@@ -91,9 +117,6 @@ def _numbers_runs(cells: Cells | Sequence[Any]) -> bool:
     return bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
 
 
-# --- how a run ended --------------------------------------------------------------------------------------------------
-
-
 _ENDINGS, _FAILED, _SUCCEEDED = (
     frozenset(words_of(f"columns.{kind}")) for kind in ("ending", "ending_failed", "ending_succeeded")
 )
@@ -101,12 +124,7 @@ _ON, _OFF = (frozenset(words_of(f"cells.{switch}")) for switch in ("on", "off"))
 
 
 def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:
-    """Return the option of `read_table` that tells failed runs from others: `status` or `failed`; empty without one.
-
-    Parameters
-    ----------
-    columns : mapping of str to cells
-        Those without a role.
+    """Return the option of `read_table` that separates failed runs: `status` or `failed`; empty without one.
 
     Examples
     --------

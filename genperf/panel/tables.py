@@ -31,7 +31,7 @@ OPTIONS = tuple(inspect.signature(read_with_roles).parameters)[1:]
 
 @dataclass(frozen=True, eq=False)
 class Recognised:
-    """A table with the meaning of its columns, which is found only where no option names what was measured."""
+    """A table with the meaning of its columns, which is looked for only where no option names what was measured."""
 
     source: Source
     #: Roles and how rows are read, as `read_table` takes them, where they were given.
@@ -77,8 +77,8 @@ class Recognised:
         """
         named = any(self.given.get(kind) for kind in MEASURED)
         roles = dict(self.given) if named else self.reading.arguments(self.given)
-        source = self.source if not self.files else self.files
-        return replace(read_with_roles(source, **roles), mapping=self.mapping if named else self.reading.mapping)
+        mapping = self.mapping if named else self.reading.mapping
+        return replace(read_with_roles(self.files or self.source, **roles), mapping=mapping)
 
 
 def recognised(
@@ -86,14 +86,7 @@ def recognised(
     given: Mapping[str, Any] | None = None,
     mapping: Mapping[str, str] | None = None,
 ) -> Recognised:
-    """Read the cells of a table of any shape, whose columns are to be recognised.
-
-    Parameters
-    ----------
-    given : mapping, optional
-        Roles and how rows are read, as `read_table` takes them: they win.
-    mapping : mapping of str to str, optional
-        Field's name → column.
+    """Read the cells of a table of any shape, whose columns are to be recognised; what is given to `read_table` wins.
 
     Raises
     ------
@@ -136,9 +129,8 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
     """
     unknown = next((name for name in roles if name not in OPTIONS), None)
     if unknown is not None:
-        raise TableError(
-            f"read_table has no option '{unknown}'", hint=suggest(unknown, OPTIONS) or f"one of {', '.join(OPTIONS)}"
-        )
+        hint = suggest(unknown, OPTIONS) or f"one of {', '.join(OPTIONS)}"
+        raise TableError(f"read_table has no option '{unknown}'", hint=hint)
     return recognised(source, roles, mapping).table()
 
 

@@ -50,8 +50,7 @@ class Work:
 
     #: Over canonical names; `1` is work that stays constant as the scale grows.
     formula: str
-    #: Whether a column of the table gives it. Otherwise it is an assumption, and its prior probability is for the
-    #: reader of the scale to choose.
+    #: Whether a column of the table gives it. Otherwise it is an assumption.
     from_table: bool
 
 
@@ -132,25 +131,18 @@ def possible_work(panel: Panel) -> tuple[Work, ...]:
     return tuple(Work(KINDS[name].over(counted), False) for name in ([known] if known else POSSIBLE))
 
 
-def limits(panel: Panel, counts: Array, throughput: str = "") -> tuple[tuple[float, float], ...]:
-    """Return counts of the scale beyond which more of it may only wait, each with its probability.
+def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
+    """Return counts of the scale, of the measured ones, beyond which more may only wait, each with its probability.
 
     Threads, processes, users or environments share one machine, whose cores or slots end somewhere, and so do workers
-    that serve requests; devices and nodes bring their own, and so do processes on several nodes.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (configurations,)
-        The measured ones.
-    throughput : str
-        The column of the measured throughput: workers that serve requests or tasks are processes of one machine.
+    that serve requests; devices and nodes bring further ones, and so do processes on several nodes.
 
     Examples
     --------
     >>> from genperf.table import Factor
     >>> scales = [Factor(name, "extrinsic", 1, 2, distinct=2, positive=True) for name in ("gpus", "threads")]
-    >>> found = [limits(Panel((scale,)), np.array([1.0, 2.0])) for scale in scales]
-    >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in found]
+    >>> ends = [limits(Panel((scale,)), np.array([1.0, 2.0])) for scale in scales]
+    >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in ends]
     [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
     """
     factor, nodes = panel.axis().factor, panel.nodes
@@ -176,17 +168,9 @@ def _kind_of_group(panel: Panel) -> Scaling | None:
 
 
 def kind_of_scaling(work: Array, counts: Array) -> str:
-    """Return the kind in which one worker's work changes so with the count; "mixed" where it is none of them.
-
-    Parameters
-    ----------
-    work : ndarray of shape (rows,)
-        One worker's, relative to that at the first count.
-    """
-    fitting = (
-        name for name, kind in KINDS.items() if not kind.whole and np.allclose(work / kind.relative(counts), 1.0)
-    )
-    return next(fitting, "mixed")
+    """Return the kind in which one worker's work, relative to that at the first count, changes; "mixed" for none."""
+    kinds = {name: kind for name, kind in KINDS.items() if not kind.whole}
+    return next((name for name, k in kinds.items() if np.allclose(work / k.relative(counts), 1.0)), "mixed")
 
 
 def columns_of_work(
@@ -196,14 +180,7 @@ def columns_of_work(
 
     The batch (and the operations) of one worker change as its work, the global batch as that of all, where no column
     holds the batch of one worker: strong scaling lets the first fall as 1/n, weak scaling the second grow as n. Work
-    that is shared whatever the batch changes nothing.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (rows,)
-        Of workers, rising.
-    values : mapping of str to value
-        The factors at the first count.
+    that is shared whatever the batch changes nothing. The counts of workers, of shape (rows,), rise.
     """
     if kind is None or KINDS[kind].whole:
         return {}
@@ -212,9 +189,8 @@ def columns_of_work(
     if panel.find("batch") is None:
         changes["global_batch"] = each * (counts / counts[0])
     columns = {f.name: change for name, change in changes.items() if (f := panel.find(name)) is not None}
-    return {
-        n: float(values[n]) * change for n, change in columns.items() if n in values and not np.allclose(change, 1.0)
-    }
+    changed = {n: change for n, change in columns.items() if n in values and not np.allclose(change, 1.0)}
+    return {n: float(values[n]) * change for n, change in changed.items()}
 
 
 def relative_work(panel: Panel, columns: Mapping[str, Any], counts: Array, kind: Scaling | None) -> Array | None:
@@ -222,20 +198,13 @@ def relative_work(panel: Panel, columns: Mapping[str, Any], counts: Array, kind:
 
     W is the work of a step that was divided by a throughput, over n. Without one it is `samples/workers` for times of
     whole jobs, then the operations or the samples of one worker's step (`share`). Where no column shows it, it is
-    constant in weak scaling, and W(n) ~ 1/n in strong. That of a job is shared whatever the columns.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-    counts : ndarray of shape (rows,)
-        Of workers, rising.
-    kind : {"weak", "strong", "job"} or None
-        As the user says.
+    constant in weak scaling, and W(n) ~ 1/n in strong. That of a job is shared whatever the columns. The counts of
+    workers, of shape (rows,), rise.
 
     Raises
     ------
     GenperfError
-        Where the user says another kind than the work of a step.
+        Where the user gives another kind than the work of a step.
     """
     if panel.target is not None and panel.target.work:
         return _work_of_throughput(panel.target.work, columns, counts, kind)
@@ -261,7 +230,7 @@ def _work_of_throughput(text: str, columns: Mapping[str, Any], counts: Array, ki
     by_work = kind_of_scaling(work, counts)
     if kind is not None and by_work != kind:
         raise GenperfError(
-            f"the scaling is said to be {kind}, and with the work '{text}' of a step it is {by_work}",
+            f"the scaling is given as {kind}, and with the work '{text}' of a step it is {by_work}",
             hint="leave --scaling out",
         )
     return work
@@ -296,24 +265,16 @@ def work_of_columns(panel: Panel) -> str | None:
 
 
 def work_of_group(panel: Panel, group: Mapping[str, str]) -> Node | None:
-    """Return the samples of a step where one of a group's values is the batch; None elsewhere, and of a job.
-
-    Parameters
-    ----------
-    group : mapping of str to str
-        The values of the group.
-    """
+    """Return the samples of a step where one of a group's values is the batch; None elsewhere, and of a job."""
     if panel.of_jobs:
         return None
     batches = {name: value for name, text in group.items() if (value := amount(text)) is not None}
-    for canonical in ("global_batch", "batch"):
-        name = column_of(canonical, batches)
-        batch = None if name is None else batches[name]
-        if batch is not None and canonical == "global_batch":
-            return Number(batch)
-        if batch is not None and panel.workers is not None:
-            return call("multiply", Number(batch), Name(panel.workers.name))
-    return None
+    whole, each = column_of("global_batch", batches), column_of("batch", batches)
+    if whole is not None:
+        return Number(batches[whole])
+    if each is None or panel.workers is None:
+        return None
+    return call("multiply", Number(batches[each]), Name(panel.workers.name))
 
 
 def work_of_step(panel: Panel, group: Mapping[str, str] | None = None) -> Node | None:
@@ -321,24 +282,17 @@ def work_of_step(panel: Panel, group: Mapping[str, str] | None = None) -> Node |
 
     It is the work that was divided by a measured throughput, or else what the columns of the batch show. Where these
     show nothing but the work of one worker stays as they grow (weak scaling), it is the number of workers. None where
-    nothing shows it, as in strong scaling, where the work of a step is one and the same.
-
-    Parameters
-    ----------
-    group : mapping of str to str, optional
-        The values of the group: one of them may be the batch.
+    nothing shows it, as in strong scaling, where the work of a step is one and the same. One of the values of the
+    group may be the batch.
     """
     target = panel.target
     if target is None or not target.is_time:
         return None
     if target.work:
         return parse(target.work).node
-    columns = work_of_columns(panel)
-    if columns is not None:
-        return parse(columns).node
-    known_work = work_of_group(panel, group or {})
-    if known_work is not None:
-        return known_work
+    columns, of_group = work_of_columns(panel), work_of_group(panel, group or {})
+    if columns is not None or of_group is not None:
+        return of_group if columns is None else parse(columns).node
     kind = panel.scaling or _kind_of_group(panel)
     if kind is None or KINDS[kind].shared or target.throughput or panel.workers is None:
         return None

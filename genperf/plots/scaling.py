@@ -13,7 +13,7 @@ from genperf.arrays import Array
 from genperf.attribution import Scaling, explain
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError, counted
-from genperf.panel.typical import measured_along
+from genperf.panel.configurations import measured_along
 from genperf.plots.style import (
     BLUE,
     FAINT,

@@ -10,7 +10,7 @@ import msgspec
 
 from genperf.panel import Panel
 from genperf.panel.following import Settlement, grow_with_workers, settlements
-from genperf.panel.medians import Median, medians_of
+from genperf.panel.panel import Median, medians_of
 from genperf.scaling import Scaling, is_whole
 from genperf.table import Factor, Target
 from genperf.table.work import work_over_factors

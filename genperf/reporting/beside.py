@@ -16,7 +16,7 @@ from genperf.errors import GenperfError, TableError
 from genperf.formula import Name, Node, call, parse, render
 from genperf.panel import Panel
 from genperf.panel.derived import ONE, paid_for, quantities_of
-from genperf.panel.medians import Median
+from genperf.panel.panel import Median
 from genperf.panel.work import work_of_step
 from genperf.prediction.predict import known_rows
 from genperf.reporting.engine import Formulas, Model, engine, judging

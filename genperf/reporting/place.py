@@ -15,7 +15,7 @@ from genperf.attribution import Scaling
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
-from genperf.panel.typical import most_measured
+from genperf.panel.configurations import most_measured
 from genperf.prediction import read_query
 from genperf.prediction.query import checked_values
 from genperf.result import FitResult, answering

@@ -14,7 +14,7 @@ from genperf.attribution import Scaling
 from genperf.attribution.elasticity import doublings_by_level, doublings_for_people
 from genperf.attribution.ladder import Ladder
 from genperf.attribution.terms import amounts_of, by_label
-from genperf.panel.medians import Median
+from genperf.panel.panel import Median
 from genperf.panel.work import work_of_columns
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band

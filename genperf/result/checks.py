@@ -11,7 +11,7 @@ import numpy as np
 from genperf.discrepancy import Discrepancy, Stack
 from genperf.errors import ModelError
 from genperf.formula import parse
-from genperf.panel.medians import Median
+from genperf.panel.panel import Median
 from genperf.prediction import Evidence, Feasibility, Schema, Spread
 from genperf.result.layout import ConstantRecord, File, MemberRecord, ModelRecord
 from genperf.table import Factor

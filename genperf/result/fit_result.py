@@ -12,8 +12,7 @@ import numpy as np
 
 from genperf.errors import Note, TableError, counted
 from genperf.panel import Panel
-from genperf.panel.configurations import completed
-from genperf.panel.typical import typical_run
+from genperf.panel.configurations import completed, typical_run
 from genperf.prediction import Band, Evidence, Fitted, Member, cells_of, predict
 from genperf.prediction.query import Query, given_columns, read_query
 from genperf.table.cells import Cells, Source, frame_of

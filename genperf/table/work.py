@@ -108,7 +108,7 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
         raise TableError(f"unknown kind of scaling '{scaling}'", hint=LISTED)
     if by_work is not None and scaling != by_work:
         raise TableError(
-            f"the scaling is said to be {scaling}, and with the work '{work}' of a step it is {by_work}",
+            f"the scaling is given as {scaling}, and with the work '{work}' of a step it is {by_work}",
             hint="leave --scaling out, or give the --work of a step",
         )
     return next(kind for kind in KINDS if kind == scaling)

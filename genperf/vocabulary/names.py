@@ -86,6 +86,21 @@ def canonical_of(column: str) -> str | None:
     return next((canonical for canonical, known in ALIASES.items() if not names.isdisjoint(known)), None)
 
 
+def plural_of(column: str) -> str | None:
+    """Return the field's name for a column whose name is in the singular, as `gpu`; None for another name."""
+    return canonical_of(f"{plain_name(column)}s")
+
+
+def meant_by(column: str) -> str | None:
+    """Return the field's name for a column's name, or for its plural; None for another name."""
+    return canonical_of(column) or plural_of(column)
+
+
+def counted_noun(column: str) -> str:
+    """Return a plain name without the words that say that something is counted: `num_nodos` is `nodos`."""
+    return re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", plain_name(column))
+
+
 @lru_cache(maxsize=10_000)
 def _as_it_is(column: str) -> frozenset[str]:
     return frozenset({plain_name(column)})
@@ -94,9 +109,8 @@ def _as_it_is(column: str) -> frozenset[str]:
 @lru_cache(maxsize=10_000)
 def _as_a_count(column: str) -> frozenset[str]:
     """Return the names without the words that say that something is counted, in the singular and the plural."""
-    whole = plain_name(column)
-    plain = re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", whole)
-    return frozenset() if plain == whole else frozenset({plain, f"{plain}s"})
+    plain = counted_noun(column)
+    return frozenset() if plain == plain_name(column) else frozenset({plain, f"{plain}s"})
 
 
 @lru_cache(maxsize=10_000)

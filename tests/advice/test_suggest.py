@@ -18,7 +18,7 @@ from genperf.discrepancy import Axis, Discrepancy
 from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
-from genperf.panel.medians import Median
+from genperf.panel.panel import Median
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.table import Factor, Target

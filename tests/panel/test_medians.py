@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from genperf.panel.medians import Median, medians_of
+from genperf.panel.panel import Median, medians_of
 from genperf.table import read_table
 
 

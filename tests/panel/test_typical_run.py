@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.panel.typical import typical_run
+from genperf.panel.configurations import typical_run
 from genperf.prediction.schema import schema_of
 
 #: Splits of transformers: the devices are the product of the three, which the centre of each factor is not.
