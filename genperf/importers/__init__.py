@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from genperf.errors import GenperfError, Note, TableError, suggest
+from genperf.errors import GenperfError, Note, TableError, listed, suggest
 from genperf.importers import (
     extra_p,
     hyperfine,
@@ -25,7 +25,7 @@ from genperf.importers import (
     training_log,
 )
 from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, factors_from_name, is_number, joined
-from genperf.table.content import SIGNATURES
+from genperf.table.content import SIGNATURES, files_of
 from genperf.table.opened import read_text
 
 
@@ -46,11 +46,7 @@ class Format:
 
 FORMATS: dict[str, Format] = {
     "hyperfine": Format("hyperfine --export-json, with parameter scans", hyperfine.read, r'\{\s*"results"\s*:'),
-    "extra-p": Format(
-        "Extra-P's text, JSON and JSON Lines",
-        extra_p.read,
-        rf'{SIGNATURES["extra-p"]}|"measurements"\s*:|^\s*\{{\s*"params"\s*:',
-    ),
+    "extra-p": Format("Extra-P's text, JSON and JSON Lines", extra_p.read, extra_p.SIGNATURE),
     "pytorch-profiler": Format(
         "torch.profiler's Chrome traces: a row a step, with its phases",
         pytorch_profiler.read,
@@ -93,23 +89,14 @@ def import_files(
     from_name : str, optional
         The pattern of factors in a file's name (`factors_from_name`).
 
-    Returns
-    -------
-    Imported
-        With a column `source`.
-
     Raises
     ------
     GenperfError
         Where the format does not exist, or a file is not of it.
     """
-    from genperf.table.content import files_of
-
     if format not in FORMATS:
-        known = list(FORMATS)
-        raise GenperfError(
-            f"there is no format '{format}'", hint=suggest(format, known) or f"one of {', '.join(known)}"
-        )
+        hint = suggest(format, [*FORMATS]) or f"one of {', '.join(FORMATS)}"
+        raise GenperfError(f"there is no format '{format}'", hint=hint)
     paths = list(dict.fromkeys(path for given in files for path in ([given] if given == "-" else files_of(given))))
     if not paths:
         raise GenperfError("no file is named", hint=f"genperf import {format} FILE… -o table.csv")
@@ -117,8 +104,7 @@ def import_files(
     for path in paths:
         part = _read(FORMATS[format], path)
         given = {**(settings or {}), **(factors_from_name(from_name, path) if from_name else {})}
-        taken = {SOURCE, part.time, part.repeat} & set(given)
-        if taken:
+        if taken := {SOURCE, part.time, part.repeat} & {*given}:
             raise GenperfError(f"'{min(taken)}' is a column of the table itself", hint="give the factor another name")
         name = "standard input" if path == "-" else path
         part = part.with_factors(given, name)
@@ -132,8 +118,8 @@ def _with_gaps_noted(table: Imported) -> Imported:
     for name in table.factors:
         lacking = list(dict.fromkeys(str(row[SOURCE]) for row in table.rows if row.get(name) is None))
         if lacking and any(is_number(cell) for cell in table.values(name)):
-            shown = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
-            notes.append(Note(f"'{name}' is missing in {shown}: --set or --from-name fills it in", "factor_missing"))
+            text = f"'{name}' is missing in {listed(lacking, 3)}: --set or --from-name fills it in"
+            notes.append(Note(text, "factor_missing"))
     return replace(table, notes=tuple(notes))
 
 
@@ -143,9 +129,8 @@ def _read(format: Format, path: str) -> Imported:
     try:
         if format.binary:
             if not Path(path).is_file():
-                raise TableError(
-                    "is no file", hint="this format is read from files, not from standard input", where=path
-                )
+                from_files = "this format is read from files, not from standard input"
+                raise TableError("is no file", hint=from_files, where=path)
             return format.read(path, path)
         name, text = read_text(path)
         start = text[:100_000]

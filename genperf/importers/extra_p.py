@@ -7,17 +7,27 @@ metric where they are given, and a `value`: seconds, where the metric is a time.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from genperf.errors import TableError, counted
-from genperf.importers.imported import Cell, FormatError, Imported, exact, refuse_clashes, shortened
-from genperf.importers.json_text import Json, parse_json
+from genperf.importers.imported import (
+    REPEAT,
+    FormatError,
+    Imported,
+    Json,
+    Rows,
+    exact,
+    read_json,
+    refuse_clashes,
+    shortened,
+)
+from genperf.table.content import SIGNATURES
 
-#: The columns of what a value is of.
-CALLPATH, METRIC = "callpath", "metric"
+#: The columns of what a value is of, and of the value.
+CALLPATH, METRIC, VALUE = "callpath", "metric", "value"
+SIGNATURE = rf'{SIGNATURES["extra-p"]}|"measurements"\s*:|^\s*\{{\s*"params"\s*:'
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,6 @@ class Measured:
     values: tuple[int | float, ...]
 
 
-REPEAT, VALUE = "repeat", "value"
 #: What opens a line of the text format.
 _KEYWORDS = ("PARAMETER", "POINTS", "METRIC", "REGION", "DATA")
 _GROUPS = re.compile(r"[()]|[^\s()]+")
@@ -54,13 +63,10 @@ def read(text: str, name: str) -> Imported:
     json = text.lstrip()[0] in "{["
     parameters, measured = measurements_of(text, name) if json else _of_text(text, name)
     refuse_clashes(parameters, (CALLPATH, METRIC, REPEAT, VALUE), name)
-    rows, repeats = [], Counter[tuple[Cell, ...]]()
+    rows = Rows()
     for one in measured:
-        key = (*one.series.values(), *one.point)
         for value in one.values:
-            row = {**one.series, **dict(zip(parameters, one.point, strict=True)), REPEAT: repeats[key], VALUE: value}
-            repeats[key] += 1
-            rows.append(row)
+            rows.add({**one.series, **dict(zip(parameters, one.point, strict=True))}, {VALUE: value})
     if not rows:
         raise TableError("holds no measurement", where=name)
     series = tuple(dict.fromkeys(column for one in measured for column in one.series))
@@ -77,10 +83,8 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
 
     def finish() -> None:
         if at not in (0, len(points)):
-            where = f"{name}: line {begun}"
-            raise TableError(
-                f"{counted(at, 'DATA line')} for {counted(len(points), 'point')}", where=where, hint="write one a point"
-            )
+            what = f"{counted(at, 'DATA line')} for {counted(len(points), 'point')}"
+            raise TableError(what, where=f"{name}: line {begun}", hint="write one a point")
 
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -98,11 +102,9 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
             points += _points(words, parameters, where)
         elif keyword == "DATA":
             if at >= len(points):
-                raise TableError(
-                    f"more DATA lines than {counted(len(points), 'point')}", where=where, hint="add the POINTS"
-                )
-            values = _numbers(words.split(), "a value", where)
-            measured.append(Measured(dict(series), points[at], values))
+                what = f"more DATA lines than {counted(len(points), 'point')}"
+                raise TableError(what, where=where, hint="add the POINTS")
+            measured.append(Measured(dict(series), points[at], _numbers(words.split(), "a value", where)))
             at += 1
         else:
             finish()
@@ -161,9 +163,10 @@ def measurements_of(text: str, name: str) -> Read:
     """Return the parameters' names and what was measured."""
     lines = [line.strip() for line in text.split("\n")]
     # As Extra-P separates them: a file that opens a bracket on every line is no JSON as a whole.
-    if all(line.startswith("{") for line in lines if line) and len([line for line in lines if line]) > 1:
+    filled = [line for line in lines if line]
+    if len(filled) > 1 and all(line.startswith("{") for line in filled):
         return _of_lines(lines, name)
-    file = Json(parse_json(text, name), name)
+    file = read_json(text, name)
     if file.has("params"):
         return _of_lines(lines, name)
     if not file.has("measurements") or not file.has("parameters"):
@@ -226,7 +229,7 @@ def _of_lines(lines: list[str], name: str) -> Read:
     for number, line in enumerate(lines, 1):
         if not line:
             continue
-        one = Json(parse_json(line, name, number), f"{name}: line {number}")
+        one = read_json(line, name, number, f"line {number}")
         if not one.has("params") and not measured:
             raise FormatError("is not as Extra-P writes it (no 'params')", where=one.where)
         given = one.member("params").object()

@@ -8,10 +8,9 @@ Its members are those of `BenchmarkResult` in hyperfine's sources (1.11 to 1.20)
 from __future__ import annotations
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import Cell, FormatError, Imported, refuse_clashes, shortened
-from genperf.importers.json_text import Json, parse_json
+from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Json, read_json, refuse_clashes, shortened
 
-COMMAND, REPEAT, TIME, MEMORY = "command", "repeat", "time_s", "memory_bytes"
+COMMAND, TIME, MEMORY = "command", "time_s", "memory_bytes"
 
 
 def read(text: str, name: str) -> Imported:
@@ -26,18 +25,15 @@ def read(text: str, name: str) -> Imported:
     (({'command': 'train 2', 'workers': '2', 'repeat': 0, 'time_s': 5.1},),
      ("runs.json: results[0], run 1 of 'train 2': exit code 1",))
     """
-    file = Json(parse_json(text, name), name)
+    file = read_json(text, name)
     if not file.has("results"):
         raise FormatError("is JSON, but no export of hyperfine", where=name, hint="hyperfine --export-json FILE …")
     rows: list[dict[str, Cell]] = []
     parameters: dict[str, None] = {}
     left_out: list[str] = []
     for result in file.member("results").list():
-        scanned = (
-            {k: _scanned(v) for k, v in result.member("parameters").object().items()}
-            if result.has("parameters")
-            else {}
-        )
+        given = result.member("parameters").object() if result.has("parameters") else {}
+        scanned = {key: _scanned(value) for key, value in given.items()}
         refuse_clashes(scanned, (COMMAND, REPEAT, TIME, MEMORY), result.where)
         parameters.update(dict.fromkeys(scanned))
         command = result.member("command").text()
@@ -50,10 +46,8 @@ def read(text: str, name: str) -> Imported:
         hint = "look at what the command prints: hyperfine --show-output …" if left_out else None
         raise TableError("holds no run that ended well" if left_out else "holds no run", where=name, hint=hint)
     # Without a scan, the commands are what was compared.
-    commands = () if parameters else (COMMAND,)
-    return Imported(
-        tuple(rows), TIME, REPEAT, (*parameters, *commands), (), tuple(left_out), _ambiguous(rows, list(parameters))
-    )
+    factors = tuple(parameters) or (COMMAND,)
+    return Imported(tuple(rows), TIME, REPEAT, factors, (), tuple(left_out), _ambiguous(rows, list(parameters)))
 
 
 def _scanned(value: Json) -> str:
@@ -62,24 +56,18 @@ def _scanned(value: Json) -> str:
 
 def _runs(result: Json) -> list[tuple[dict[str, Cell], str]]:
     """Return each run's time, and why it cannot be used, where it cannot."""
-    times = [{TIME: time.number()} for time in result.member("times").list()]
-    cells: list[dict[str, Cell]] = [dict(time) for time in times]
-    if result.has("memory_usage_byte"):
-        for cell, used in zip(cells, _alike(result, "memory_usage_byte", len(times)), strict=True):
-            cell[MEMORY] = used.number()
+    cells: list[dict[str, Cell]] = [{TIME: time.number()} for time in result.member("times").list()]
+    for cell, used in zip(cells, _alike(result, "memory_usage_byte", len(cells)), strict=False):
+        cell[MEMORY] = used.number()
     # Up to 1.11 a failure ended the benchmark, and no code was exported.
-    codes = (
-        [code.value for code in _alike(result, "exit_codes", len(times))]
-        if result.has("exit_codes")
-        else [0] * len(times)
-    )
-    return list(zip(cells, [_why(code) for code in codes], strict=True))
+    codes = [code.value for code in _alike(result, "exit_codes", len(cells))] or [0] * len(cells)
+    return list(zip(cells, map(_why, codes), strict=True))
 
 
 def _alike(result: Json, key: str, runs: int) -> list[Json]:
-    """Return a list that has an item a run."""
-    items = result.member(key).list()
-    if len(items) != runs:
+    """Return a list that has an item a run; an empty one where it is not exported."""
+    items = result.member(key).list() if result.has(key) else []
+    if result.has(key) and len(items) != runs:
         raise TableError(f"holds {runs} 'times' and {len(items)} '{key}'", where=result.where)
     return items
 
@@ -97,5 +85,5 @@ def _ambiguous(rows: list[dict[str, Cell]], parameters: list[str]) -> tuple[Note
         commands.setdefault(tuple(row.get(p) for p in parameters), set()).add(row[COMMAND])
     if not parameters or all(len(distinct) == 1 for distinct in commands.values()):
         return ()
-    text = "several commands ran at the same parameters: export each to a file of its own, and name it by --from-name"
+    text = "several commands ran at the same parameters: export each to another file, and name it by --from-name"
     return (Note(text, "several_commands"),)

@@ -1,22 +1,25 @@
-"""The rows that an importer returns, the role of each column, and factors in the names of files."""
+"""The rows that an importer returns and the roles of columns; JSON whose faults have a place; factors in file names."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import Any
 
-from genperf.errors import GenperfError, Note, TableError
+from genperf.errors import GenperfError, Note, TableError, listed
 from genperf.table.cells import neutral
 
 #: A missing cell is one whose column the row does not have.
 Cell = str | int | float
 Row = Mapping[str, Cell]
 
-#: The column of the file that a row is from.
-SOURCE = "source"
+#: The column of the file that a row is from, and the one that numbers repeats.
+SOURCE, REPEAT = "source", "repeat"
 
 
 class FormatError(TableError):
@@ -53,15 +56,12 @@ class Imported:
 
     def with_factors(self, values: Mapping[str, Cell], file: str) -> Imported:
         """Return the table with further factors in every row; a value that the file holds itself stays, with a note."""
-        in_file = {name: self.values(name) - {None} for name in values}
-        notes = [
-            Note(
-                f"{file}: '{name}' is {_shown(in_file[name])} in the file, so {values[name]} is not used",
-                "factor_of_the_file",
-            )
-            for name in values
-            if in_file[name] - {values[name]} and {str(cell) for cell in in_file[name]} != {str(values[name])}
-        ]
+        notes = []
+        for name, value in values.items():
+            cells = sorted({str(cell) for cell in self.values(name) - {None}})
+            if cells not in ([], [str(value)]):
+                text = f"{file}: '{name}' is {listed(cells, 3)} in the file, so {value} is not used"
+                notes.append(Note(text, "factor_of_the_file"))
         return replace(
             self,
             rows=tuple({**values, **row} for row in self.rows),
@@ -70,9 +70,26 @@ class Imported:
         )
 
 
-def _shown(cells: Iterable[Cell | None]) -> str:
-    texts = sorted(str(cell) for cell in cells)
-    return ", ".join(texts[:3]) + (", …" if len(texts) > 3 else "")
+class Rows(list[Row]):
+    """Rows of a table, whose repeats are numbered among those of the same factors.
+
+    Examples
+    --------
+    >>> rows = Rows()
+    >>> rows.add({"workers": 2}, {"time_s": 0.5}); rows.add({"workers": 2}, {"time_s": 0.25})
+    >>> rows[1]
+    {'workers': 2, 'repeat': 1, 'time_s': 0.25}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.repeats: Counter[tuple[Cell, ...]] = Counter()
+
+    def add(self, factors: Row, measured: Row) -> None:
+        """Add a row, with the number of its repeat between the factors and what was measured."""
+        key = tuple(factors.values())
+        self.append({**factors, REPEAT: self.repeats[key], **measured})
+        self.repeats[key] += 1
 
 
 def joined(parts: Sequence[Imported]) -> Imported:
@@ -186,11 +203,8 @@ def refuse_clashes(names: Iterable[str], columns: Iterable[str], where: str) -> 
     taken = {SOURCE, *columns}
     for name in names:
         if not name.strip() or name in taken:
-            what = (
-                f"a parameter is named '{name}', as is a column of the table"
-                if name.strip()
-                else "a parameter has no name"
-            )
+            named = f"a parameter is named '{name}', as is a column of the table"
+            what = named if name.strip() else "a parameter has no name"
             raise TableError(what, where=where, hint="rename it in the file")
 
 
@@ -212,16 +226,117 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
     pieces = _PLACEHOLDER.split(pattern)
     names, between = [name.strip() for name in pieces[1::2]], "".join(pieces[::2])
     if not names or not all(names) or len(set(names)) < len(names) or "{" in between or "}" in between:
-        raise GenperfError(
-            f"'{pattern}' must name each factor once, in braces", where="--from-name", hint="run_{workers}_{batch}.json"
-        )
+        hint = "run_{workers}_{batch}.json"
+        raise GenperfError(f"'{pattern}' must name each factor once, in braces", where="--from-name", hint=hint)
     parts = "/".join(PurePath(path).parts[-(pattern.count("/") + 1) :])
     fixed = [re.escape(piece).replace(r"\*", "[^/]*") for piece in pieces[::2]]
     match = next(filter(None, (re.fullmatch(kind.join(fixed), parts) for kind in _VALUES)), None)
     if match is None:
-        raise GenperfError(
-            f"the file's name does not match '{pattern}' (--from-name)",
-            where=path,
-            hint="put * where anything may stand",
-        )
+        hint = "put * where anything may stand"
+        raise GenperfError(f"the file's name does not match '{pattern}' (--from-name)", where=path, hint=hint)
     return {name: value.strip() for name, value in zip(names, match.groups(), strict=True)}
+
+
+_KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+
+
+def read_json(text: str, name: str, line: int | None = None, path: str = "") -> Json:
+    """Read JSON, control characters in its strings included; of a file with a value a line, its line.
+
+    Examples
+    --------
+    >>> read_json('{"results": [', "runs.json")
+    Traceback (most recent call last):
+    ...
+    genperf.errors.TableError: runs.json: line 1, column 14: the file is cut off here
+      try: export it again
+    """
+    if not text.strip():
+        raise TableError("the file is empty", where=name, hint="export it again")
+    try:
+        return Json(json.loads(text, strict=False), name, path)
+    except json.JSONDecodeError as error:
+        place = f"{name}: line {error.lineno + (line or 1) - 1}, column {error.colno}"
+        # Python names the start of a string that has no end.
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+            raise TableError("the file is cut off here", where=place, hint="export it again") from None
+        raise FormatError(f"this is not JSON ({error.msg.lower()})", where=place) from None
+    except RecursionError:
+        raise TableError("is nested too deeply to be read", where=name) from None
+    except ValueError as error:
+        # Python refuses whole numbers of thousands of digits.
+        raise TableError(f"holds a number that cannot be read ({error})", where=name) from None
+
+
+@dataclass(frozen=True)
+class Json:
+    """A value of a JSON file and its place there.
+
+    Examples
+    --------
+    >>> file = Json({"times": [0.5, "fast"]}, "runs.json")
+    >>> [t.number() for t in file.member("times").list()]
+    Traceback (most recent call last):
+    ...
+    genperf.errors.TableError: runs.json: times[1]: a number is expected here, not text ('fast')
+    """
+
+    value: Any
+    file: str
+    path: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place, for messages."""
+        return f"{self.file}: {self.path}" if self.path else self.file
+
+    def has(self, key: str) -> bool:
+        """Return whether this is an object with such a member."""
+        return isinstance(self.value, dict) and key in self.value
+
+    def member(self, key: str) -> Json:
+        """Return a member of an object."""
+        self._expect(dict)
+        if key not in self.value:
+            has = ", ".join(shortened(plain(k)) for k in list(self.value)[:6]) or "nothing"
+            raise TableError(f"has no '{key}' (it has {has})", where=self.where)
+        return Json(self.value[key], self.file, f"{self.path}.{key}" if self.path else key)
+
+    def object(self) -> dict[str, Json]:
+        """Return an object's members."""
+        self._expect(dict)
+        dot = f"{self.path}." if self.path else ""
+        named = {plain(key): value for key, value in self.value.items()}
+        return {key: Json(value, self.file, f"{dot}{shortened(key)}") for key, value in named.items()}
+
+    def list(self) -> list[Json]:
+        """Return a list's items."""
+        self._expect(list)
+        return [Json(value, self.file, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
+
+    def text(self) -> str:
+        """Return a text."""
+        self._expect(str)
+        return plain(self.value)
+
+    def number(self) -> int | float:
+        """Return a finite number."""
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._unexpected("a number")
+        try:
+            finite = math.isfinite(value)
+        except OverflowError:
+            finite = False
+        if not finite:
+            raise TableError("is not a finite number", where=self.where)
+        return value
+
+    def _expect(self, kind: type) -> None:
+        if not isinstance(self.value, kind):
+            raise self._unexpected(_KINDS[kind])
+
+    def _unexpected(self, wanted: str) -> TableError:
+        kind = _KINDS.get(type(self.value), "a number")
+        shown = f" ('{shortened(plain(self.value))}')" if isinstance(self.value, str) else ""
+        return TableError(f"{wanted} is expected here, not {kind}{shown}", where=self.where)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import Cell, FormatError, Imported
-from genperf.importers.json_text import Json, parse_json
+from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Json, read_json
 
-REPEAT, TIME, THROUGHPUT = "repeat", "step_time_s", "throughput"
+TIME, THROUGHPUT = "step_time_s", "throughput"
 _LINE = re.compile(r":::(MLLOG|SYSJSON)\s+(.*)")
 #: Keys of what a step's time may depend on; the column is the key, without this prefix.
 _PREFIX = "submission_"
@@ -74,7 +73,7 @@ def _events(text: str, name: str) -> tuple[list[_Event], dict[str, Cell], list[s
             continue
         where = f"{name}: line {number}"
         try:
-            entry = Json(parse_json(tagged[2], name, number), where)
+            entry = read_json(tagged[2], name, number, f"line {number}")
             if tagged[1] == "SYSJSON":
                 system = system or _system(entry)
                 continue
@@ -85,9 +84,8 @@ def _events(text: str, name: str) -> tuple[list[_Event], dict[str, Cell], list[s
         except TableError as error:
             left_out.append(f"{error.where}: {error.message}")
     if not events:
-        raise FormatError(
-            "holds no ':::MLLOG' line that can be read", where=name, hint="name the log of mlperf_logging"
-        )
+        hint = "name the log of mlperf_logging"
+        raise FormatError("holds no ':::MLLOG' line that can be read", where=name, hint=hint)
     return events, system, left_out
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 from genperf.errors import TableError
-from genperf.importers.imported import Cell, FormatError, Imported
+from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Rows
 from genperf.table.content import SIGNATURES
 
-REPEAT, TIME = "repeat", "time_s"
+TIME = "time_s"
 _RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)")
 _ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
 
@@ -33,8 +33,7 @@ def read(text: str, name: str) -> Imported:
     """
     hosts = _RANK.findall(text)
     counts: dict[str, Cell] = {"devices": len(hosts), "nodes": len(set(hosts))} if hosts else {}
-    rows: list[dict[str, Cell]] = []
-    left_out, repeats = [], dict[tuple[Cell, ...], int]()
+    rows, left_out = Rows(), []
     for number, line in enumerate(text.splitlines(), 1):
         row = _ROW.fullmatch(line)
         if row is None:
@@ -43,12 +42,11 @@ def read(text: str, name: str) -> Imported:
         # Time, two bandwidths and the count of wrong results, for each kind of buffer.
         cells = numbers.split()
         for buffers, cell in zip(("out of place", "in place"), cells[::4], strict=False):
-            factors: dict[str, Cell] = {"bytes": int(size), "type": kind, "operation": operation, "buffers": buffers}
             if not re.fullmatch(r"\d+(\.\d+)?", cell) or float(cell) <= 0.0:
                 left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
                 continue
-            repeat = repeats[tuple(factors.values())] = repeats.get(tuple(factors.values()), -1) + 1
-            rows.append({**counts, **factors, REPEAT: repeat, TIME: float(cell) / 1e6})
+            factors = {"bytes": int(size), "type": kind, "operation": operation, "buffers": buffers}
+            rows.add({**counts, **factors}, {TIME: float(cell) / 1e6})
     if not rows and not re.search(SIGNATURES["nccl-tests"], text):
         raise FormatError("is no output of nccl-tests", where=name, hint="name what all_reduce_perf printed")
     if not rows:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from genperf.errors import TableError
-from genperf.importers.imported import Cell, FormatError, Imported, refuse_clashes
-from genperf.importers.json_text import Json, parse_json
+from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Rows, read_json, refuse_clashes
 
-NAME, REPEAT, TIME = "test", "repeat", "time_s"
+NAME, TIME = "test", "time_s"
 SIGNATURE = r'"benchmarks"\s*:'
 
 
@@ -20,10 +19,10 @@ def read(text: str, name: str) -> Imported:
     >>> read(export, "bench.json").rows[1]
     {'test': 't.py::test_step', 'workers': 2, 'repeat': 1, 'time_s': 0.25}
     """
-    file = Json(parse_json(text, name), name)
+    file = read_json(text, name)
     if not file.has("benchmarks"):
         raise FormatError("is JSON, but no export of pytest-benchmark", where=name, hint="pytest --benchmark-json=FILE")
-    rows, factors, left_out = list[dict[str, Cell]](), dict[str, None](), []
+    rows, factors, left_out = Rows(), dict[str, None](), []
     for test in file.member("benchmarks").list():
         given = test.member("params").object() if test.has("params") and test.value["params"] else {}
         params: dict[str, Cell] = {
@@ -36,8 +35,8 @@ def read(text: str, name: str) -> Imported:
         if not stats.has("data"):
             left_out.append(f"{test.where}: no rounds; run pytest with --benchmark-save-data")
             continue
-        times = [time.number() for time in stats.member("data").list()]
-        rows += [{NAME: label, **params, REPEAT: number, TIME: time} for number, time in enumerate(times)]
+        for time in stats.member("data").list():
+            rows.add({NAME: label, **params}, {TIME: time.number()})
     if not rows:
         raise TableError("holds no round", where=name, hint="pytest --benchmark-save-data --benchmark-json=FILE")
     return Imported(tuple(rows), TIME, REPEAT, tuple(factors), (NAME,), tuple(left_out))

@@ -16,8 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import Cell, FormatError, Imported
-from genperf.importers.json_text import parse_json
+from genperf.importers.imported import Cell, FormatError, Imported, read_json
 from genperf.table import PHASES
 
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
@@ -96,14 +95,10 @@ def trace_of(events: Sequence[Any]) -> Trace:
             span = Span(name, category, start, float(event["dur"]), start)
             (steps if _STEP.fullmatch(name) else host).append(span)
     steps.sort(key=lambda s: s.start)
-    done = Trace(steps).by_step(host)
-    return Trace(
-        [step for step, inside in zip(steps, done, strict=True) if inside],
-        [step for step, inside in zip(steps, done, strict=True) if not inside],
-        host,
-        device,
-        bool(device) or any(_category(e).endswith(("_runtime", "_driver")) for e in complete),
-    )
+    has_device = bool(device) or any(_category(e).endswith(("_runtime", "_driver")) for e in complete)
+    done = list(zip(steps, Trace(steps).by_step(host), strict=True))
+    worked, empty = ([step for step, inside in done if bool(inside) is some] for some in (True, False))
+    return Trace(worked, empty, host, device, has_device)
 
 
 def step_times(trace: Trace) -> list[float | None]:
@@ -245,11 +240,8 @@ def _on_host(trace: Trace, ranges: dict[str, list[Span]]) -> tuple[list[dict[str
         for step, held, call, times in zip(trace.steps, trace.by_step(spans), calls, steps, strict=True):
             if phase == "exchange" and len(held) < len(call):
                 # A worker thread that the profiler did not follow.
-                unsure += (
-                    [f"step {number_of(step)}: exchange ({len(held)} of {len(call)} collectives recorded)"]
-                    if held
-                    else []
-                )
+                what = f"exchange ({len(held)} of {len(call)} collectives recorded)"
+                unsure += [f"step {number_of(step)}: {what}"] if held else []
             elif held:
                 times[phase] = seconds(covered(held, () if phase == "exchange" else call))
     return steps, unsure
@@ -313,7 +305,7 @@ def read(text: str, name: str) -> Imported:
     >>> read(json.dumps(trace), "trace.json").rows
     ({'workers': 8, 'rank': 0, 'step': 3, 'step_time_s': 0.005, 'update_s': 0.0005},)
     """
-    file = parse_json(text, name)
+    file = read_json(text, name).value
     events = file.get("traceEvents") if isinstance(file, dict) else file
     if not isinstance(events, list) or not any(isinstance(event, dict) and "ph" in event for event in events):
         hint = "prof.export_chrome_trace(FILE), or tensorboard_trace_handler(FOLDER)"
@@ -347,9 +339,8 @@ def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Impor
         shown = {f"{phase}_s": spent for phase, spent in times.items()}
         rows.append({**run, REPEAT: number_of(step), TIME: seconds(took), **host, **shown})
     if not rows:
-        raise TableError(
-            left_out[-1].partition(": ")[2], where=name, hint="record two steps or more: schedule(active=3, …)"
-        )
+        hint = "record two steps or more: schedule(active=3, …)"
+        raise TableError(left_out[-1].partition(": ")[2], where=name, hint=hint)
     notes = [Note(f"{name}: {text}: left empty", "partly_recorded") for text in unsure]
     if trace.has_device and not trace.device:
         notes.append(Note(f"{name}: a device was used and not recorded, so the times are the host's", "no_device"))

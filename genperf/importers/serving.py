@@ -6,10 +6,9 @@ JSON, or a JSON object a line. Names are those of vLLM's `benchmarks/serve.py` a
 from __future__ import annotations
 
 from genperf.errors import TableError
-from genperf.importers.imported import Cell, FormatError, Imported
-from genperf.importers.json_text import Json, parse_json
+from genperf.importers.imported import REPEAT, FormatError, Imported, Rows, read_json
 
-REPEAT, RATE = "repeat", "output_throughput"
+RATE = "output_throughput"
 SIGNATURE = r'"output_throughput"\s*:'
 #: What a user sets, where a run has it.
 SETTINGS = ("max_concurrency", "request_rate", "num_prompts", "model_id", "tensor_parallel_size", "backend")
@@ -35,31 +34,25 @@ def read(text: str, name: str) -> Imported:
     """
     lines = text.strip().splitlines()
     if len(lines) > 1 and all(line.startswith("{") and line.rstrip().endswith("}") for line in lines if line.strip()):
-        runs = [
-            Json(parse_json(line, name, number), name, f"line {number}")
-            for number, line in enumerate(lines, 1)
-            if line.strip()
-        ]
+        numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+        runs = [read_json(line, name, number, f"line {number}") for number, line in numbered]
     else:
-        file = Json(parse_json(text, name), name)
+        file = read_json(text, name)
         runs = file.list() if isinstance(file.value, list) else [file]
     if not any(run.has(RATE) for run in runs):
-        raise FormatError(
-            f"holds no '{RATE}' of a serving benchmark", where=name, hint="vllm bench serve --save-result"
-        )
-    rows, left_out, repeats = list[dict[str, Cell]](), [], dict[tuple[Cell, ...], int]()
+        hint = "vllm bench serve --save-result"
+        raise FormatError(f"holds no '{RATE}' of a serving benchmark", where=name, hint=hint)
+    rows, left_out = Rows(), []
     for run in runs:
         if not run.has(RATE) or run.member(RATE).number() <= 0:
             left_out.append(f"{run.where}: no request was answered")
             continue
-        factors = {
-            key: run.value[key] for key in SETTINGS if run.has(key) and isinstance(run.value[key], int | float | str)
-        }
-        numbers = {
-            key: run.member(key).number() for key in (RATE, *MEASURED) if run.has(key) and run.value[key] is not None
-        }
-        repeat = repeats[tuple(factors.values())] = repeats.get(tuple(factors.values()), -1) + 1
-        rows.append({**factors, REPEAT: repeat, **numbers})
+        factors = {key: run.value.get(key) for key in SETTINGS}
+        measured = [key for key in (RATE, *MEASURED) if run.value.get(key) is not None]
+        rows.add(
+            {key: value for key, value in factors.items() if isinstance(value, int | float | str)},
+            {key: run.member(key).number() for key in measured},
+        )
     if not rows:
         raise TableError("holds no run that answered a request", where=name)
     used = tuple(key for key in SETTINGS if any(key in row for row in rows))

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from genperf.errors import Note
-from genperf.importers.imported import Cell, FormatError, Imported
+from genperf.importers.imported import REPEAT, Cell, FormatError, Imported
 from genperf.table.content import SIGNATURES
 
 T = TypeVar("T")
 
-REPEAT = "repeat"
 #: Name of a measured number, in small letters → column, and what the number is multiplied by. The first that a log has
 #: is its time or throughput.
 MEASURED = {
@@ -105,11 +104,8 @@ def read(text: str, name: str) -> Imported:
         else:
             unread += bool(re.search(SIGNATURES["training-log"], line))
     if not steps:
-        raise FormatError(
-            "holds no line of a step with its time or throughput",
-            where=name,
-            hint=f"the names that are read: {', '.join(list(MEASURED)[:7])}, …",
-        )
+        hint = f"the names that are read: {', '.join(list(MEASURED)[:7])}, …"
+        raise FormatError("holds no line of a step with its time or throughput", where=name, hint=hint)
     notes = [Note(f"{unread} lines look like steps and have no number that can be read", "lines_unread")]
     return table_of(steps, notes if unread else [])
 
@@ -122,9 +118,7 @@ def table_of(steps: Sequence[Mapping[str, Cell]], notes: Iterable[Note] = ()) ->
         {**{k: v for k, v in step.items() if k != measured}, REPEAT: number, measured: step[measured]}
         for number, step in enumerate(step for step in kept if measured in step)
     ]
-    warm = (
-        [Note("the first step that was logged is left out: it warms up", "warm_up")] if len(steps) > len(kept) else []
-    )
+    warm = [Note("the first step that was logged is left out: it warms up", "warm_up")][: len(steps) - len(kept)]
     factors = tuple(dict.fromkeys(column for column in SETTINGS.values() if any(column in row for row in rows)))
     rate = measured != "step_time_s"
     return Imported(tuple(rows), measured, REPEAT, factors, notes=(*warm, *notes), rate=rate)
