@@ -13,6 +13,11 @@ class Interval:
     lower: float
     upper: float
 
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The number, then the ends of its interval."""
+        return self.value, self.lower, self.upper
+
 
 @dataclass(frozen=True)
 class Expectation:

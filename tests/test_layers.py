@@ -25,7 +25,7 @@ LAYERS = {
     "importers": 4,
     "discrepancy": 4,
     "prediction": 5,
-    "normal": 5,
+    "normal": 6,
     "causes": 6,
     "pooling": 6,
     "result": 6,

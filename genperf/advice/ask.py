@@ -1,25 +1,25 @@
-"""`ask`: one configuration → plain sentences, from the prediction to the next run to make."""
+"""`ask`: the facts about one configuration, gathered once, and the sentences that they make."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from genperf.advice.normal import causes_of, exchange_of, normal_of, series_measured
-from genperf.advice.plan import Plan, planned
+from genperf.advice.plan import Plan, Planned, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
-from genperf.attribution.derived import training_sentence
+from genperf.attribution.derived import training_numbers
 from genperf.attribution.growth import Work, curve_of, growth_of
 from genperf.attribution.limit import limit_of
 from genperf.errors import GenperfError
-from genperf.facts import Expectation, Growth, Interval, Paid, Training
+from genperf.facts import Expectation, Growth, Interval, Limit, Paid, Training
 from genperf.formula import render
-from genperf.models.network import BANDWIDTH
+from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
+from genperf.normal import AmongPublished, Exchange, Normal, among_published, exchange_of, series_of, trains_networks
 from genperf.panel.configurations import following_workers
 from genperf.panel.following import follows
 from genperf.panel.nodes import NODE
@@ -27,11 +27,16 @@ from genperf.panel.work import work_of_columns, work_of_group
 from genperf.prediction import Query
 from genperf.result import FitResult, answering
 from genperf.scaling import KINDS
+from genperf.table import Target
+from genperf.table.cells import frame_of
 from genperf.vocabulary.names import counts_devices, noun_of
-from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence
+from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence
 from genperf.words.numbers import capitalised, join_values
 from genperf.words.quantity import further_words
+
+if TYPE_CHECKING:
+    from genperf.causes import Diagnosis
 
 
 @dataclass(frozen=True)
@@ -71,21 +76,102 @@ class Question:
     words: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Beside:
+    """How a measured series compares with published ones: what is known of it."""
+
+    normal: AmongPublished | None = None
+    exchange: Exchange | None = None
+    #: Where its efficiency is low; None where nothing was diagnosed, or another series is asked about.
+    causes: Diagnosis | None = None
+    #: Whether a cause was looked for.
+    training: bool = False
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """What is known, by name."""
+        placed = None if self.normal is None else self.normal.placed
+        numbers: dict[str, Any] = {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
+        numbers |= {} if self.exchange is None else {"exchange": self.exchange.to_dict()}
+        causes = [] if self.causes is None else self.causes.to_dict()["causes"]
+        return {**numbers, **({"causes": causes} if self.training else {})}
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Sentences about one configuration, and the numbers in them."""
+    """The facts about one configuration; its sentences are made from them."""
 
     #: The configuration.
     at: dict[str, Any]
     #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
-    #: `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
-    #: `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
-    sentences: dict[str, str]
-    #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
-    numbers: dict[str, Any]
-    verdict: str
-    reason: str
+    #: The part of it that is named in sentences.
+    places: str
+    expected: Expectation
+    growth: Growth
+    limit: Limit
+    beside: Beside
+    #: The count beyond which more do less, a row of `Scaling.points`, and the largest count that was tried.
+    turn: dict[str, Any]
+    #: What follows of a training, by name, and what was asked about it.
+    training: dict[str, float]
+    question: Question
+    plan: Planned | None
+    #: Further quantities, and the prediction of each by the names of its columns.
+    further: dict[str, Target]
+    predicted: dict[str, Any]
+    #: Whether some runs failed, so that a probability of fitting is known; and whether nothing counts the nodes.
+    may_fail: bool
+    nodes_unknown: bool
+    #: The next run to make.
+    next: str
+
+    @property
+    def verdict(self) -> str:
+        """Of the prediction."""
+        return self.expected.verdict
+
+    @property
+    def reason(self) -> str:
+        """Of the verdict."""
+        return self.expected.reason
+
+    @cached_property
+    def sentences(self) -> dict[str, str]:
+        """What was asked in words.
+
+        `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
+        `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
+        """
+        expected, growth, beside = self.expected, self.growth, self.beside
+        expect = expect_sentence(expected, growth, self.places)
+        likely = self.turn and (np.isfinite(self.turn["count"]) or self.turn["reached"] >= ASK.least_chance)
+        texts = {
+            "plan": "" if self.plan is None else self.plan.sentence,
+            "expect": "; ".join([expect, *further_words(self.further, self.predicted)]),
+            "training": training_sentence(self.question.training, self.training),
+            "sure": sure_sentence(expected, growth),
+            "pays": pays_sentence(growth, expected),
+            "best": self.turn["sentence"] if likely else "",
+            "limit": limit_sentence(self.limit, self.places),
+            "normal": "" if beside.normal is None else beside.normal.sentence,
+            "exchange": "" if beside.exchange is None else beside.exchange.sentence,
+            "causes": "" if beside.causes is None else beside.causes.sentence,
+            "nodes": self._nodes_wanted(),
+            "next": self.next,
+        }
+        return {what: capitalised(text) for what, text in texts.items() if text}
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, …."""
+        numbers = _numbers(self.expected, self.growth)
+        numbers |= {"fits": self.expected.fits} if self.may_fail else {}
+        numbers |= self.training
+        if self.turn:
+            ends = {end: _finite(float(self.turn[end])) for end in ("count", "lower", "upper")}
+            numbers["best"] = {**ends, "chance": float(self.turn["reached"]), "upto": self.turn["upto"]}
+        return {**numbers, **self.beside.numbers, **({} if self.plan is None else self.plan.numbers)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -94,6 +180,14 @@ class Answer:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences.values())
+
+    def _nodes_wanted(self) -> str:
+        """Return the request for the nodes, where no column counts them and they decide on the prediction."""
+        if self.verdict == "ok" or not self.nodes_unknown:
+            return ""
+        name = noun_of(self.growth.name)
+        text = f"no column counts the nodes, and nobody knows whether {name} of several were measured"
+        return f'{text}: --hint "devices per node=8" or a column of nodes says it'
 
 
 def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = None) -> Answer:
@@ -113,65 +207,62 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     Examples
     --------
     >>> import genperf as gp
+    >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.10, 0.11, 0.12, 0.13]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*log2(gpus)")
     >>> print(ask(result, {"gpus": 64}, Question(work="32*gpus")).sentences["expect"])
     Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu, an efficiency of 62 %; a step takes 0.16 s.
     """
     question = question or Question()
+    price, per, interval = question.price, question.per, question.interval
     result = answering(result, at)
     work = work_of(result, question)
     plan = None
     if question.plan is not None:
-        plan = planned(result, at, question.plan, work, question.price, question.per, question.interval)
+        plan = planned(result, at, question.plan, work, price, per, interval)
         at = {**plan.at, **at}
     query = result.query(at)
     if query.rows != 1:
         raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
     target: dict[str, Any] = {name: cells[0] for name, cells in query.columns.items()}
-    expected, predicted = expectation(result, query, question.interval)
-    curve = curve_of(result, target, work, question.interval)
-    growth = growth_of(result, curve, float(target[curve.along]), work, question.price, question.per)
-    places = join_values({name: v for name, v in target.items() if name in at or name == growth.name})
-    targets = {name: one.schema.target for name, one in result.further.items()}
-    training, training_numbers = training_sentence(
-        question.training, result, result.predict_columns(target, question.interval), question.price, question.interval
+    expected, predicted = expectation(result, query, interval)
+    curve = curve_of(result, target, work, interval)
+    growth = growth_of(result, curve, float(target[curve.along]), work, price, per)
+    few = growth.start.count <= NODE.usual_devices < growth.target.count
+    return Answer(
+        at=target,
+        taken=_taken(result, target, at),
+        places=join_values({name: v for name, v in target.items() if name in at or name == growth.name}),
+        expected=expected,
+        growth=growth,
+        limit=limit_of(result, query.columns, interval),
+        beside=beside_published(result, curve, growth.target.count, work, question),
+        turn=_turn(curve, growth),
+        training=training_numbers(question.training, result, predicted, price, interval),
+        question=question,
+        plan=plan,
+        further={name: one.schema.target for name, one in result.further.items()},
+        predicted={name: cells[0] for name, cells in predicted.items()},
+        may_fail=result.feasibility is not None,
+        nodes_unknown=few and counts_devices(growth.name) and result.panel.node("nodes") is None,
+        next=_next(result, at),
     )
-    best_sentence, best_numbers = _best(curve, growth)
-    beside, beside_numbers = reference(result, curve, growth.target.count, work, question)
-    sentences = {
-        "plan": "" if plan is None else plan.sentence,
-        "expect": "; ".join([expect_sentence(expected, growth, places), *further_words(targets, predicted)]),
-        "training": training,
-        "sure": sure_sentence(expected, growth),
-        "pays": pays_sentence(growth, expected),
-        "best": best_sentence,
-        "limit": limit_sentence(limit_of(result, query.columns, question.interval), places),
-        **beside,
-        "nodes": _nodes_wanted(result, growth, expected),
-        "next": _next(result, at),
-    }
-    sentences = {what: capitalised(text) for what, text in sentences.items() if text}
-    fits = {} if result.feasibility is None else {"fits": expected.fits}
-    plans = {} if plan is None else plan.numbers
-    numbers = {**_numbers(expected, growth), **fits, **training_numbers, **best_numbers, **beside_numbers, **plans}
-    return Answer(target, _taken(result, target, at), sentences, numbers, expected.verdict, expected.reason)
 
 
-def expectation(result: FitResult, query: Query, interval: float) -> tuple[Expectation, pd.Series[Any]]:
-    """Return the prediction at one configuration, and the row of `predict`."""
+def expectation(result: FitResult, query: Query, interval: float) -> tuple[Expectation, dict[str, Any]]:
+    """Return the prediction at one configuration, and the columns of `predict`, of one row."""
     quantity = result.schema.target
-    row = result.predict(pd.DataFrame(query.columns), interval).iloc[0]
-    value = Interval(*(float(row[name]) for name in (quantity.name, "lower", "upper")))
+    row = dict(result.predict_columns(frame_of(query.columns), interval))
+    value = Interval(*(float(row[name][0]) for name in (quantity.name, "lower", "upper")))
     expected = Expectation(
         quantity.name,
         quantity.unit,
         quantity.is_time,
         value,
         interval,
-        str(row["verdict"]),
-        str(row["reason"]),
-        float(row["fits"]),
+        str(row["verdict"][0]),
+        str(row["reason"][0]),
+        float(row["fits"][0]),
         result.held_out_error,
         result.held_out_of,
     )
@@ -193,7 +284,7 @@ def work_of(result: FitResult, question: Question) -> Work:
 
 
 def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
-    """Return the numbers of an answer by name."""
+    """Return what is predicted and what follows from it, by name."""
     value = expected.value
     numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
     target, efficiency = growth.target, growth.target.efficiency
@@ -218,28 +309,18 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
     return numbers
 
 
-def _best(curve: Scaling, growth: Growth) -> tuple[str, dict[str, Any]]:
-    """Return the count beyond which the work in a second falls, where one is likely enough to be worth a sentence."""
+def _turn(curve: Scaling, growth: Growth) -> dict[str, Any]:
+    """Return the count beyond which the work in a second falls, and how far was tried; nothing of unknown work."""
     points = curve.points[curve.points["what"] == ("slower" if growth.whole else "throughput")]
-    if points.empty:
-        return "", {}
-    point = points.iloc[0]
-    ends = {end: _finite(float(point[end])) for end in ("count", "lower", "upper")}
-    numbers = {"best": {**ends, "chance": float(point["reached"]), "upto": curve.upto}}
-    worth = ends["count"] is not None or point["reached"] >= ASK.least_chance
-    return str(point["sentence"]) if worth else "", numbers
+    return {} if points.empty else dict(zip(map(str, points), points.iloc[0], strict=True), upto=curve.upto)
 
 
 def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def reference(
-    result: FitResult, curve: Scaling, count: float, work: Work, question: Question
-) -> tuple[dict[str, str], dict[str, Any]]:
+def beside_published(result: FitResult, curve: Scaling, count: float, work: Work, question: Question) -> Beside:
     """Return how the series compares with published ones, what its exchange should cost, and why it is slow.
-
-    Sentences and numbers by name; without those that are not known.
 
     Parameters
     ----------
@@ -248,54 +329,50 @@ def reference(
     count : float
         Of the target.
     """
-    rows = curve.steps.columns
-    series = series_measured(result, pd.DataFrame(rows), work.at)
-    sentences: dict[str, str] = {}
-    numbers: dict[str, Any] = {}
-    if series is not None:
-        words = [*question.words, *(str(v[-1]) for v in rows.values() if v.dtype.kind in "OU")]
-        words.append(question.hints.get(BANDWIDTH, ""))
-        sentences["normal"], numbers = normal_of(series, count, words)
-    if question.hints and curve.quantity.is_time:
+    rows, hints, panel = curve.steps.columns, question.hints, result.panel
+    levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
+    words = [*question.words, *map(str, levels.values()), hints.get(BANDWIDTH, "")]
+    series = None
+    if {MESSAGE, PARAMETERS} & {*hints} or trains_networks(panel, [*words, *question.constants]):
+        series = series_of(panel, rows, work.at)
+    normal = None if series is None else among_published(series, count, words)
+    exchange = None
+    if hints and curve.quantity.is_time:
         here = int(np.argmin(np.abs(curve.steps.counts - count)))
         target = {name: cells[here : here + 1] for name, cells in rows.items()}
         seconds = float(curve.curve[curve.quantity.name].iloc[here]) if question.steps and not work.whole else None
-        sentences["exchange"], costs = exchange_of(result.panel, question.hints, target, seconds, series)
-        numbers |= costs
-    if series is not None:
-        sentences["causes"], causes = causes_of(result, rows, numbers, question.work, question.hints)
-        numbers |= causes
-    return sentences, numbers
+        exchange = exchange_of(panel, hints, target, seconds, {} if series is None else series.kept)
+    slow = series is not None and (normal is None or normal.low)
+    causes = _causes(result, levels, question) if slow else None
+    return Beside(normal, exchange, causes, series is not None)
+
+
+def _causes(result: FitResult, levels: Mapping[str, Any], question: Question) -> Diagnosis | None:
+    """Return why a series is slow; None where no cause is likelier than none."""
+    # A usual efficiency has no cause to look for.
+    from genperf.causes import why
+
+    try:
+        diagnosis = why(result, levels, work=question.work, hints=question.hints)
+    except GenperfError:
+        # One configuration, or levels of a run that is still to be made.
+        return None
+    return diagnosis if diagnosis.needed else None
 
 
 def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) -> dict[str, Any]:
     """Return the factors that vary, were not given and follow no given one, with the values they are taken at."""
-    schema = result.schema
-    given = {schema.column(name) for name in at}
-    places = {f.name: j for j, f in enumerate(schema.factors)}
-    left = [f.name for f in schema.factors if f.distinct > 1 and f.name not in given]
-    known = [name for name in given if name in places]
-    # Nodes of one measured count that the target goes beyond are told as well.
-    left += [f.name for f in schema.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower]
-    left = [name for name in left if name not in given]
-    workers = result.panel.workers
-    if workers is not None and workers.name in given:
-        follow = following_workers(result.panel, {n: np.array([v]) for n, v in target.items()})
-        left = [name for name in left if name not in follow or schema.factors[places[name]].distinct == 1]
-    varied = {name for name in left if schema.factors[places[name]].distinct > 1}
-    settled = {name for name in varied if any(follows(result.panel, name, other) for other in known)}
-    return {name: target[name] for name in left if name not in settled}
-
-
-def _nodes_wanted(result: FitResult, growth: Growth, expected: Expectation) -> str:
-    """Return the request for the nodes, where no column counts them and they decide on the prediction; else nothing."""
-    devices = counts_devices(growth.name)
-    few = growth.start.count <= NODE.usual_devices < growth.target.count
-    if expected.verdict == "ok" or result.panel.node("nodes") is not None or not (devices and few):
-        return ""
-    name = noun_of(growth.name)
-    text = f"no column counts the nodes, and nobody knows whether {name} of several were measured"
-    return f'{text}: --hint "devices per node=8" or a column of nodes says it'
+    panel = result.panel
+    factors = {f.name: f for f in panel.factors}
+    given = {result.schema.column(name) for name in at}
+    # Of one measured count, it is those that the target goes beyond.
+    left = [f.name for f in panel.factors if f.distinct > 1 and f.name not in given]
+    left += [f.name for f in panel.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower]
+    settled = {n for n in left if any(follows(panel, n, other) for other in given if other in factors)}
+    if panel.workers is not None and panel.workers.name in given:
+        settled |= {*following_workers(panel, {n: np.array([v]) for n, v in target.items()})}
+    varied = {n for n in settled if factors[n].distinct > 1}
+    return {name: target[name] for name in left if name not in given and name not in varied}
 
 
 def _next(result: FitResult, at: Mapping[str, Any]) -> str:

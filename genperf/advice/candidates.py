@@ -76,7 +76,8 @@ def _all_measured(name: str, counts: Array, last: float) -> str:
     if not texts:
         return f"no power of two that could be measured is below {name} = {last:g}"
     together = " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
-    return f"{name} = {together} {'were' if len(texts) > 1 else 'was'} measured already"
+    runs, verb = ("runs", "were") if len(texts) > 1 else ("run", "was")
+    return f"the {runs} at {name} = {together} {verb} measured already"
 
 
 def _doublings(first: float, last: float, per_node: float | None) -> Array:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from genperf.advice.goal import Goal
-from genperf.advice.objective import Job
-from genperf.advice.optimize import optimize
-from genperf.attribution.growth import Work
+from genperf.advice.search import best_first, winners
+from genperf.attribution.draws import curves_of
+from genperf.attribution.growth import Work, over_columns
 from genperf.attribution.ladder import ladder
 from genperf.errors import GenperfError
-from genperf.facts import Paid
-from genperf.formula import Number, call, render
+from genperf.facts import Interval, Paid
 from genperf.formula.amounts import amount
+from genperf.panel import Panel
 from genperf.panel.derived import paid_for
-from genperf.panel.following import settled
+from genperf.prediction.predict import ENDS
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table.axis import several_nodes
+from genperf.table.cells import frame_of
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, singular, three_digits
+
+Array = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,12 @@ class Plan:
     #: Seconds, and money in the unit of the price: both are kept by the upper end of the interval.
     deadline: float | None = None
     budget: float | None = None
+
+    @property
+    def limits(self) -> list[str]:
+        """The limits as text."""
+        limits = [] if self.deadline is None else [" ".join(("within", *durations_text(self.deadline)))]
+        return limits + ([] if self.budget is None else [f"for {three_digits(self.budget)} at most"])
 
 
 def plan_of(samples: str | None, deadline: str | None = None, budget: str | None = None) -> Plan | None:
@@ -64,15 +74,96 @@ def plan_of(samples: str | None, deadline: str | None = None, budget: str | None
 
 
 @dataclass(frozen=True)
-class Planned:
-    """The cheapest count that keeps a plan, in words and numbers."""
+class Choice:
+    """A count of workers that does the work in all."""
 
-    #: The count by the name of its factor: twice the largest measured one where none keeps the plan.
-    at: dict[str, float]
-    sentence: str
-    #: `at`, `total`, `cost` with their ends, `best` (the probability that no other count is cheaper), `verdict`, and
-    #: the `fastest` that keeps the plan; None where none does.
-    numbers: dict[str, Any]
+    count: float
+    #: Seconds, and money (machine-hours without a price).
+    total: Interval
+    cost: Interval
+    verdict: str
+
+    def to_dict(self, name: str) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        both = {"total": self.total, "cost": self.cost}
+        amounts = {f"{what}{end}": v for what, one in both.items() for end, v in zip(ENDS, one.ends, strict=True)}
+        return {name: self.count, **amounts, "verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The cheapest count that keeps a plan."""
+
+    plan: Plan
+    #: The column that counts the workers, the smallest and the largest count that were tried.
+    name: str
+    tried: tuple[float, float]
+    #: What is done, in the plural, and what one of the machines costs.
+    work: str
+    money: str
+    #: Nominal coverage.
+    interval: float
+    #: Of the question: the cheapest count, or twice the largest measured one where none keeps the plan.
+    count: float
+    #: None where none keeps the plan, and then why.
+    cheapest: Choice | None = None
+    why: str = ""
+    #: The fastest that keeps the plan, and the probability that no other count is cheaper.
+    fastest: Choice | None = None
+    best: float = 0.0
+
+    @property
+    def at(self) -> dict[str, float]:
+        """The count by the name of its factor."""
+        return {self.name: self.count}
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The counts, `total` and `cost` with their ends, `best` and `fastest`; None where none keeps the plan."""
+        if self.cheapest is None or self.fastest is None:
+            return {"plan": None}
+        fastest = self.fastest.to_dict(self.name)
+        return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest}}
+
+    @property
+    def sentence(self) -> str:
+        """It in words."""
+        limits, name = self.plan.limits, self.name
+        aim = " ".join((f"for {self.work}", " and ".join(limits))).strip()
+        first, last = self.tried
+        if self.cheapest is None or self.fastest is None:
+            return capitalised(f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough: {self.why}")
+        keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
+        shown, doubts = [], []
+        for one in (self.cheapest, self.fastest):
+            *times, unit = durations_text(*one.total.ends)
+            costs = [three_digits(value) for value in one.cost.ends]
+            notes = [
+                interval_note(self.interval, low, high, middle) if one is self.cheapest else ""
+                for middle, low, high in (times, costs)
+            ]
+            shown.append(f"{times[0]} {unit}{notes[0]} and {costs[0]}{notes[1]} {self.money}")
+            doubts.append(f"; do not rely on it ({one.verdict})" if one.verdict == VERDICTS[-1] else "")
+        text = (
+            f"{aim}, the cheapest count of {first:g} to {last:g}{keep} is {count_text(self.count, name)}: "
+            f"{shown[0]}; no other is cheaper with a probability of {100 * self.best:.0f} %{doubts[0]}"
+        )
+        if self.fastest.count != self.count:
+            text += f". The fastest{keep} is {count_text(self.fastest.count, name)}: {shown[1]}{doubts[1]}"
+        return capitalised(text)
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """How the cheapest count is found."""
+
+    #: The least probability that a run does not fail.
+    fits: float = Goal.fits
+    #: The cheapest counts that are compared with each other in every draw.
+    compared: int = 10
+
+
+PLAN = PlanSettings()
 
 
 def planned(
@@ -106,6 +197,7 @@ def planned(
     Each GPU does 100 samples a second, and each further one costs a hundredth of a step.
 
     >>> import genperf as gp
+    >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.99, 1.0, 1.02, 1.06]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*gpus")
     >>> plan = Plan(samples=1e9, deadline=15 * 86400.0)
@@ -114,74 +206,72 @@ def planned(
     14.5) and 2,970 (90 %: 2,820 to 3,130) gpu-hours; no other is cheaper with a probability of 100 %. The fastest that
     keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours; do not rely on it (extrapolating-blind).
     """
-    goal = Goal(deadline=plan.deadline, budget=plan.budget)
+    Goal(deadline=plan.deadline, budget=plan.budget).check()
     if plan.budget is not None and price is None:
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
     if work.node is None:
         raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-    steps = ladder(result, {name: value for name, value in at.items() if name != result.panel.along().name})
-    name, counts = steps.along.name, steps.counts[_whole_nodes(result, steps.columns)]
-    follow = {name, *settled(result.schema.settlements, {name})}
-    others = {f.name: steps.columns[f.name][-1] for f in result.schema.factors if f.name not in follow}
+    count = result.panel.along()
+    steps = ladder(result, {name: value for name, value in at.items() if name != count.name})
+    steps = steps.taken(np.flatnonzero(_whole_nodes(result.panel, steps.columns)).tolist())
+    columns, counts = steps.columns, steps.counts
+    predicted = result.predict_columns(frame_of(columns), interval)
+    value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     paid_name, paid = paid_for(result.panel, per)
-    job = Job(
-        steps=render(call("divide", Number(plan.samples), work.node)),
-        per=render(paid),
-        price=1.0 / 3600.0 if price is None else price.per_second,
-        price_text="" if price is None else price.text,
+    many = plan.samples / over_columns(work.node, columns)
+    rate = over_columns(paid, columns) * (1.0 / 3600.0 if price is None else price.per_second)
+    total, cost = many * value, many * value * rate
+    late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
+    fails = np.zeros(len(counts), dtype=bool)
+    if result.feasibility is not None:
+        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < PLAN.fits)
+    about = Planned(
+        plan,
+        count.name,
+        (float(counts[0]), float(counts[-1])),
+        f"{three_digits(plan.samples)} {work.sample}{'s' if work.whole else ''}",
+        singular(paid_name) + "-hours" if price is None else f"at {price_text(price.text, paid_name)}",
+        interval,
+        2.0 * count.upper,
     )
-    over = {name: counts, **others}
-    limits = [] if plan.deadline is None else [" ".join(("within", *durations_text(plan.deadline)))]
-    limits += [] if plan.budget is None else [f"for {three_digits(plan.budget)} at most"]
-    many = f"{three_digits(plan.samples)} {work.sample}{'s' if work.whole else ''}"
-    aim = " ".join((f"for {many}", " and ".join(limits))).strip()
-    try:
-        best = optimize(result, over, minimize="cost", job=job, goal=goal, interval=interval).best
-        fast = optimize(result, over, minimize="total", job=job, goal=goal, interval=interval, top=1).best
-    except GenperfError as error:
-        sentence = f"{aim}, no count of {counts[0]:g} to {counts[-1]:g} {noun_of(name)} is enough: {error.message}"
-        hint = f"; try {error.hint}" if error.hint else ""
-        return Planned({name: 2.0 * steps.along.upper}, capitalised(sentence + hint), {"plan": None})
-    money = singular(paid_name) + "-hours" if price is None else f"at {price_text(price.text, paid_name)}"
-    first, fastest = (_row(frame, name, result.schema.target.name) for frame in (best, fast))
-    numbers = {**first, "best": float(best["wins"].iloc[0]), "fastest": fastest}
-    texts = [_cost_text(row, money, interval, short) for row, short in ((first, False), (fastest, True))]
-    keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
-    sentence = (
-        f"{aim}, the cheapest count of {counts[0]:g} to {counts[-1]:g}{keep} is {count_text(first[name], name)}: "
-        f"{texts[0]}; no other is cheaper with a probability of {100 * numbers['best']:.0f} %"
-    )
-    blind = VERDICTS[-1]
-    doubts = [f"; do not rely on it ({blind})" if row["verdict"] == blind else "" for row in (first, fastest)]
-    sentence += doubts[0]
-    if fastest[name] != first[name]:
-        sentence += f". The fastest{keep} is {count_text(fastest[name], name)}: {texts[1]}{doubts[1]}"
-    return Planned({name: first[name]}, capitalised(sentence), {"plan": numbers})
+
+    def choice(place: int) -> Choice:
+        ends = np.array([value[place], lower[place], upper[place]]) / value[place]
+        totals, costs = (Interval(*map(float, amount[place] * ends)) for amount in (total, cost))
+        return Choice(float(counts[place]), totals, costs, str(predicted["verdict"][place]))
+
+    kept = np.flatnonzero(~(fails | late | dear))
+    if not len(kept):
+        fastest, cheapest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (total, cost))
+        return replace(about, why=_why(about, fails, (late, fastest), (dear, cheapest)))
+    first = kept[best_first(cost[kept], cost[kept])][: PLAN.compared]
+    fastest = choice(int(kept[best_first(total[kept], cost[kept])][0]))
+    curves = curves_of(result, {name: cells[first] for name, cells in columns.items()})
+    drawn = many[first] * np.exp(curves.paths)
+    possible = (drawn <= (plan.deadline or np.inf)) & (drawn * rate[first] <= (plan.budget or np.inf))
+    best = float((curves.weights @ winners(np.where(possible, drawn * rate[first], np.inf)))[0])
+    return replace(about, count=float(counts[first[0]]), cheapest=choice(first[0]), fastest=fastest, best=best)
 
 
-def _whole_nodes(result: FitResult, columns: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _why(about: Planned, fails: Truth, late: tuple[Truth, Choice], dear: tuple[Truth, Choice]) -> str:
+    """Return why no count keeps a plan: all may fail, or the fastest is late, or the cheapest too dear."""
+    if fails.all():
+        return f"each may fail with a probability above {100 * (1 - PLAN.fits):.0f} %"
+    texts = []
+    if late[0][~fails].all():
+        middle, _, most, unit = durations_text(*late[1].total.ends)
+        texts.append(f"the fastest, {late[1].count:g}, takes {middle} {unit} and up to {most}")
+    if dear[0][~fails].all():
+        least, _, most = map(three_digits, dear[1].cost.ends)
+        texts.append(f"the cheapest, {dear[1].count:g}, costs {least} and up to {most} {about.money}")
+    return " and ".join(texts) or "none keeps both limits at once"
+
+
+def _whole_nodes(panel: Panel, columns: Mapping[str, Any]) -> Truth:
     """Return which configurations are on one node or fill their nodes; all where nodes or workers are not counted."""
-    nodes, workers = result.panel.nodes, result.panel.workers
+    nodes, workers = panel.nodes, panel.workers
     if nodes is None or workers is None or nodes == workers:
         return np.ones(len(next(iter(columns.values()))), dtype=bool)
-    most = max(result.panel.measured(workers.name) / result.panel.measured(nodes.name))
+    most = max(panel.measured(workers.name) / panel.measured(nodes.name))
     full = columns[workers.name] == most * columns[nodes.name]
     return np.asarray(~several_nodes(columns[nodes.name]) | full)
-
-
-def _row(frame: pd.DataFrame, name: str, value: str) -> dict[str, Any]:
-    """Return the first configuration with its time in all and its cost, whose ends are as far as those of a step."""
-    row = frame.iloc[0]
-    ends = {"": 1.0, **{f"_{end}": float(row[end] / row[value]) for end in ("lower", "upper")}}
-    amounts = {f"{what}{end}": float(row[what]) * by for what in ("total", "cost") for end, by in ends.items()}
-    return {name: float(row[name]), **amounts, "verdict": str(row["verdict"])}
-
-
-def _cost_text(row: Mapping[str, Any], money: str, interval: float, short: bool) -> str:
-    """Return how long it takes and what it costs, with the intervals unless it is short."""
-    middle, low, high, unit = durations_text(*(row[f"total{end}"] for end in ("", "_lower", "_upper")))
-    cost, least, most = (three_digits(row[f"cost{end}"]) for end in ("", "_lower", "_upper"))
-    if short:
-        return f"{middle} {unit} and {cost} {money}"
-    times, costs = interval_note(interval, low, high, middle), interval_note(interval, least, most, cost)
-    return f"{middle} {unit}{times} and {cost}{costs} {money}"

@@ -70,7 +70,9 @@ class TableAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        first = self.answer.to_dict() if self.answer is not None else {"at": self.answers[0].at}
+        first = {"at": self.answers[0].at}
+        if self.answer is not None:
+            first = {**self.answer.to_dict(), "sentences": dict(self.answers[0].sentences)}
         return {
             "roles": self.reading.roles,
             "mapping": self.reading.mapping,
@@ -88,7 +90,7 @@ class TableAnswer:
         return as_html(join_values(self.answers[0].at), shown, *str(self).splitlines(), self.read_as, *self.notes)
 
     def __str__(self) -> str:
-        lines = [str(self.answer)] if self.answer is not None else list(self.answers[0].sentences.values())
+        lines = list(self.answers[0].sentences.values())
         if len(self.answers) > 1:
             lines += ["Also measured:", *(f"  {answer.line}" for answer in self.answers[1:])]
         if self.beyond:

@@ -256,8 +256,7 @@ class _Reader:
         answers = {names[0]: self._value(names[0], first, selection, configuration, answer)}
         if answer is not None and not self._of_steps(first):
             plain = _plain_sentences(answers[names[0]], configuration)
-            answer = replace(answer, sentences={**plain, "next": answer.sentences["next"]})
-            answers[names[0]] = replace(answers[names[0]], sentences=dict(answer.sentences))
+            answers[names[0]] = replace(answers[names[0]], sentences={**plain, "next": answer.sentences["next"]})
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         few = selection is not None or len(self.source.lines) <= SERIES.few_rows
         most = SERIES.max_quantities if few else 1

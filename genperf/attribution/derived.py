@@ -20,7 +20,6 @@ from genperf.prediction import Query, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.table.cells import Source
-from genperf.words.numbers import durations_text, three_digits
 from genperf.words.quantity import heading
 
 Array = npt.NDArray[np.float64]
@@ -244,35 +243,17 @@ class _Paths:
         return self._repeated(self._between(center, upper, lower), -1)
 
 
-def training_sentence(
+def training_numbers(
     training: Training,
     result: FitResult,
     predicted: Mapping[str, Any],
     price: Paid | None = None,
     interval: float = 0.9,
-) -> tuple[str, dict[str, float]]:
-    """Return the answers as a sentence, and as numbers; nothing where nothing is asked."""
+) -> dict[str, float]:
+    """Return what follows of a training by name, from the columns of a prediction; nothing where nothing is asked."""
     shows = training.shows(price is not None)
     if not shows:
-        return "", {}
+        return {}
     arrays = {name: np.asarray(values) for name, values in predicted.items()}
     columns = derived_columns(result, arrays, shows, price, interval, training.given)
-    numbers = {name: float(values[0]) for name, values in columns.items()}
-    text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
-    if training.tokens is not None:
-        seconds = (86400.0 * numbers[f"days{end}"] for end in ("", "_lower", "_upper"))
-        middle, least, most, unit = durations_text(*seconds)
-        text = f"{_amount(training.tokens)} tokens take {middle} {unit} ({least} to {most} {unit}) at {text}"
-        if price is not None:
-            text += f", and cost {_amount(numbers['training_cost'])}"
-    if training.peak is not None:
-        text += f"; MFU is {100.0 * numbers['mfu']:.0f} %"
-    return f"{text}.", numbers
-
-
-def _amount(value: float) -> str:
-    """Return a number as people write it: 1.5T, 300B, 80,500."""
-    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
-        if value >= size:
-            return f"{three_digits(value / size)}{letter}"
-    return three_digits(value)
+    return {name: float(values[0]) for name, values in columns.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from genperf.advice import suggest
-from genperf.advice.ask import expectation, reference, work_of
+from genperf.advice.ask import beside_published, expectation, work_of
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
 from genperf.attribution.growth import growth_of
@@ -18,7 +18,7 @@ from genperf.attribution.terms import aliased
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth
 from genperf.growth.record import RECORDS, record_like
-from genperf.normal.sentences import judged
+from genperf.normal import Normal, judged
 from genperf.panel.nodes import leaves_node
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -120,14 +120,19 @@ def _normal(place: Place) -> list[Answer]:
     if place.scaling is None:
         return []
     work = work_of(place.result, place.question)
-    sentences, numbers = reference(place.result, place.scaling, place.count, work, place.question)
-    if "normal" not in numbers:
+    beside = beside_published(place.result, place.scaling, place.count, work, place.question)
+    if beside.normal is None or not isinstance(beside.normal.placed, Normal):
         return []
-    compared, causes = numbers["normal"], numbers["causes"]
-    low, median, high, value = (round(100.0 * compared[name], 1) for name in ("low", "median", "high", "value"))
-    short = f"{value:.0f} %: {judged(compared['percentile'])}"
-    texts = tuple(capitalised(sentences[name]) for name in ("normal", "exchange") if sentences.get(name))
-    return [Answer(NORMAL, short, texts, marks=(low, median, high, value)), *([_why(causes)] if causes else [])]
+    compared, causes = beside.normal.placed, beside.numbers["causes"]
+    marks = [round(100.0 * part, 1) for part in (compared.low, compared.median, compared.high, compared.value)]
+    known = [one.sentence for one in (beside.normal, beside.exchange) if one is not None]
+    answer = Answer(
+        NORMAL,
+        f"{marks[-1]:.0f} %: {judged(compared.percentile)}",
+        tuple(map(capitalised, known)),
+        marks=tuple(marks),
+    )
+    return [answer, *([_why(causes)] if causes else [])]
 
 
 def _why(causes: list[dict[str, Any]]) -> Answer:

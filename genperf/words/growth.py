@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from genperf.facts import Expectation, Growth, Interval
+from genperf.facts import Expectation, Growth, Interval, Training
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
     count_text,
@@ -219,6 +220,29 @@ def first_sentence(growth: Growth, expected: Expectation) -> str:
     if growth.of_steps and not growth.whole:
         text += f"; a step takes {with_unit(expected.value.value, expected.unit)}"
     return text + (f"; {money_text(growth, expected)}" if growth.price is not None else "")
+
+
+def training_sentence(training: Training, numbers: Mapping[str, float]) -> str:
+    """Return how long the tokens of a training take, what they cost, and the use of a device; empty without numbers."""
+    if not numbers:
+        return ""
+    text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
+    if training.tokens is not None:
+        middle, least, most, unit = durations_text(
+            *(86400.0 * numbers[f"days{end}"] for end in ("", "_lower", "_upper"))
+        )
+        text = f"{_amount(training.tokens)} tokens take {middle} {unit} ({least} to {most} {unit}) at {text}"
+        if "training_cost" in numbers:
+            text += f", and cost {_amount(numbers['training_cost'])}"
+    return f"{text}; MFU is {100.0 * numbers['mfu']:.0f} %" if training.peak is not None else text
+
+
+def _amount(value: float) -> str:
+    """Return a number as people write it: 1.5T, 300B, 80,500."""
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
+        if value >= size:
+            return f"{three_digits(value / size)}{letter}"
+    return three_digits(value)
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -113,6 +113,23 @@ def test_other_counts_are_not_compared_with_training(shell: Shell, count: str) -
     assert "normal" not in given["sentences"]
 
 
+@pytest.mark.parametrize(
+    ("head", "words", "compared"),
+    [
+        ("machines,time per tree", "", False),
+        ("gpus,minutes per nanosecond (s)", "", False),
+        ("machines,seconds", ",lightgbm", False),
+        ("machines,seconds", ",resnet50", True),
+        ("machines,step_s", "", True),
+    ],
+)
+def test_only_what_trains_networks_is_compared(shell: Shell, head: str, words: str, compared: bool) -> None:
+    rows = "".join(f"{n},{seconds}{words}\n" for n, seconds in ((1, 80), (2, 60), (4, 50), (8, 48)))
+    given = answer(shell, f"{head}{',program' if words else ''}\n{rows}", f"{head.split(',')[0]}=8")
+    assert ("normal" in given) == compared
+    assert ("causes" in given) == compared
+
+
 def test_hints_show_what_the_exchange_should_cost(shell: Shell) -> None:
     given = answer(shell, STEPS, "gpus=16", *HINTS)
     exchange = given["exchange"]

@@ -64,12 +64,11 @@ def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     job = ("ask", "two.csv", "--samples", "1.2B", "--price", "2/h")
     status, out, _ = shell(*job, "--deadline", "1h")
     assert status == 0
-    assert "no count of 8 to 256 gpus is enough: no configuration is done within 60 min" in out
+    assert "within 60 min, no count of 8 to 256 gpus is enough: the fastest, 256, takes 7.42 h and up to 54.8" in out
     assert "images/s at gpus=32" in out
     status, out, _ = shell(*job, "--budget", "1")
     assert status == 0
-    assert "no count of 8 to 256 gpus is enough" in out
-    assert "cost <= 1" in out
+    assert "for 1 at most, no count of 8 to 256 gpus is enough: the cheapest, 8, costs 1,8" in out
 
 
 @pytest.mark.parametrize(

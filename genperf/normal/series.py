@@ -1,0 +1,221 @@
+"""A measured series of training runs, and where its efficiency lies among the published ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.normal.compare import NORMAL, Lack, Normal, Step, compared, published, step_to
+from genperf.panel import Panel
+from genperf.panel.configurations import medians_along
+from genperf.panel.nodes import devices_and_nodes
+from genperf.scaling import KINDS, is_whole
+from genperf.table.axis import several_nodes
+from genperf.table.cells import frame_of
+from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import canonical_of, counts_devices
+from genperf.words.numbers import count_text
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ContextSettings:
+    """How words of a table are understood."""
+
+    #: Words of a network by its kind.
+    networks: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "slingshot": "slingshot",
+            "rdma": r"infiniband|\bib\b|rdma|roce|\b[efhn]dr\b|100gbib|omni",
+            "ethernet": r"ethernet|tcp|\d+ ?gbe\b",
+        }
+    )
+
+
+CONTEXT = ContextSettings()
+_TRAINING = re.compile(rf"(?<![^\W\d_]){any_of('cells.training')}(?![^\W\d_])")
+_FACTORS_OF_TRAINING = frozenset(words_of("columns.training"))
+#: What a rate of training counts.
+_COUNTED = frozenset(section("counted"))
+#: A throughput that no word says more of, as that of two counts on the command line.
+_PLAIN_RATES = frozenset(words_of("headers.rate"))
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The measured counts of one series, in order, with the work of all devices in a second."""
+
+    #: The column of the count.
+    count: str
+    devices: Array
+    nodes: Array
+    rates: Array
+    #: Devices that are taken for a node, where nothing counts the nodes.
+    assumed: float | None
+    #: What is known of the work of a step: "assumed" where nothing is and each device has the same, "total" where all
+    #: devices share one amount, else empty.
+    work: str
+
+    def steps(self, target: float) -> list[Step]:
+        """Return the longest step of each kind up to a count, the last one first."""
+        axis = self.nodes if np.all(self.devices == self.devices[0]) else self.devices
+        below = np.flatnonzero(axis <= target)[::-1]
+        ends = [step_to(self.devices, self.nodes, self.rates, int(at)) for at in below]
+        return list({step.kind: step for step in ends[::-1] if step is not None}.values())[::-1]
+
+    @property
+    def kept(self) -> dict[float, float]:
+        """What a device does on each count of several nodes, as a part of what it does on one node."""
+        several, each = several_nodes(self.nodes), self.rates / np.maximum(self.devices, self.nodes)
+        if several.all():
+            return {}
+        return {float(n): float(rate / each[~several][-1]) for n, rate in zip(self.nodes, each, strict=True) if n > 1.0}
+
+
+@dataclass(frozen=True)
+class AmongPublished:
+    """Where the efficiency of a series lies among published ones, or why that is not known."""
+
+    placed: Normal | Lack
+    #: The column that counts the devices.
+    count: str
+    #: As in `Series`.
+    assumed: float | None = None
+    work: str = ""
+
+    @property
+    def low(self) -> bool:
+        """Whether a cause of it is worth looking for: it is in the lowest quarter, or nobody knows."""
+        return isinstance(self.placed, Lack) or self.placed.percentile <= 100.0 * NORMAL.quarter
+
+    @property
+    def sentence(self) -> str:
+        """It in words.
+
+        Examples
+        --------
+        >>> step = Step("second", (8.0, 1.0), (16.0, 2.0), 0.61)
+        >>> print(AmongPublished(Normal(step, 0.61, 2.4, 0.92, 0.67, 1.0, 122, 9, ("doublings",)), "gpus").sentence)
+        at 2 nodes the efficiency is 61 %; nine in ten of 122 published series on 9 clusters keep 67 to 100 % of one
+        node's: this is low, 2 % keep less
+        """
+        placed, step = self.placed, self.placed.step
+        several = f"{step.after[1]:g} nodes"
+        devices = several if step.before[0] == step.after[0] else count_text(step.after[0], self.count)
+        if self.assumed is not None and step.after[1] > 1.0:
+            several += f" (taking {self.assumed:g} devices for one)"
+        if isinstance(placed, Lack):
+            return (
+                f"whether an efficiency of {_percent(step.efficiency)} % at {devices} is normal is not known: "
+                f"{placed.series} published series of {placed.clusters} clusters have such a step, and "
+                f"{NORMAL.fewest_series} of {NORMAL.fewest_clusters} are needed"
+            )
+        text = f"at {devices if step.kind == 'inside' else several} the efficiency is {_percent(placed.value)} %"
+        if step.kind == "beyond":
+            text = f"from {step.before[1]:g} to {several} each doubling keeps {_percent(placed.value)} %"
+        text += ", if each device keeps its batch" if self.work == "assumed" else ""
+        of_one = " of one node's" if step.kind == "second" else ""
+        a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
+        batch = " (it keeps the total batch, and most of them that of a device)" if self.work == "total" else ""
+        return (
+            f"{text}; nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
+            f"{_percent(placed.low)} to {_percent(placed.high)} %{of_one}{a_step}: "
+            f"this is {judged(placed.percentile)}, {placed.percentile:.0f} % keep less{batch}"
+        )
+
+
+def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
+    """Return whether a table shows that its runs train networks: by a column, by what it measures, or by a word.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Texts of the table, such as the name of a framework.
+
+    Examples
+    --------
+    >>> from genperf.table import Factor, Target
+    >>> machines = Factor("Machine", "extrinsic", 1, 16, distinct=5, positive=True)
+    >>> [trains_networks(Panel((machines,), target=Target(name)), []) for name in ("Time per Tree", "step_s")]
+    [False, True]
+    """
+    names = [*(f.name for f in panel.factors), *panel.mapping, *panel.group]
+    if panel.phases or _FACTORS_OF_TRAINING & {canonical_of(name) for name in names}:
+        return True
+    measured = () if panel.target is None else (panel.target.column, panel.target.throughput)
+    headers = [header_of(name) for name in measured if name]
+    if any(header.of == "step" or header.counted in _COUNTED for header in headers) or {*measured} & _PLAIN_RATES:
+        return True
+    return _TRAINING.search(" ".join([*names, *measured, *words]).lower()) is not None
+
+
+def series_of(
+    panel: Panel, along: Mapping[str, npt.NDArray[Any]], work_at: Callable[[Mapping[str, Array]], Array | None]
+) -> Series | None:
+    """Return the measured configurations along the count as a series; None where these are no times of devices.
+
+    Parameters
+    ----------
+    along : mapping of str to ndarray of shape (rows,)
+        Configurations along the count: what is constant in them stays.
+    work_at : callable
+        The samples of a step at configurations by factor; None where they are not known.
+    """
+    count = panel.along()
+    if panel.target is None or not panel.target.is_time or not counts_devices(count.name):
+        return None
+    place = panel.factors.index(count)
+    everything = medians_along(panel, count.name, frame_of({}))
+    # One configuration a count: the rows are one series, whatever else grows along it.
+    alone = len({m.values[place] for m in everything}) == len(everything)
+    medians = everything if alone else medians_along(panel, count.name, frame_of(along))
+    if not medians:
+        return None
+    columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}
+    work, values = work_at(columns), np.array([m.value for m in medians])
+    if work is None and panel.scaling is not None and KINDS[panel.scaling].shared:
+        work = np.ones(len(values))
+    counted = np.asarray(columns[(panel.workers or count).name], float)
+    rates = (counted if work is None else work) / values
+    total = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not is_whole(panel.scaling)
+    devices, nodes, assumed = devices_and_nodes(panel, columns)
+    return Series(count.name, devices, nodes, rates, assumed, "assumed" if work is None else "total" if total else "")
+
+
+def among_published(series: Series, target: float, words: Iterable[str]) -> AmongPublished | None:
+    """Return where the steps to a count lie among published series; None where no step ends there."""
+    text = " ".join(words).lower()
+    each = float(np.max(series.devices / series.nodes))
+    known: dict[str, Any] = {}
+    if series.assumed is None and (each > 1.0 or not several_nodes(series.nodes[-1])):
+        known["devices_per_node"] = each
+    known["framework"] = next((name for name in np.unique(published()["framework"]) if name and name in text), "")
+    known["between"] = next((kind for kind, names in CONTEXT.networks.items() if re.search(names, text)), "")
+    placed = [compared(step, known) for step in series.steps(target)]
+    if not placed:
+        return None
+    # The last step is what the question is about, unless an earlier one is where the efficiency was lost.
+    slow = [one for one in placed if isinstance(one, Normal) and one.percentile < 100.0 * NORMAL.quarter]
+    chosen = min(slow, key=lambda one: one.percentile, default=placed[0])
+    return AmongPublished(chosen, series.count, series.assumed, series.work)
+
+
+def judged(percentile: float) -> str:
+    """Return what a percentile means, in a word or three."""
+    if not 100.0 * NORMAL.low <= percentile <= 100.0 * NORMAL.high:
+        return "low" if percentile < 50.0 else "high"
+    if not 100.0 * NORMAL.quarter <= percentile <= 100.0 * (1.0 - NORMAL.quarter):
+        return f"in the {'lowest' if percentile < 50.0 else 'highest'} quarter"
+    return "usual"
+
+
+def _percent(part: float) -> str:
+    """Return a part in per cent."""
+    return f"{100.0 * part:.0f}"
