@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from genperf.arrays import Array, Index
 
 
 @dataclass(frozen=True)
@@ -81,31 +81,13 @@ CHANGES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """What series are compared by."""
-
-    #: Shape (series, columns). Numbers, as floats, that stand for names.
-    names: Array
-    #: Shape (series, columns). Standardised; ln T(n₀) is the first.
-    numbers: Array
-
-    def distances(self, other: Columns) -> Array:
-        """Return the distances of every column to other series, shape (columns, series, others)."""
-        apart = (self.names[:, None, :] != other.names[None, :, :]).astype(float)
-        squared = (self.numbers[:, None, :] - other.numbers[None, :, :]) ** 2
-        return np.moveaxis(np.concatenate([apart, squared], axis=2), 2, 0)
-
-    def take(self, rows: npt.NDArray[np.intp]) -> Columns:
-        """Return some of the series."""
-        return Columns(self.names[rows], self.numbers[rows])
-
-
 class Process:
     """The process over donors, at its largest posterior density.
 
     Parameters
     ----------
+    distances : ndarray of shape (columns, donors, donors)
+        d_c between the donors.
     values : ndarray of shape (donors,)
     middle, spread : float
         μ₀ and sp.
@@ -113,14 +95,13 @@ class Process:
         r·l; zero where a change does not go with the time.
     """
 
-    def __init__(self, donors: Columns, values: Array, middle: float, spread: float, size: Array) -> None:
+    def __init__(self, distances: Array, values: Array, middle: float, spread: float, size: Array) -> None:
         # It takes a tenth of a second to import, and only groups need it.
         from scipy.optimize import minimize
 
-        self.donors, self.middle, self.spread, self.size = donors, middle, spread, size
+        self.distances, self.middle, self.spread, self.size = distances, middle, spread, size
         self.away = (values - middle) / spread
-        self._distances = donors.distances(donors)
-        columns, count = self._distances.shape[:2]
+        columns, count = distances.shape[:2]
         at = ALIKE
         narrow = at.weight[1] * min(1.0, (count / at.enough) ** 0.5)
         self._mean = np.log([at.level[0], at.likeness[0], at.noise[0], *[at.weight[0]] * columns])
@@ -134,7 +115,7 @@ class Process:
     def _covariance(self, logarithms: Array) -> tuple[Array, Array]:
         """Return the covariance of the donors in units of sp, and its part by likeness."""
         level, likeness, noise = np.exp(logarithms[:3])
-        alike = likeness * np.exp(-np.tensordot(np.exp(logarithms[3:]), self._distances, 1))
+        alike = likeness * np.exp(-np.tensordot(np.exp(logarithms[3:]), self.distances, 1))
         whole = level + alike + np.outer(self.size, self.size) / self.spread**2
         return np.asarray(whole + (noise + 1e-9) * np.eye(len(alike))), np.asarray(alike)
 
@@ -148,26 +129,27 @@ class Process:
         cost = 0.5 * float(self.away @ dual) + float(np.log(np.diag(lower)).sum()) + 0.5 * float(z @ z)
         pull = 0.5 * (inverse - np.outer(dual, dual))
         level, _, noise = np.exp(logarithms[:3])
-        by_weight = -np.exp(logarithms[3:]) * np.einsum("cij,ij->c", self._distances, pull * alike)
+        by_weight = -np.exp(logarithms[3:]) * np.einsum("cij,ij->c", self.distances, pull * alike)
         gradient = np.r_[level * pull.sum(), np.sum(pull * alike), noise * np.trace(pull), by_weight]
         return cost, gradient + z / self._sd
 
-    def predict(self, series: Columns, size: Array) -> tuple[Array, Array]:
-        """Return the mean and standard deviation of the change of other series, each of shape (series,)."""
+    def predict(self, distances: Array, size: Array) -> tuple[Array, Array, Array]:
+        """Return the mean and standard deviation of the change of other series, and that before any donor is known.
+
+        Parameters
+        ----------
+        distances : ndarray of shape (columns, series, donors)
+        size : ndarray of shape (series,)
+        """
         level, likeness, noise = np.exp(self.logarithms[:3])
-        far = np.tensordot(np.exp(self.logarithms[3:]), series.distances(self.donors), 1)
+        far = np.tensordot(np.exp(self.logarithms[3:]), distances, 1)
         across = level + likeness * np.exp(-far) + np.outer(size, self.size) / self.spread**2
-        here = level + likeness + noise + (size / self.spread) ** 2
-        variance = here - np.einsum("sd,de,se->s", across, self.inverse, across)
-        sd = self.spread * np.sqrt(np.maximum(variance, 1e-9))
-        return self.middle + self.spread * (across @ self.dual), np.asarray(sd)
+        before = level + likeness + noise + (size / self.spread) ** 2
+        left = before - np.einsum("sd,de,se->s", across, self.inverse, across)
+        sd = self.spread * np.sqrt(np.maximum(left, 1e-9))
+        return self.middle + self.spread * (across @ self.dual), sd, self.spread * np.sqrt(before)
 
-    def prior_sd(self, size: Array) -> Array:
-        """Return the standard deviation of the change before any donor is known, shape (series,)."""
-        variance = np.exp(self.logarithms[:3]).sum() + (size / self.spread) ** 2
-        return np.asarray(self.spread * np.sqrt(variance))
-
-    def held_out(self, block: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+    def held_out(self, block: Index) -> tuple[Array, Array]:
         """Return the mean and standard deviation of each donor, predicted without its block, the parameters kept."""
         mean, sd = np.empty(len(block)), np.empty(len(block))
         for k in np.unique(block):
@@ -178,8 +160,7 @@ class Process:
         return self.middle + self.spread * mean, self.spread * sd
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
+class Shown(NamedTuple):
     """What the donors show of a series' change, by one way to count it: one term of a mixture."""
 
     #: Place in `CHANGES`.
@@ -201,16 +182,13 @@ class Shown:
 
 
 def shown_by_donors(
-    donors: Columns,
-    series: Columns,
-    times: tuple[Array, Array, Array],
-    predicted: Sequence[tuple[float, float]],
-    block: npt.NDArray[np.intp],
+    distances: Array, times: tuple[Array, Array, Array], predicted: Sequence[tuple[float, float]], block: Index
 ) -> list[list[Shown]]:
-    """Return what donors show of the changes of some series.
+    """Return what donors show of the changes of some series, a term for each way to count.
 
     Parameters
     ----------
+    distances : ndarray of shape (columns, donors + series, donors)
     times : tuple of ndarray
         T(n₀) and T(n*) of the donors, and T(n₀) of the series.
     predicted : sequence of (float, float)
@@ -219,26 +197,24 @@ def shown_by_donors(
         Donors of one number are held out together.
     """
     first, last, base = times
-    centre = float(np.log(first).mean())
+    among, across = np.split(distances, [len(first)], axis=1)
     blocks = len(np.unique(block))
     power = ALIKE.power * min(1.0, blocks / ALIKE.enough_blocks)
     answers, weights = [], []
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
-        r = ALIKE.size if change.sized else 0.0
+        sizes = [(ALIKE.size if change.sized else 0.0) * (np.log(t) - np.log(first).mean()) for t in (first, base)]
         values = change.of(first, last)
-        process = Process(donors, values, middle, spread, r * (np.log(first) - centre))
+        process = Process(among, values, middle, spread, sizes[0])
         mean, sd = process.held_out(block)
         errors = np.abs(change.onto(first, mean) / last - 1.0)
         weights.append(float(np.exp(np.mean(np.log(errors + ALIKE.least_error)))) ** -power)
         far = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
         widened = max(far, 1.0) ** (blocks / (blocks + ALIKE.calibrating))
-        size = r * (np.log(base) - centre)
-        answers.append((*process.predict(series, size), widened, process.prior_sd(size)))
-    total = sum(weights)
-    return [
-        [
-            Shown(k, weight / total, float(mean[i]), float(sd[i] * widened), predicted[k][0], float(prior[i]))
-            for k, ((mean, sd, widened, prior), weight) in enumerate(zip(answers, weights, strict=True))
-        ]
-        for i in range(len(base))
+        mean, sd, before = process.predict(across, sizes[1])
+        answers.append((mean, sd * widened, np.full(len(base), middle), before))
+    shares = np.array(weights) / sum(weights)
+    terms = [
+        [Shown(k, share, *map(float, row)) for row in zip(*answer, strict=True)]
+        for k, (share, answer) in enumerate(zip(shares.tolist(), answers, strict=True))
     ]
+    return [list(each) for each in zip(*terms, strict=True)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from genperf.errors import GenperfError, Note
-from genperf.growth.alike import CHANGES, Columns, Shown, shown_by_donors
+from genperf.growth.alike import CHANGES, Shown, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import Weighed, forecast_of, weighed
@@ -171,7 +171,7 @@ class Shared:
     def fingerprint(self) -> str:
         """A hash of what is shared: other series, other fits. Empty without any."""
         parts = [] if self.cluster is None else [self.cluster.step, self.cluster.strength, self.cluster.walks]
-        parts += [*self.columns.values(), *(np.array(astuple(each)) for listed in self.changes for each in listed)]
+        parts += [*self.columns.values(), *(np.array(each) for listed in self.changes for each in listed)]
         return hashlib.sha256(np.concatenate(parts).round(6).tobytes()).hexdigest()[:12] if parts else ""
 
 
@@ -303,8 +303,7 @@ def _similar(curves: Sequence[Curve]) -> dict[int, Shared]:
     for (base, alone, work), places in parts.items():
         donors = [each for each in curves if base in each.counts and each.last[0] > base[0] and each.work == work]
         if len(donors) >= SHARING.fewest_donors:
-            listed = [curves[k] for k in places]
-            out |= dict(zip(places, _of_donors(listed, donors, base, alone), strict=True))
+            out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, alone), strict=False))
     return out
 
 
@@ -315,31 +314,30 @@ def _of_donors(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, al
     usual = [max((at for at in reached if at[0] == n), key=lambda at: reached[at]) for n in {at[0] for at in reached}]
     counts = _some(sorted(at for at in usual if reached[at] >= SHARING.fewest_donors), SHARING.most_counts)
     if not counts:
-        return [ALONE] * len(listed)
-    columns: list[dict[str, Array]] = []
-    shown_at = []
+        return []
+    columns, changes = [], []
     for at in counts:
         some = _some([curve for curve in donors if at in curve.counts], SHARING.most_donors)
         labels = [tuple(sorted(curve.labels.items())) for curve in some]
         block = np.array([labels.index(label) for label in labels]) if alone else np.arange(len(some))
         times = _seconds(some, base), _seconds(some, at), _seconds(listed, base)
-        shown_at.append(shown_by_donors(*_compared(some, listed, base), times, _predicted(some, base, at), block))
+        changes.append(shown_by_donors(_distances(some, listed, base), times, _predicted(some, base, at), block))
         columns.append(_grown(listed, some, base, at))
     there = {name: np.stack([each[name] for each in columns]) for name in columns[0]}
-    among, listed_columns = _compared(donors, listed, base)
-    order = np.argsort(listed_columns.distances(among).sum(axis=0), axis=1, kind="stable")
+    near = _some(donors, SHARING.most_donors)
+    order = np.argsort(_distances(near, listed, base)[:, len(near) :].sum(axis=0), axis=1, kind="stable")
     return [
         Shared(
             columns={name: values[:, i] for name, values in there.items()},
-            changes=tuple(each[i] for each in shown_at),
-            nearest=tuple(", ".join(donors[j].key) for j in order[i, :5]),
+            changes=tuple(each[i] for each in changes),
+            nearest=tuple(", ".join(near[j].key) for j in order[i, :5]),
             donors=len(donors),
         )
         for i in range(len(listed))
     ]
 
 
-def _some(listed: list[T], most: int) -> list[T]:
+def _some(listed: Sequence[T], most: int) -> list[T]:
     """Return so many of a list at most, evenly spread over it."""
     return [listed[k] for k in np.unique(np.linspace(0, len(listed) - 1, min(len(listed), most)).round().astype(int))]
 
@@ -351,7 +349,7 @@ def _seconds(curves: Sequence[Curve], count: Count) -> Array:
 
 def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[float, float]]:
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
-    some = _some(list(donors), SHARING.predicted)
+    some = _some(donors, SHARING.predicted)
     levels: Array = np.asarray((np.arange(15) + 0.5) / 15.0)
     last = []
     for series, counts in ((curve.series, curve.counts) for curve in some):
@@ -366,14 +364,18 @@ def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[fl
     return out
 
 
-def _compared(donors: Sequence[Curve], listed: Sequence[Curve], base: Count) -> tuple[Columns, Columns]:
-    """Return names and standardised logarithms of numbers; columns that part the series alike count once."""
+def _distances(donors: Sequence[Curve], listed: Sequence[Curve], base: Count) -> Array:
+    """Return how far donors and series are from donors, by each name and number, shape (columns, all, donors).
+
+    Names are 0 or 1 apart, standardised logarithms of numbers by their squared difference; columns that part the
+    series alike count once.
+    """
     curves = [*donors, *listed]
-    names: dict[tuple[int, ...], None] = {}
+    names: dict[bytes, Array] = {}
     for name in sorted({name for curve in curves for name in curve.labels}):
         places = pd.factorize(np.array([curve.labels.get(name, "") for curve in curves], object))[0]
         if places.max() > 0:
-            names[tuple(places.tolist())] = None
+            names.setdefault(places.tobytes(), np.not_equal.outer(places, places[: len(donors)]).astype(float))
     shared = set.intersection(*({*curve.series.columns, *curve.numbers} for curve in curves))
     rows = [_seconds(curves, base), *(np.array([curve.at(base, name) for curve in curves]) for name in sorted(shared))]
     numbers: list[Array] = []
@@ -382,9 +384,8 @@ def _compared(donors: Sequence[Curve], listed: Sequence[Curve], base: Count) -> 
         scaled = (each - each.mean()) / spread if spread > SHARING.same else None
         if scaled is not None and all(abs(abs(float(scaled @ n)) / len(n) - 1.0) > SHARING.same for n in numbers):
             numbers.append(scaled)
-    count = len(curves)
-    whole = Columns(np.array(list(names), dtype=float).reshape(-1, count).T, np.array(numbers).reshape(-1, count).T)
-    return whole.take(np.arange(len(donors))), whole.take(np.arange(len(donors), count))
+    apart = [*names.values(), *(np.subtract.outer(n, n[: len(donors)]) ** 2 for n in numbers)]
+    return np.array(apart).reshape(-1, len(curves), len(donors))
 
 
 def _grown(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, at: Count) -> dict[str, Array]:

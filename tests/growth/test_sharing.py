@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
 import genperf as gp
-from genperf.growth.alike import CHANGES, Change, Columns, Process
+from genperf.growth.alike import CHANGES, Change, Process
 from genperf.growth.sharing import SHARING, could_name, table_shares
 from genperf.result import GroupedResult, dump_model
 from genperf.result.file import parse_model
@@ -46,8 +46,10 @@ def fitted(frame: pd.DataFrame, **roles: str) -> GroupedResult:
 
 def process(seed: int = 0) -> Process:
     rng = np.random.default_rng(seed)
-    donors = Columns(rng.integers(0, 3, (15, 2)).astype(float), rng.standard_normal((15, 2)))
-    return Process(donors, donors.names[:, 0] + 0.1 * rng.standard_normal(15), 0.5, 1.0, 0.4 * donors.numbers[:, 0])
+    names, numbers = rng.integers(0, 3, (2, 15)), rng.standard_normal((2, 15))
+    distances = [each[:, None] != each for each in names] + [(each[:, None] - each) ** 2 for each in numbers]
+    values = names[0] + 0.1 * rng.standard_normal(15)
+    return Process(np.array(distances, float), values, 0.5, 1.0, 0.4 * numbers[0])
 
 
 def test_the_gradient_is_that_of_differences():
@@ -61,14 +63,13 @@ def test_the_gradient_is_that_of_differences():
 def test_held_out_donors_are_predicted_as_a_process_without_them():
     whole = process()
     mean, sd = whole.held_out(np.arange(15) // 3)
-    rest = np.arange(3, 15)
+    first, rest = np.arange(3), np.arange(3, 15)
     part = object.__new__(Process)
-    part.donors, part.middle, part.spread = whole.donors.take(rest), whole.middle, whole.spread
+    part.distances, part.middle, part.spread = whole.distances[:, 3:, 3:], whole.middle, whole.spread
     part.size, part.away, part.logarithms = whole.size[rest], whole.away[rest], whole.logarithms
     part.inverse = np.linalg.inv(whole._covariance(whole.logarithms)[0][np.ix_(rest, rest)])
     part.dual = part.inverse @ part.away
-    first = np.arange(3)
-    found = part.predict(whole.donors.take(first), whole.size[first])
+    found = part.predict(whole.distances[:, :3, 3:], whole.size[first])
     assert_allclose(mean[:3], found[0], rtol=1e-6)
     assert_allclose(sd[:3], found[1], rtol=1e-4)
 
