@@ -17,11 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from genperf.arrays import Array, Mask
 from genperf.formula import Node, Number, evaluate, parse, substitute
 from genperf.models import MODELS, Overhead
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class Prior:
     noise: float
 
     @cached_property
-    def between(self) -> Flags:
+    def between(self) -> Mask:
         """Which overheads arise between nodes, shape (overheads,)."""
         return np.array([each.place in ("between", "growing") for each in self.overheads])
 
@@ -206,12 +204,12 @@ class Bank:
     #: Shape (curves, overheads). Relative to the computation at the largest scale; 0 where an overhead does not arise.
     sizes: Array
     #: Shape (curves,). Whether the step to the second node is that of an unseen network, and ln of its size.
-    unseen: Flags
+    unseen: Mask
     step: Array
     #: Shape (curves,). The common strength, in the standard deviations of its prior.
     strength: Array
     #: Shape (curves, overheads).
-    present: Flags
+    present: Mask
     #: Shape (curves,). The logarithm of a curve's weight is h·moved − h²·squared, where the overheads' logarithms are
     #: moved by h.
     moved: Array

@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.growth.bank import BANK, STEP, bank, prior
 from genperf.growth.posterior import Posterior
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

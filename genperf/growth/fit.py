@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Expression, Term, coefficient
@@ -22,8 +22,6 @@ from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

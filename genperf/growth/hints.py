@@ -13,15 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr
 
+from genperf.arrays import Array
 from genperf.errors import Note
 from genperf.growth.bank import BANK, STEP, bank
 from genperf.growth.measured import MeasuredSeries
 from genperf.table.axis import several_nodes
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

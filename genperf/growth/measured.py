@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
+from genperf.arrays import Array, Mask
 from genperf.errors import FitError, Note
 from genperf.formula import Node, evaluate, names_in, parse, render, substitute
 from genperf.models.network import network_of
@@ -18,8 +19,6 @@ from genperf.table import Table
 from genperf.table.axis import several_nodes
 from genperf.table.table import REPEATS
 from genperf.vocabulary.names import canonical_of
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ _SCALES = (*_COUNTS, "batch", "global_batch")
 class Anchors:
     """What is known of ln T at larger counts beside the runs of a series or a table."""
 
-    columns: dict[str, npt.NDArray[Any]]
+    columns: dict[str, NDArray[Any]]
     #: Shape (anchors,). Of ln T of a run.
     centre: Array
     variance: Array
@@ -94,7 +93,7 @@ class MeasuredSeries:
     anchors: Anchors | None = None
     _known: dict[str, Array] = field(default_factory=dict, init=False)
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> MeasuredSeries:
+    def take(self, rows: Mask) -> MeasuredSeries:
         """Return some of the configurations."""
         columns = {name: values[rows] for name, values in self.columns.items()}
         some = replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])

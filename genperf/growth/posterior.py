@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index
 from genperf.growth.bank import BANK, CONSTANT, bank, prior, shorter
 from genperf.prediction.bands import mixture_quantiles
-
-Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class Counts:
     #: Shape (counts,). Of one worker, over that at the largest measured count.
     work: Array
 
-    @property
+    @cached_property
     def key(self) -> tuple[tuple[float, float, float], ...]:
         """Equal for equal counts."""
         rows = np.stack([self.workers, self.nodes, self.work], axis=1).round(9).tolist()
@@ -114,7 +111,7 @@ class Layout:
         """Standard deviations of the walks per doubling, shape (walks, 1, 1)."""
         return prior().walk_step[:, None, None]
 
-    def logarithms(self, counts: Counts, curve: Places | slice = slice(None)) -> Array:
+    def logarithms(self, counts: Counts, curve: Index | slice = slice(None)) -> Array:
         """Return ln(work + overheads) of some curves, shape (counts, curves)."""
         return np.stack([_logarithms(*each, self.constant)[curve] for each in counts.key])
 
@@ -198,8 +195,8 @@ class Draws:
 
     posterior: Posterior
     #: Shape (draws,).
-    walk: Places
-    curve: Places
+    walk: Index
+    curve: Index
 
     @property
     def away(self) -> Array:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
@@ -16,8 +15,6 @@ from genperf.growth.measured import MeasuredSeries
 from genperf.growth.posterior import POSTERIOR, Counts, Draws, Forecast, Posterior, Series, forecast, posterior_of
 from genperf.panel.work import LIMIT
 from genperf.vocabulary.names import noun_of
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

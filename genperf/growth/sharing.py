@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.special import ndtri
 
+from genperf.arrays import Array, Mask
 from genperf.errors import GenperfError, Note
 from genperf.growth.alike import CHANGES, Shown, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
@@ -27,7 +27,6 @@ from genperf.prediction.bands import quantiles
 from genperf.table import Table
 from genperf.table.table import number_rows
 
-Array = npt.NDArray[np.float64]
 Key = tuple[str, ...]
 T = TypeVar("T")
 #: The scale and the nodes of a row; no nodes (0) where they are not known.
@@ -257,7 +256,7 @@ def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, s
     return replace(whole, groups=named, others=others)
 
 
-def _looked_at(table: Table, mapping: Mapping[str, str]) -> npt.NDArray[np.bool_]:
+def _looked_at(table: Table, mapping: Mapping[str, str]) -> Mask:
     """Choose the rows of the groups that are looked at: all where some reach larger scales, else some."""
     number = number_rows(table.frame, table.group)
     count = int(number.max()) + 1
