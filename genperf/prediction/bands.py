@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +17,6 @@ Band = Literal["prediction", "confidence"]
 LARGEST = 690.0
 #: Equally likely points that stand for a normal distribution.
 POINTS = 31
-#: Boxes of equal width that points are put in before a few of them are put in order.
-BOXES = 1024
 _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
 
 
@@ -31,23 +28,18 @@ class SearchSettings:
     cells: int = 4096
     #: Draws times rows of one block: 1 MB an array, which a core's cache holds.
     numbers: int = 131_072
-    #: Of so many rows one is searched by itself, and the others from their neighbours.
-    stride: int = 16
-    #: Half the width of a bracket around a cubic guess, in standard deviations over the number of points: it then holds
-    #: about ten of them at the 5 % quantile and forty at the median.
-    points: float = 50.0
-    #: Added to that half width: this share of how far the cubic lies from the straight line.
-    bend: float = 0.1
-    #: How many times as wide the bracket is in which a value is searched that was not there.
-    again: float = 16.0
-    #: Share of the points that a bracket holds when its search ends: as many are put in order.
+    #: `inside`, `fewest`: share of the points that a bracket holds when its search ends, and their number at least.
     inside: float = 0.008
-    #: Most steps of that search. Rows that need more are put in order whole.
+    fewest: int = 10
+    #: Most steps of that search.
     steps: int = 40
-    #: Points in all up to which a row is put in order at once.
-    few: int = 310
-    #: Rows below which each is taken by itself: so few do not make up for the search's fixed cost.
-    fewest: int = 8
+    #: Half the width of a bracket at least, in standard deviations over the number of points: it then holds about ten
+    #: of them at the 5 % quantile and forty at the median.
+    points: float = 50.0
+    #: How many times as wide a bracket is in which a value is looked for that was not there, and how often that is done
+    #: before a row is put in order whole.
+    again: float = 8.0
+    tries: int = 2
 
 
 SEARCH = SearchSettings()
@@ -137,7 +129,7 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     draws, rows = logarithms.shape
     shares = weights / weights.sum()
     out = np.empty((len(levels), rows))
-    block = max(SEARCH.numbers // draws, SEARCH.stride)
+    block = max(SEARCH.numbers // draws, 1)
     for start in range(0, rows, block):
         part = slice(start, start + block)
         out[:, part] = _block(logarithms[:, part], shares, np.atleast_2d(sd)[:, part], levels)
@@ -153,23 +145,37 @@ def _block(centres: Array, shares: Array, sd: Array, levels: Array) -> Array:
     if not spread.any():
         return out
     mixture = Mixture(centres[:, spread], shares, sd[:, spread])
-    if len(shares) * POINTS <= SEARCH.few:
-        out[:, spread] = _in_order(*mixture.points(), levels)
-    elif spread.sum() < SEARCH.fewest:
-        points, each = mixture.points()
-        out[:, spread] = np.array([quantiles(row, each, levels) for row in np.ascontiguousarray(points.T)]).T
-    else:
-        out[:, spread] = [mixture.quantile(level) for level in levels.tolist()]
+    out[:, spread] = [mixture.quantile(level) for level in levels.tolist()]
     return out
 
 
+def quantiles(points: Array, shares: Array, levels: Array) -> Array:
+    """Return quantiles of weighted points: with the points in order, read between the middles of their shares.
+
+    Parameters
+    ----------
+    points, shares : ndarray of shape (n,)
+        The shares add up to one.
+    levels : ndarray of shape (k,)
+
+    Returns
+    -------
+    ndarray of shape (k,)
+
+    Examples
+    --------
+    >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.5, 0.99])).round(3)
+    array([1.   , 2.333, 3.   ])
+    """
+    order = np.argsort(points, kind="stable")
+    middle = np.cumsum(shares[order]) - 0.5 * shares[order]
+    return np.asarray(np.interp(levels, middle, points[order]))
+
+
 def _in_order(points: Array, shares: Array, levels: Array) -> Array:
-    """Return quantiles of the weighted points of each row, all of which are put in order, shape (k, rows)."""
-    order = np.argsort(points, axis=0, kind="stable")
-    ordered, held = np.take_along_axis(points, order, axis=0), shares[order]
-    middle = np.cumsum(held, axis=0) - 0.5 * held
-    columns = zip(middle.T, ordered.T, strict=True)
-    return np.array([np.interp(levels, m, o) for m, o in columns]).reshape(-1, len(levels)).T
+    """Return the quantiles of each row's points, all of which are put in order, shape (k, rows)."""
+    rows = [quantiles(row, shares, levels) for row in np.ascontiguousarray(points.T)]
+    return np.array(rows).reshape(-1, len(levels)).T
 
 
 class Mixture:
@@ -218,70 +224,56 @@ class Mixture:
         counted = self.points_at(_BELOW, at * self.per_cell + self.origin)
         return np.asarray(self.shares @ counted / POINTS)
 
-    def quantile(self, level: float) -> Array:
-        """Return a quantile of each row, shape (rows,).
-
-        Rows beside each other are alike: some are searched, and what lies between is looked for near a cubic through
-        their values. Where it is not there, it is searched.
-        """
-        between, ends = _interpolation(self.centres.shape[1]), self.ends
-        some = between.some
-        searched = self.take(some).search(level, ends[0][some], ends[1][some])
-        middle, scale = self.moments
-        standard = (searched - middle[some]) / scale[some]
-        smooth, straight = between.smooth(standard), between.straight(standard)
-        guess = middle + scale * smooth
-        # Enough points on either side, and a share of what the cubic bends the straight line.
-        near = SEARCH.points / (len(self.shares) * POINTS) + SEARCH.bend * np.abs(smooth - straight)
-        out = self.between(level, guess - scale * near, guess + scale * near)
-        unbracketed = np.flatnonzero(np.isnan(out))
-        if unbracketed.size:
-            wide = (scale * (SEARCH.again * near))[unbracketed]
-            lower = np.maximum(guess[unbracketed] - wide, ends[0][unbracketed])
-            upper = np.minimum(guess[unbracketed] + wide, ends[1][unbracketed])
-            out[unbracketed] = self.take(unbracketed).search(level, np.minimum(lower, upper), upper)
-        return out
-
     @cached_property
     def moments(self) -> tuple[Array, Array]:
         """Mean and standard deviation of each row, each of shape (rows,)."""
         middle = self.shares @ self.centres
         return middle, np.sqrt(self.shares @ (np.square(self.centres - middle) + np.square(self.sd)))
 
-    def search(self, level: float, lower: Array, upper: Array) -> Array:
-        """Return a quantile of each row, shape (rows,): regula falsi and bisection to a few points, put in order.
-
-        Parameters
-        ----------
-        lower, upper : ndarray of shape (rows,)
-            Where to look first.
-        """
-        below, above = self.share_below(lower), self.share_below(upper)
-        outside = (below >= level) | (above <= level)
-        if outside.any():
-            ends = self.ends
-            lower, upper = np.where(outside, ends[0], lower), np.where(outside, ends[1], upper)
-            below, above = np.where(outside, 0.0, below), np.where(outside, 1.0, above)
-        bracket = np.array([lower, upper, below, above])
-        wide, part = np.arange(bracket.shape[1]), self
-        for step in range(SEARCH.steps):
-            kept = bracket[3, wide] - bracket[2, wide] > SEARCH.inside
-            if not kept.any():
-                break
-            if not kept.all():
-                part, wide = part.take(np.flatnonzero(kept)), wide[kept]
-            first, last, below, above = bracket[:, wide]
-            # Of every third step the middle, where the shares are no guide.
-            place = 0.5 if step % 3 == 2 else np.clip((level - below) / (above - below), 0.05, 0.95)
-            at = first + place * (last - first)
-            here = part.share_below(at)
-            bracket[:, wide] = np.where(here < level, [at, last, here, above], [first, at, below, here])
-        margin = 0.25 * (bracket[1] - bracket[0])
-        out = self.between(level, bracket[0] - margin, bracket[1] + margin)
-        for row in np.flatnonzero(np.isnan(out)).tolist():
-            points, shares = self.take(slice(row, row + 1)).points()
-            out[row] = quantiles(points[:, 0], shares, np.array([level]))[0]
+    def quantile(self, level: float) -> Array:
+        """Return a quantile of each row, shape (rows,): regula falsi to a few points, which are put in order."""
+        with np.errstate(invalid="ignore"):
+            bracket, scale = self._bracket(level), self.moments[1]
+            lower, upper, below, above = bracket
+            middle = lower + np.clip((level - below) / np.maximum(above - below, 1e-9), 0.0, 1.0) * (upper - lower)
+            least = SEARCH.points * scale / (POINTS * len(self.shares))
+            half = np.maximum(1.1 * np.maximum(middle - lower, upper - middle), least)
+            out, rows = np.full(len(scale), np.nan), np.arange(len(scale))
+            for _ in range(1 + SEARCH.tries):
+                part = self if len(rows) == len(scale) else self.take(rows)
+                out[rows] = part.between(level, (middle - half)[rows], (middle + half)[rows])
+                rows, half = np.flatnonzero(np.isnan(out)), SEARCH.again * half
+                if not rows.size:
+                    return out
+        out[rows] = _in_order(*self.take(rows).points(), np.array([level]))[0]
         return out
+
+    def _bracket(self, level: float) -> Array:
+        """Return two values around a quantile of each row, and the shares of the points below each, shape (4, rows)."""
+        normal, (middle, scale), (first, last) = NormalDist(), self.moments, self.ends
+        few = max(SEARCH.inside, SEARCH.fewest / (POINTS * len(self.shares)))
+        bracket = np.array([first, last, np.zeros(len(first)), np.ones(len(first))])
+        part, rows, at = self, np.arange(len(first)), middle + normal.inv_cdf(level) * scale
+        for step in range(SEARCH.steps):
+            here = part.share_below(at)
+            lower, upper, below, above = bracket[:, rows]
+            bracket[:, rows] = np.where(here < level, [at, upper, here, above], [lower, at, below, here])
+            wide = np.flatnonzero(bracket[3, rows] - bracket[2, rows] > few)
+            if not wide.size:
+                break
+            if step == 0:
+                # As far again as a normal distribution would have it, and somewhat more: beyond the quantile.
+                slope = normal.pdf(normal.inv_cdf(level)) / scale
+                at = at + (2.0 * (level - here) + np.copysign(0.5 * few, level - here)) / slope
+                at = np.clip(at, first, last)
+                continue
+            if 2 * wide.size < len(rows):
+                part, rows = part.take(wide), rows[wide]
+            lower, upper, below, above = bracket[:, rows]
+            # Of every third step the middle, where the shares are no guide.
+            place = 0.5 if step % 3 == 2 else np.clip((level - below) / np.maximum(above - below, 1e-9), 0.05, 0.95)
+            at = lower + place * (upper - lower)
+        return bracket
 
     def between(self, level: float, lower: Array, upper: Array) -> Array:
         """Return a quantile of each row, NaN where it does not lie between two points of its bracket.
@@ -322,90 +314,3 @@ class Mixture:
         out = np.full(len(lower), np.nan)
         out[inside] = points[left] + part * (points[right] - points[left])
         return out
-
-
-@cache
-def _interpolation(rows: int) -> Interpolation:
-    """Return how values at some of the rows are interpolated."""
-    count = max(math.ceil((rows - 1) / SEARCH.stride) + 1, 4)
-    some = np.linspace(0.0, rows - 1.0, count).round().astype(np.intp)
-    at = np.arange(float(rows))
-    cell = np.clip(np.searchsorted(some, at, side="right") - 1, 0, count - 2)
-    left, right = some[cell], some[cell + 1]
-    part = (at - left) / (right - left)
-    places = np.clip(cell - 1, 0, count - 4)[:, None] + np.arange(4)
-    nodes = some[places]
-    weights = np.ones(nodes.shape)
-    for i in range(4):
-        for j in range(4):
-            if i != j:
-                # Lagrange: one at its own node, zero at the others.
-                weights[:, i] *= (at - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
-    return Interpolation(some, cell, part, places, weights)
-
-
-class Interpolation(NamedTuple):
-    """Interpolation from some rows to all, by straight lines and by cubics through the four nearest."""
-
-    #: Shape (k,). The rows whose values are known.
-    some: npt.NDArray[np.intp]
-    #: Shape (rows,). The place in `some` of the known row before each.
-    cell: npt.NDArray[np.intp]
-    #: Shape (rows,). How far each row is on the way to the next known one, 0 to 1.
-    part: Array
-    #: Shape (rows, 4). The places in `some` of the nearest known rows.
-    places: npt.NDArray[np.intp]
-    #: Shape (rows, 4). Their weights in the cubic.
-    weights: Array
-
-    def straight(self, values: Array) -> Array:
-        """Return values of all rows by straight lines, shape (rows,)."""
-        return np.asarray((1.0 - self.part) * values[self.cell] + self.part * values[self.cell + 1])
-
-    def smooth(self, values: Array) -> Array:
-        """Return values of all rows by cubics, shape (rows,)."""
-        return np.asarray((self.weights * values[self.places]).sum(axis=1))
-
-
-def quantiles(points: Array, shares: Array, levels: Array) -> Array:
-    """Return quantiles of weighted points: with the points in order, read between the middles of their shares.
-
-    Only the points next to a level are put in order, which is the same and for many thousands ten times as fast.
-
-    Parameters
-    ----------
-    points, shares : ndarray of shape (n,)
-        The shares add up to one.
-    levels : ndarray of shape (k,)
-
-    Returns
-    -------
-    ndarray of shape (k,)
-
-    Examples
-    --------
-    >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.5, 0.99])).round(3)
-    array([1.   , 2.333, 3.   ])
-    """
-    low, high = points.min(), points.max()
-    if len(points) <= BOXES or not 0.0 < high - low < np.inf:
-        return _between_middles(points, shares, levels)
-    box = ((points - low) * ((BOXES - 0.5) / (high - low))).astype(np.intp)
-    held = np.bincount(box, shares, BOXES)
-    full = np.flatnonzero(np.bincount(box, minlength=BOXES))
-    reached = np.cumsum(held[full])
-    out = np.empty(len(levels))
-    for k, level in enumerate(levels):
-        here = min(int(np.searchsorted(reached, level)), len(full) - 1)
-        first, last = max(here - 1, 0), min(here + 1, len(full) - 1)
-        near = np.flatnonzero((box >= full[first]) & (box <= full[last]))
-        before = reached[first - 1] if first else 0.0
-        out[k] = _between_middles(points[near], shares[near], levels[k : k + 1] - before)[0]
-    return out
-
-
-def _between_middles(points: Array, shares: Array, levels: Array) -> Array:
-    """Return quantiles of weighted points, all of which are put in order."""
-    order = np.argsort(points, kind="stable")
-    middle = np.cumsum(shares[order]) - 0.5 * shares[order]
-    return np.asarray(np.interp(levels, middle, points[order]))

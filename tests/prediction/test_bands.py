@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from genperf.prediction import mixture_quantiles
-from genperf.prediction.bands import POINTS, SEARCH, quantiles
+from genperf.prediction.bands import POINTS
 
 LEVELS = np.array([0.05, 0.5, 0.95])
 
@@ -33,21 +33,6 @@ def test_never_zero_or_below() -> None:
     assert (mixture_quantiles(np.full((3, 2), -300.0), np.ones(3), np.array([5.0, 0.0]), LEVELS) > 0).all()
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
-@pytest.mark.parametrize("count", [1, 2, 5, 4000])
-def test_quantiles_are_those_of_all_points_in_order(count: int, scale: float) -> None:
-    """Weighted points with ties and far outliers, against sorting every one of them."""
-    rng = np.random.default_rng(count)
-    points = scale * np.round(rng.standard_cauchy(count), 2)
-    shares = rng.random(count) ** 4
-    shares /= shares.sum()
-    levels = np.array([0.0, 1e-6, 0.05, 0.5, 0.95, 1.0])
-    order = np.argsort(points, kind="stable")
-    middle = np.cumsum(shares[order]) - 0.5 * shares[order]
-    expected = np.interp(levels, middle, points[order])
-    np.testing.assert_allclose(quantiles(points, shares, levels), expected, rtol=1e-9, atol=1e-12 * scale)
-
-
 def in_order(logarithms: Array, weights: Array, sd: Array) -> Array:
     """Quantiles row by row, with every point of the mixture put in order."""
     normal = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
@@ -62,7 +47,7 @@ def in_order(logarithms: Array, weights: Array, sd: Array) -> Array:
     return np.exp(out)
 
 
-@pytest.mark.parametrize("rows", [1, SEARCH.fewest, SEARCH.stride + 1, 300])
+@pytest.mark.parametrize("rows", [1, 8, 300])
 @pytest.mark.parametrize("draws", [1, 12, 400])
 @pytest.mark.parametrize("kind", ["neighbours", "unrelated", "two heaps", "some without spread", "one for all draws"])
 def test_rows_searched_together_are_those_put_in_order(kind: str, draws: int, rows: int) -> None:
