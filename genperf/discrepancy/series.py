@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -41,50 +41,30 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
     #: log2 of each axis where the walk starts.
     origin: tuple[float, ...]
 
-    @property
-    def factors(self) -> tuple[str, ...]:
-        """The factors that the covariance depends on."""
-        return tuple(sorted({name for axis in self.axes for name in parse(axis).names}))
-
-    def coordinates(self, columns: Mapping[str, Any]) -> Array:
-        """Return log2 of the axes, shape (rows, axes)."""
-        return np.stack([np.log2(np.asarray(parse(a).evaluate(columns), float)) for a in self.axes], axis=1)
-
-    def covariance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> Array:
+    def covariance(self, a: Columns, b: Columns) -> Array:
         """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
-        x = self.coordinates(a) - np.array(self.origin)
-        y = x if b is a else self.coordinates(b) - np.array(self.origin)
-        x, y = x[:, None, :], y[None, :, :]
+        x, y = self._away(a)[:, None, :], self._away(b)[None, :, :]
         return np.asarray(0.5 * self.step**2 * np.sum(np.abs(x) + np.abs(y) - np.abs(x - y), axis=2))
 
-    def variance(self, columns: Mapping[str, Any]) -> Array:
+    def variance(self, columns: Columns) -> Array:
         """Return the diagonal of the covariance, shape (rows,)."""
-        return np.asarray(self.step**2 * np.sum(np.abs(self.coordinates(columns) - np.array(self.origin)), axis=1))
+        return np.asarray(self.step**2 * np.sum(np.abs(self._away(columns)), axis=1))
 
-    def fault(self, anchors: Mapping[str, npt.NDArray[Any]]) -> str | None:
-        """Say what does not fit the anchors, of a kernel that was read from a file; None where all does.
-
-        Raises
-        ------
-        FormulaError
-            For an axis that is no formula over the anchors.
-        """
-        for axis in self.axes:
-            parse(axis, set(anchors))
-        whole = bool(self.axes) and len(self.axes) == len(self.origin) and self.step > 0.0
-        return None if whole else "axes, origin and step do not match"
+    def _away(self, columns: Columns) -> Array:
+        """Return how far rows are from where the walk starts, shape (rows, axes)."""
+        return np.log2(_values(self.axes, columns)) - np.array(self.origin)
 
 
-def walk_from(axes: tuple[str, ...], step: float, anchors: Mapping[str, Any]) -> RandomWalk:
-    """Return the walk that starts at the smallest measured configuration.
+def _values(formulas: Sequence[str], columns: Columns) -> Array:
+    """Return the values of formulas over the factors, shape (rows, formulas)."""
+    rows = len(next(iter(columns.values())))
+    values = [np.asarray(parse(text).evaluate(columns), float) for text in formulas]
+    return np.stack([np.broadcast_to(v, (rows,)) for v in values], axis=1)
 
-    Parameters
-    ----------
-    anchors : mapping of str to ndarray of shape (anchors,)
-        The measured configurations.
-    """
-    there = RandomWalk(axes, step, ()).coordinates(anchors)
-    return RandomWalk(axes, step, tuple(there.min(axis=0).tolist()))
+
+def walk_from(axes: tuple[str, ...], step: float, anchors: Columns) -> RandomWalk:
+    """Return the walk that starts at the smallest measured configuration."""
+    return RandomWalk(axes, step, tuple(np.log2(_values(axes, anchors)).min(axis=0).tolist()))
 
 
 class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,53 +84,16 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Formula of the number of nodes; "1" where it is not known.
     nodes: str = "1"
 
-    def beyond(self, anchors: Anchors, columns: Mapping[str, Any]) -> tuple[Array, Array]:
-        """Return what holds of rows beyond the anchors.
 
-        Parameters
-        ----------
-        columns : mapping of str to ndarray of shape (rows,)
+class Geometry(NamedTuple):
+    """Whitened directions, in which the process and the anchors' own variances are both diagonal."""
 
-        Returns
-        -------
-        doublings : ndarray of shape (rows,)
-            How many doublings each row lies beyond the anchors, along an axis or in work.
-        growth : ndarray of shape (rows,)
-            The largest ln(T/T of the largest anchor) that a curve may reach.
-        """
-        there = self._coordinates(columns)
-        outside = np.maximum(there - anchors.coordinates.max(axis=0), anchors.coordinates.min(axis=0) - there)
-        away = (there - anchors.coordinates[anchors.largest]) * np.log(2.0)
-        leaves = anchors.on_one_node & several_nodes(self._nodes(columns))
-        growth = np.where((away[:, 0] > 0.0) & ~leaves, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
-        return np.maximum(outside, 0.0).max(axis=1), growth
-
-    def at(self, columns: Mapping[str, Any]) -> Anchors:
-        """Return what is needed of the anchors."""
-        coordinates = self._coordinates(columns)
-        largest = int(np.lexsort((coordinates[:, -1], coordinates[:, 0]))[-1])
-        return Anchors(coordinates, largest, not np.any(several_nodes(self._nodes(columns))))
-
-    def _nodes(self, columns: Mapping[str, Any]) -> Array:
-        rows = len(next(iter(columns.values())))
-        return np.broadcast_to(np.asarray(parse(self.nodes).evaluate(columns), float), (rows,))
-
-    def _coordinates(self, columns: Mapping[str, Any]) -> Array:
-        """Return log2 of the axes and, last, of one worker's work; shape (rows, axes + 1)."""
-        rows = len(next(iter(columns.values())))
-        values = [np.asarray(parse(text).evaluate(columns), float) for text in (*self.axes, self.work)]
-        return np.asarray(np.log2(np.stack([np.broadcast_to(v, (rows,)) for v in values], axis=1)))
-
-
-class Anchors(msgspec.Struct, frozen=True, eq=False):
-    """What an extrapolation needs of the anchors."""
-
-    #: Shape (anchors, axes + 1). log2 of the axes and, last, of one worker's work.
-    coordinates: Array
-    #: Which anchor is the largest in scale, and then in work.
-    largest: int
-    #: Whether every anchor lies on one node.
-    on_one_node: bool
+    #: Shape (anchors, anchors).
+    whiten: Array
+    #: Shape (anchors,). The anchors' own variances in these directions, in units of s².
+    variances: Array
+    #: Shape (anchors,). A level of 1 at every anchor.
+    ones: Array
 
 
 class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -169,10 +112,8 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     --------
     A flat curve, measured at 1, 2 and 4, with 10 % per doubling:
 
-    >>> from genperf.discrepancy import RandomWalk
-    >>> walk = RandomWalk(("n",), 0.1, (0.0,))
-    >>> zero = np.zeros(3)
-    >>> flat = Discrepancy(walk, {"n": np.array([1.0, 2.0, 4.0])}, zero, zero, 0.01, np.ones(1))
+    >>> walk, limits, zero = RandomWalk(("n",), 0.1, (0.0,)), Extrapolation(("n",), "1", 0.0), np.zeros(3)
+    >>> flat = Discrepancy(walk, {"n": np.array([1.0, 2.0, 4.0])}, zero, zero, 0.01, np.ones(1), limits)
     >>> mean, variance = flat.forecast({"n": np.array([8.0, 16.0])}, np.zeros((1, 3)), np.zeros((1, 2)))
     >>> mean.round(3), np.sqrt(variance).round(3)
     (array([[0., 0.]]), array([[0.1  , 0.142]]))
@@ -189,8 +130,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     noise: float
     #: Shape (draws,). s.
     scales: Array
-    #: What holds beyond the anchors of a series.
-    extrapolation: Extrapolation | None = None
+    extrapolation: Extrapolation
     #: Shape (draws, borrowed). Where the last anchors are borrowed from other series: what is added to their ln T in
     #: each draw. Every draw passes through them exactly, so that there the draws spread as what was borrowed.
     offsets: Array | None = None
@@ -198,51 +138,42 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     @property
     def factors(self) -> tuple[str, ...]:
         """The factors that the discrepancy depends on."""
-        return self.kernel.factors
+        return tuple(sorted({name for axis in self.kernel.axes for name in parse(axis).names}))
 
     def forecast(self, columns: Columns, at_anchors: Array, curve: Array) -> tuple[Array, Array]:
-        """Return the mean and variance of ln T for each draw, without the noise of a new run.
+        """Return the mean and variance of ln T for each draw, without the noise of a new run; shape (draws, rows).
 
         Parameters
         ----------
-        columns : mapping of str to ndarray of shape (rows,)
-            The factors where the forecast is made.
         at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
             f at the anchors and at the rows, per draw.
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (draws, rows)
-            Of ln T per draw.
         """
-        g = self.geometry
-        doublings, growth = self._beyond(columns)
-        near, gain, rest, precision = self._solved(columns)
+        far, growth = self._beyond(columns)
+        total, near, gain, rest, precision = self._solved(columns)
+        ones, largest = self.geometry.ones, at_anchors[:, self._ends[1], None]
+        # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
+        limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
         # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
-            residual = (self._targets - at_anchors) @ g.whiten.T
-            level = (residual / self._total) @ g.ones / precision
-            mean = self._limited(growth, at_anchors, curve) + level[:, None]
-            mean += (gain * (residual - level[:, None] * g.ones)) @ near
+            residual = (self._targets - at_anchors) @ self.geometry.whiten.T
+            level = (residual / total) @ ones / precision
+            mean = np.minimum(curve, limit) + level[:, None]
+            mean += (gain * (residual - level[:, None] * ones)) @ near
         variance = self.scales[:, None] ** 2 * (self.kernel.variance(columns) - gain @ near**2)
         variance += rest**2 / precision[:, None]
-        return mean, np.maximum(variance, 0.0) + self._slope(doublings) ** 2
+        return mean, np.maximum(variance, 0.0) + self._slope(far) ** 2
 
     def covariance(self, columns: Columns) -> Array:
         """Return the covariance of ln T between rows, shape (draws, rows, rows); its diagonal is `forecast`'s."""
-        near, gain, rest, precision = self._solved(columns)
+        _, near, gain, rest, precision = self._solved(columns)
         explained = np.einsum("da,ar,as->drs", gain, near, near, optimize=True)
         spread = self.scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
-        level, slope = rest / np.sqrt(precision)[:, None], self._slope(self.doublings_beyond(columns))
+        level, slope = rest / np.sqrt(precision)[:, None], self._slope(self._beyond(columns)[0])
         return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
 
     def run_variance(self, noise: float) -> Array:
         """Return the variance of ln T that a new run adds, shape (draws, 1); `noise` is that of repeats."""
         return np.asarray((self.scales[:, None] * self.noise) ** 2 + noise**2)
-
-    def doublings_beyond(self, columns: Columns) -> Array:
-        """Return how many doublings each row lies beyond the anchors of a series, shape (rows,)."""
-        return self._beyond(columns)[0]
 
     def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:
         """Return the discrepancy of some of the draws, by position or mask."""
@@ -252,78 +183,64 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     @property
     def borrowed(self) -> dict[str, Array]:
         """The factors at the borrowed anchors; nothing without such."""
-        if self.offsets is None:
-            return {}
-        return {name: values[len(values) - self.offsets.shape[1] :] for name, values in self.anchors.items()}
+        count = self._borrowed
+        return {name: values[len(values) - count :] for name, values in self.anchors.items()} if count else {}
+
+    @property
+    def _borrowed(self) -> int:
+        """The number of borrowed anchors."""
+        return 0 if self.offsets is None else self.offsets.shape[1]
 
     @cached_property
     def geometry(self) -> Geometry:
         """What depends on the anchors alone."""
-        borrowed = 0 if self.offsets is None else self.offsets.shape[1]
-        count = len(self.logarithms)
-        noise = np.r_[np.full(count - borrowed, self.noise**2), np.full(borrowed, EXACT * self.noise**2)]
+        noise = np.full(len(self.logarithms), self.noise**2)
+        noise[len(noise) - self._borrowed :] *= EXACT
         lower = np.linalg.inv(np.linalg.cholesky(self.kernel.covariance(self.anchors, self.anchors) + np.diag(noise)))
         # In the directions Q the process (times s²) and the anchors' own variances are both diagonal.
         variances, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
         whiten = Q.T @ lower
         return Geometry(whiten, np.maximum(variances, 0.0), whiten.sum(axis=1))
 
+    def _coordinates(self, columns: Columns) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Return log2 of the axes and, last, of one worker's work, and whether a row lies on several nodes."""
+        beyond = self.extrapolation
+        *values, nodes = _values((*beyond.axes, beyond.work, beyond.nodes), columns).T
+        return np.log2(np.stack(values, axis=1)), several_nodes(nodes)
+
     @cached_property
-    def _ends(self) -> Anchors | None:
-        """What the extrapolation needs of the anchors of a series."""
-        return None if self.extrapolation is None else self.extrapolation.at(self.anchors)
+    def _ends(self) -> tuple[Array, int, bool]:
+        """The anchors' coordinates, which is the largest in scale and then in work, and whether all lie on one node."""
+        coordinates, several = self._coordinates(self.anchors)
+        return coordinates, int(np.lexsort((coordinates[:, -1], coordinates[:, 0]))[-1]), not np.any(several)
 
     def _beyond(self, columns: Columns) -> tuple[Array, Array]:
-        """Return how far rows lie beyond the anchors and how much a curve may grow to them; see `Extrapolation`."""
-        if self.extrapolation is None or self._ends is None:
-            rows = len(next(iter(columns.values())))
-            return np.zeros(rows), np.full(rows, np.inf)
-        return self.extrapolation.beyond(self._ends, columns)
+        """Return how many doublings rows lie beyond the anchors, and the most that ln of a curve may grow to them."""
+        (there, several), (ends, largest, on_one_node) = self._coordinates(columns), self._ends
+        outside = np.maximum(there - ends.max(axis=0), ends.min(axis=0) - there)
+        away = (there - ends[largest]) * np.log(2.0)
+        bounded = (away[:, 0] > 0.0) & ~(on_one_node & several)
+        growth = np.where(bounded, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
+        return np.maximum(outside, 0.0).max(axis=1), growth
 
     @cached_property
     def _targets(self) -> Array:
         """The logarithms at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed."""
         if self.offsets is None:
             return self.logarithms
-        measured = len(self.logarithms) - self.offsets.shape[1]
-        return self.logarithms + np.pad(self.offsets, ((0, 0), (measured, 0)))
+        return self.logarithms + np.pad(self.offsets, ((0, 0), (len(self.logarithms) - self._borrowed, 0)))
 
-    @property
-    def _total(self) -> Array:
-        """The variance of each whitened residual, shape (draws, anchors)."""
-        return np.asarray(self.scales[:, None] ** 2 + self.geometry.variances)
+    def _solved(self, columns: Columns) -> tuple[Array, Array, Array, Array, Array]:
+        """Return variances of whitened residuals, covariances with the rows, gains, what a level keeps, its precision.
 
-    def _solved(self, columns: Columns) -> tuple[Array, Array, Array, Array]:
-        """Return whitened covariances with the rows, gains, what the level keeps of one, and its precision.
-
-        Of shapes (anchors, rows), (draws, anchors), (draws, rows) and (draws,).
+        Of shapes (draws, anchors), (anchors, rows), (draws, anchors), (draws, rows) and (draws,).
         """
         g = self.geometry
+        total = self.scales[:, None] ** 2 + g.variances
         near = g.whiten @ self.kernel.covariance(self.anchors, columns)
-        gain = self.scales[:, None] ** 2 / self._total
-        return near, gain, 1.0 - (gain * g.ones) @ near, (1.0 / self._total) @ g.ones**2
+        gain = self.scales[:, None] ** 2 / total
+        return total, near, gain, 1.0 - (gain * g.ones) @ near, (1.0 / total) @ g.ones**2
 
-    def _limited(self, growth: Array, at_anchors: Array, curve: Array) -> Array:
-        """Return the curve, beyond the anchors no higher than it may grow."""
-        if self._ends is None:
-            return curve
-        largest = at_anchors[:, self._ends.largest, None]
-        # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
-        limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
-        return np.asarray(np.minimum(curve, limit))
-
-    def _slope(self, doublings: Array) -> Array:
+    def _slope(self, far: Array) -> Array:
         """Return the standard deviation that the unknown slope beyond the anchors adds, shape (draws, rows)."""
-        slope = 0.0 if self.extrapolation is None else self.extrapolation.slope
-        return np.asarray(np.maximum(self.scales, 1.0)[:, None] * slope * doublings)
-
-
-class Geometry(msgspec.Struct, frozen=True, eq=False):
-    """Whitened directions, in which the process and the anchors' own variances are both diagonal."""
-
-    #: Shape (anchors, anchors).
-    whiten: Array
-    #: Shape (anchors,). The anchors' own variances in these directions, in units of s².
-    variances: Array
-    #: Shape (anchors,). A level of 1 at every anchor.
-    ones: Array
+        return np.asarray(np.maximum(self.scales, 1.0)[:, None] * self.extrapolation.slope * far)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.attribution.terms import serving
-from genperf.discrepancy import Discrepancy, Extrapolation, Stack
+from genperf.discrepancy import Discrepancy, Stack
 from genperf.discrepancy.stack import NORMAL
 from genperf.formula import JAVASCRIPT, Node, in_language, parse
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
@@ -178,10 +178,10 @@ def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) 
 
 def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     """Return a discrepancy as data: its anchors, and what depends on them alone."""
-    order, geometry, walk = list(model.factors), discrepancy.geometry, discrepancy.kernel
+    order, geometry = list(model.factors), discrepancy.geometry
+    walk, beyond = discrepancy.kernel, discrepancy.extrapolation
     return {
         "kernel": {
-            "type": walk.__struct_config__.tag,
             "axes": [model.formula(axis) for axis in walk.axes],
             "step": walk.step,
             "origin": list(walk.origin),
@@ -189,7 +189,11 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
         "anchors": [[order.index(name), *_column(values)] for name, values in discrepancy.anchors.items()],
         "noise": discrepancy.noise,
         "scales": packed(discrepancy.scales),
-        "extrapolation": _extrapolation(discrepancy.extrapolation, model),
+        "extrapolation": {
+            "axes": [model.formula(text) for text in (*beyond.axes, beyond.work)],
+            "slope": beyond.slope,
+            "nodes": model.formula(beyond.nodes),
+        },
         "logarithms": discrepancy.logarithms.tolist(),
         "whiten": geometry.whiten.tolist(),
         "variances": geometry.variances.tolist(),
@@ -228,13 +232,6 @@ def _stack(stack: Stack | None, model: Model) -> dict[str, Any] | None:
         "normal": NORMAL,
         "beyond": [[model.formula(b.factor), b.upper, list(b.weights), b.width] for b in stack.beyond],
     }
-
-
-def _extrapolation(extrapolation: Extrapolation | None, model: Model) -> dict[str, Any] | None:
-    if extrapolation is None:
-        return None
-    axes = [model.formula(text) for text in (*extrapolation.axes, extrapolation.work)]
-    return {"axes": axes, "slope": extrapolation.slope, "nodes": model.formula(extrapolation.nodes)}
 
 
 def _column(values: npt.NDArray[Any]) -> tuple[list[str], dict[str, Any]]:

@@ -182,12 +182,12 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
         "discrepancies.scales: a scale or the noise is not a standard deviation of ln T",
     )
     yield np.any(discrepancy.variances < 0.0), "discrepancies.variances: one is negative"
-    fault = discrepancy.kernel.fault(anchors)
-    yield fault is not None, f"discrepancies.kernel: {fault}"
+    walk, beyond = discrepancy.kernel, discrepancy.extrapolation
+    whole = walk.axes and len(walk.axes) == len(walk.origin) and walk.step > 0.0
+    yield not whole, "discrepancies.kernel: axes, origin and step do not match"
     for name in (f.name for f in factors if f.numeric and f.positive and f.name in anchors):
         yield np.any(anchors[name] <= 0.0), f"discrepancies.anchors: an anchor's '{name}' is not above zero"
-    beyond = discrepancy.extrapolation
-    for text in () if beyond is None else (*beyond.axes, beyond.work, beyond.nodes):
+    for text in (*walk.axes, *beyond.axes, beyond.work, beyond.nodes):
         parse(text, set(anchors))
     offsets = discrepancy.offsets
     fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)

@@ -75,7 +75,7 @@ class DiscrepancyRecord(
     variances: Array | msgspec.UnsetType = msgspec.UNSET
     noise: float
     scales: Array
-    extrapolation: Extrapolation | msgspec.UnsetType | None = msgspec.UNSET
+    extrapolation: Extrapolation | msgspec.UnsetType = msgspec.UNSET
     offsets: Array | None = None
 
 

@@ -160,7 +160,7 @@ def _discrepancy_records(discrepancies: Iterable[Discrepancy]) -> tuple[Discrepa
 def _discrepancies_from(records: Sequence[DiscrepancyRecord]) -> tuple[Discrepancy, ...]:
     """Return the discrepancies of a model's records, in their order."""
     discrepancies: list[Discrepancy] = []
-    fields: dict[str, Any] = {"extrapolation": None}
+    fields: dict[str, Any] = {}
     for record in records:
         given = {k: v for k, v in msgspec.structs.asdict(record).items() if v is not msgspec.UNSET}
         fields = {**fields, **given}

@@ -21,12 +21,12 @@ function anchored(data) {
 
 class Discrepancy {
   constructor(data) {
-    this.kernel = new KERNELS[data.kernel.type](data.kernel);
+    this.kernel = new RandomWalk(data.kernel);
     this.noise = data.noise;
     this.scales = unpacked(data.scales);
     this.anchors = anchored(data.anchors);
     this.points = this.anchors.map((x) => this.kernel.point(x));
-    this.extrapolation = data.extrapolation && new Extrapolation(data.extrapolation, this.anchors);
+    this.extrapolation = new Extrapolation(data.extrapolation, this.anchors);
     Object.assign(this, { logarithms: data.logarithms, whiten: data.whiten, variances: data.variances, ones: data.ones });
     this.offsets = data.offsets ? unpacked(data.offsets) : [];
   }
@@ -51,7 +51,7 @@ class Discrepancy {
       const theta = along / precision, centred = away.map((v) => v - theta);
       return {
         square, theta, thetaVariance: 1 / precision,
-        last: this.extrapolation ? curve[this.extrapolation.last] : 0,
+        last: curve[this.extrapolation.last],
         pull: this.whiten.map((row, j) => (square * dot(row, centred)) / total[j]),
         gain: total.map((v) => square / v),
       };
@@ -61,7 +61,7 @@ class Discrepancy {
   forecast(curve, x) {
     const point = this.kernel.point(x), across = this.across(point), here = this.kernel.variance(point);
     const near = this.whiten.map((row) => dot(row, across));
-    const [most, slope] = this.extrapolation ? this.extrapolation.at(x) : [Infinity, 0];
+    const [most, slope] = this.extrapolation.at(x);
     const mean = new Float64Array(curve.length), variance = new Float64Array(curve.length);
     for (let d = 0; d < curve.length; d++) {
       const draw = this.draws[d];

@@ -51,5 +51,3 @@ class Product {
     return this.square * product + this.local * Math.exp(-far);
   }
 }
-
-const KERNELS = { "random-walk": RandomWalk };
