@@ -53,39 +53,22 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         return np.asarray(x - self.centre)
 
     def parts(self, x: npt.NDArray[Any], z: npt.NDArray[Any]) -> dict[str, Array]:
-        """Return the parts of V by the name of their size, each of shape (x, z)."""
+        """Return the parts of V by the name of their size, for coordinates that are broadcast."""
         if self.scale == "level":
-            return {"linear": self.linear**2 * (x[:, None] == z[None, :])}
-        across = x[:, None] - z[None, :]
-        parts = {"linear": self.linear**2 * x[:, None] * z[None, :]}
+            return {"linear": self.linear**2 * (x == z)}
+        parts = {"linear": self.linear**2 * x * z}
         if self.smooth:
-            parts["smooth"] = self.smooth**2 * np.exp(-0.5 * (across / self.length) ** 2)
+            parts["smooth"] = self.smooth**2 * np.exp(-0.5 * ((x - z) / self.length) ** 2)
         if self.each:
-            parts["each"] = self.each**2 * (across == 0.0)
+            parts["each"] = self.each**2 * (x == z)
         if self.walk:
-            shared = np.minimum(np.abs(x)[:, None], np.abs(z)[None, :])
-            parts["walk"] = self.walk**2 * np.where(x[:, None] * z[None, :] > 0.0, shared, 0.0)
-            parts["step"] = self.step**2 * ((x > 0.0)[:, None] & (z > 0.0)[None, :])
+            parts["walk"] = self.walk**2 * np.where(x * z > 0.0, np.minimum(np.abs(x), np.abs(z)), 0.0)
+            parts["step"] = self.step**2 * ((x > 0.0) & (z > 0.0))
         return parts
 
-    def variance(self, x: npt.NDArray[Any]) -> Array:
-        """Return V(x, x)."""
-        if self.scale == "level":
-            return np.full(len(x), self.linear**2)
-        return np.asarray(
-            (self.linear * x) ** 2
-            + self.smooth**2
-            + self.each**2
-            + self.walk**2 * np.abs(x)
-            + self.step**2 * (x > 0.0),
-            float,
-        )
-
     def distance(self, x: npt.NDArray[Any], z: npt.NDArray[Any]) -> Array:
-        """Return |x − z|, or whether two labels differ."""
-        if self.scale == "level":
-            return np.asarray(x[:, None] != z[None, :], float)
-        return np.asarray(np.abs(x[:, None] - z[None, :]))
+        """Return |x − z|, or whether two labels differ, for coordinates that are broadcast."""
+        return np.asarray(x != z if self.scale == "level" else np.abs(x - z), float)
 
 
 class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unknown_fields=True):
@@ -122,16 +105,17 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         product, far = np.ones(shape), np.zeros(shape)
         for axis, (x, z) in zip(self.axes, pairs, strict=True):
             (xs, row), (zs, column) = distinct(x), distinct(z)
-            V = np.asarray(sum(axis.parts(xs, zs).values()))
-            product *= (1.0 + V / self.size**2)[row].take(column, axis=1)
-            far += (axis.rate * axis.distance(xs, zs))[row].take(column, axis=1)
+            ratio = np.asarray(1.0 + sum(axis.parts(xs[:, None], zs).values()) / self.size**2)
+            product *= ratio[row].take(column, axis=1)
+            far += (axis.rate * axis.distance(xs[:, None], zs))[row].take(column, axis=1)
         return np.asarray(self.size**2 * product + self.local**2 * np.exp(-far))
 
     def variance(self, columns: Mapping[str, Any]) -> Array:
         """Return the diagonal of the covariance, shape (rows,)."""
         product = np.ones(len(next(iter(columns.values()))))
         for axis in self.axes:
-            product *= 1.0 + axis.variance(axis.coordinates(columns)) / self.size**2
+            x = axis.coordinates(columns)
+            product *= 1.0 + sum(axis.parts(x, x).values()) / self.size**2
         return np.asarray(self.size**2 * product + self.local**2)
 
     def fault(self, anchors: Mapping[str, npt.NDArray[Any]]) -> str | None:

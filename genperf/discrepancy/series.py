@@ -52,7 +52,7 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
 
     def _away(self, columns: Columns) -> Array:
         """Return how far rows are from where the walk starts, shape (rows, axes)."""
-        return np.log2(_values(self.axes, columns)) - np.array(self.origin)
+        return np.asarray(np.log2(_values(self.axes, columns)) - np.array(self.origin))
 
 
 def _values(formulas: Sequence[str], columns: Columns) -> Array:

@@ -52,10 +52,6 @@ class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Share of an error that configurations have in common which differ in their levels alone.
     common: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
 
-    def values(self, columns: Columns) -> Array:
-        """Return the factor at each row."""
-        return np.asarray(evaluate(parse(self.factor).node, columns), float)
-
 
 class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fields=True):
     """A pool of processes with the same anchors.
@@ -102,23 +98,19 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
     def forecast(self, columns: Columns) -> tuple[Array, Array]:
         """Return the mean and variance of each part's process, each of shape (parts, rows)."""
-        rows = len(next(iter(columns.values())))
-        block = max(1, BLOCK // len(next(iter(self.anchors.values()))))
-        means, variances = [], []
+        rows, block = len(next(iter(columns.values()))), BLOCK // len(next(iter(self.anchors.values()))) + 1
+        out = []
         for start in range(0, max(rows, 1), block):
             some = {name: np.asarray(columns[name])[start : start + block] for name in self.anchors}
-            mean, variance = [], []
             for part, (whiten, dual) in zip(self.parts, self._solved, strict=True):
                 across = part.kernel.covariance(self.known_to(part), some)
-                known = whiten @ across
-                mean.append(across.T @ dual)
-                left = np.maximum(part.kernel.variance(some) - np.sum(known**2, axis=0), 0.0)
+                variance = np.maximum(part.kernel.variance(some) - np.sum((whiten @ across) ** 2, axis=0), 0.0)
                 for name, more in part.unseen.items():
-                    left = left + more * ~np.isin(some[name].astype(str), self.anchors[name].astype(str))
-                variance.append(left)
-            means.append(np.array(mean))
-            variances.append(np.array(variance))
-        return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
+                    variance += more * self._unseen(name, some)
+                out.append(np.array([across.T @ dual, variance]))
+        parts = [np.concatenate(out[k :: len(self.parts)], axis=1) for k in range(len(self.parts))]
+        mean, variance = np.stack(parts, axis=1)
+        return mean, variance
 
     def covariance(self, columns: Columns, place: int) -> Array:
         """Return the covariance of a part's process between rows, given the anchors."""
@@ -127,9 +119,12 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         covariance = part.kernel.covariance(columns, columns) - known.T @ known
         for name, more in part.unseen.items():
             level = np.asarray(columns[name]).astype(str)
-            unseen = ~np.isin(level, self.anchors[name].astype(str))
-            covariance += more * (unseen & (level[:, None] == level))
+            covariance += more * (self._unseen(name, columns) & (level[:, None] == level))
         return np.asarray(covariance)
+
+    def _unseen(self, name: str, columns: Columns) -> npt.NDArray[np.bool_]:
+        """Return whether each row has a level that no anchor has."""
+        return ~np.isin(np.asarray(columns[name]).astype(str), self.anchors[name].astype(str))
 
     def weights(self, columns: Columns) -> tuple[Array, Array, Array]:
         """Return w of each part, the width and the common share of errors at each row; w of shape (parts, rows)."""
@@ -138,7 +133,9 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         logarithm, width, common, away = np.tile(inside, (1, rows)), np.full(rows, self.width), np.ones(rows), 0.0
         for beyond in self.beyond:
             with np.errstate(all="ignore"):
-                far = np.clip(np.nan_to_num(np.log2(beyond.values(columns) / beyond.upper)), 0.0, 1.0)
+                far = np.clip(
+                    np.nan_to_num(np.log2(evaluate(parse(beyond.factor).node, columns) / beyond.upper)), 0.0, 1.0
+                )
             # Of several factors the one that is exceeded most decides.
             more, outside = far > away, np.log(np.maximum(beyond.weights, 1e-12))[:, None]
             logarithm = np.where(more, (1.0 - far) * inside + far * outside, logarithm)
@@ -193,11 +190,10 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
     def fault(self) -> str | None:
         """Say what does not fit together, of a stack that was read from a file; None where all does."""
-        count = len(next(iter(self.anchors.values()), ()))
+        count, sizes = len(next(iter(self.anchors.values()), ())), [p.residuals.size for p in self.parts]
         even = all(v.shape == (count,) for v in self.anchors.values())
-        sizes = [min(p.residuals.size, count) for p in self.parts]
         even &= all(p.residuals.shape == p.factors.shape == (k,) for p, k in zip(self.parts, sizes, strict=True))
-        if not count or not even or min(sizes, default=0) == 0:
+        if not even or min(sizes, default=0) == 0 or max(sizes) > count:
             return "the anchors are not of one length"
         if any(np.any(p.factors <= 0.0) for p in self.parts) or not sum(p.weight for p in self.parts) > 0.0:
             return "the weights or the factors of noise are not above zero"

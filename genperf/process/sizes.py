@@ -57,7 +57,7 @@ class _Density:
         pairs = [distinct(a) for a in x]
         self.values, self.places = [v for v, _ in pairs], [place for _, place in pairs]
         self.gathers = [_gather(place, len(v)) for v, place in zip(self.values, self.places, strict=True)]
-        apart = [a.distance(v, v) for a, v in zip(kernel.axes, self.values, strict=True)]
+        apart = [a.distance(v[:, None], v) for a, v in zip(kernel.axes, self.values, strict=True)]
         #: Shape (axes, rows, rows).
         self.distances = np.array([d[np.ix_(p, p)] for d, p in zip(apart, self.places, strict=True)])
         self.names = [names_of(axis) for axis in kernel.axes]
@@ -78,7 +78,7 @@ class _Density:
         """Return the negative log-posterior and its gradient."""
         kernel, noise, n = self.kernel_at(theta), np.exp(2.0 * theta[-1]), len(self.y)
         square, local = kernel.size**2, kernel.local**2
-        parts = [a.parts(v, v) for a, v in zip(kernel.axes, self.values, strict=True)]
+        parts = [a.parts(v[:, None], v) for a, v in zip(kernel.axes, self.values, strict=True)]
         ratios = [1.0 + np.asarray(sum(p.values())) / square for p in parts]
         product = np.ones((n, n))
         for ratio, place in zip(ratios, self.places, strict=True):

@@ -48,7 +48,7 @@ def test_it_is_a_covariance() -> None:
 def test_a_product_of_one_plus_each_holds_every_interaction() -> None:
     # Of two factors: s² + V₁ + V₂ + V₁·V₂/s².
     two = Product(AXES[2:4], 2.0, 0.0)
-    parts = [sum(a.parts(a.coordinates(ROWS), a.coordinates(ROWS)).values()) for a in two.axes]
+    parts = [sum(a.parts(a.coordinates(ROWS)[:, None], a.coordinates(ROWS)).values()) for a in two.axes]
     assert two.covariance(ROWS, ROWS) == pytest.approx(4.0 + parts[0] + parts[1] + parts[0] * parts[1] / 4.0)
 
 
