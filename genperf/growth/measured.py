@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, Note
 from genperf.formula import Node, evaluate, names_in, parse, render, substitute
 from genperf.models.network import network_of
@@ -93,7 +93,7 @@ class MeasuredSeries:
     anchors: Anchors | None = None
     _known: dict[str, Array] = field(default_factory=dict, init=False)
 
-    def take(self, rows: Mask) -> MeasuredSeries:
+    def take(self, rows: Mask | Index) -> MeasuredSeries:
         """Return some of the configurations."""
         columns = {name: values[rows] for name, values in self.columns.items()}
         some = replace(self, columns=columns, logarithms=self.logarithms[rows], variances=self.variances[rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,14 @@ import numpy.typing as npt
 
 from genperf.discrepancy.stack import NORMAL
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.formula import evaluate, parse
 from genperf.growth.measured import Anchors, MeasuredSeries
-from genperf.growth.readings import forecast_of
-from genperf.growth.sharing import Curve, shared_by
+from genperf.growth.readings import forecast_of, weighed
+from genperf.growth.sharing import Curve, shared_by, tilted
 from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
 from genperf.process.settings import GROWTH
 from genperf.table import Factor, Table
 
-Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
 
@@ -29,78 +27,60 @@ class Growth:
     """The series of a table of many factors: rows that differ in nothing but their count."""
 
     table: Table
-    panel: Panel
-    #: Shape (rows,). The workers.
-    workers: Array
-    #: Canonical name and work of the scale, see `MeasuredSeries`.
-    scale: str
-    works: tuple[tuple[str, bool], ...]
+    #: All rows, as if they were one series.
+    rows: MeasuredSeries
     #: The columns that grow in proportion to the workers.
     scaled: tuple[str, ...]
     #: Shape (rows,). Which series each row belongs to.
     series: Rows
-    #: Standard deviation of ln T of repeats.
-    noise: float
 
     def along(self, names: Collection[str]) -> bool:
         """Whether one of some columns grows with the scale."""
-        nodes = self.panel.nodes
+        nodes = self.rows.factors.nodes
         return bool({*names} & {*self.scaled, *([] if nodes is None else [nodes.name])})
 
     def anchors(self, rows: Rows, most: int = GROWTH.most_series) -> Anchors | None:
         """Return forecasts at twice the largest count of some rows and beyond, from some series among them."""
-        parts = self._parts(rows)[:most]
+        workers = self.rows.values(self.rows.scale)
+        ordered = rows[np.lexsort((workers[rows], self.series[rows]))]
+        parts = np.split(ordered, np.flatnonzero(np.diff(self.series[ordered])) + 1)
+        parts = [part for part in parts if len(np.unique(workers[part])) >= GROWTH.fewest_counts]
+        mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(parts))
+        parts = sorted((parts[k] for k in mixed), key=lambda part: (-workers[part[-1]], -len(part)))[:most]
         if not parts:
             return None
         curves = [self._curve(part) for part in parts]
-        largest, there, forecasts = float(self.workers[rows].max()), [], []
-        for part, curve, shared in zip(parts, curves, shared_by(curves), strict=False):
-            there.append(self._beyond(int(part[-1]), largest))
-            target = self._series(there[-1], np.zeros(len(GROWTH.ahead)))
-            central, lower, upper = forecast_of(shared.readings(shared.beside(curve.series)), target).interval()
+        shared = shared_by(curves)[: len(curves)]
+        known = weighed([each.beside(curve.series) for each, curve in zip(shared, curves, strict=True)])
+        there, forecasts = [], []
+        for part, each, readings in zip(parts, shared, known, strict=True):
+            there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
+            columns = {name: there[-1][name] for name in self.rows.columns}
+            target = replace(self.rows, columns=columns, logarithms=np.zeros(len(GROWTH.ahead)))
+            central, lower, upper = forecast_of(tilted(readings, each.known), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
-        columns = {name: np.concatenate([each[name] for each in there]) for name in there[0]}
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
-        return Anchors(columns, centre, variance)
-
-    def _parts(self, rows: Rows) -> list[Rows]:
-        """Return the rows of the longest series among some, the largest count last."""
-        ordered = rows[np.lexsort((self.workers[rows], self.series[rows]))]
-        parts = np.split(ordered, np.flatnonzero(np.diff(self.series[ordered])) + 1)
-        parts = [part for part in parts if len(np.unique(self.workers[part])) >= GROWTH.fewest_counts]
-        mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(parts))
-        parts = [parts[k] for k in mixed]
-        parts.sort(key=lambda part: (-self.workers[part[-1]], -len(part)))
-        return parts
+        return Anchors({name: np.concatenate([each[name] for each in there]) for name in there[0]}, centre, variance)
 
     def _curve(self, part: Rows) -> Curve:
         """Return a series, and the levels that part it from others."""
-        columns = {f.name: np.asarray(self.table.columns[f.name], float)[part] for f in self.table.numeric}
         labels = {f.name: str(self.table.columns[f.name][part[0]]) for f in self.table.categorical}
-        return Curve((str(part[0]),), self._series(columns, np.log(self.table.measured[part])), labels, {})
-
-    def _series(self, columns: Mapping[str, Array], logarithms: Array) -> MeasuredSeries:
-        numeric = {f.name: columns[f.name] for f in self.table.numeric}
-        variances = np.full(len(logarithms), max(self.noise, GROWTH.least_noise) ** 2)
-        seconds = self.table.target.true_seconds
-        return MeasuredSeries(
-            self.panel, self.scale, self.scaled[0], numeric, logarithms, variances, self.works, seconds
-        )
+        return Curve((str(part[0]),), self.rows.take(part), labels, {})
 
     def _beyond(self, row: int, largest: float) -> dict[str, npt.NDArray[Any]]:
         """Return a row's configuration at larger counts: its nodes follow, and all else stays."""
-        grown = largest * np.array(GROWTH.ahead) / self.workers[row]
+        panel, workers = self.rows.factors, self.rows.values(self.rows.scale)
+        grown = largest * np.array(GROWTH.ahead) / workers[row]
         out = {f.name: np.full(len(grown), self.table.columns[f.name][row]) for f in self.table.factors}
         out |= {name: np.asarray(out[name], float) * grown for name in self.scaled}
-        nodes = self.panel.nodes
+        nodes, inside = panel.nodes, panel.find("devices_per_node")
         if nodes is not None and nodes.name not in self.scaled:
-            held = float(np.max(self.workers / np.asarray(self.table.columns[nodes.name], float)))
-            if self.panel.workers is not None:
-                held = workers_of_node(self.panel.workers, nodes)
-            out[nodes.name] = np.maximum(1.0, np.ceil(self.workers[row] * grown / held - 1e-9))
-            inside = self.panel.find("devices_per_node")
+            held = float(np.max(workers / np.asarray(self.table.columns[nodes.name], float)))
+            if panel.workers is not None:
+                held = workers_of_node(panel.workers, nodes)
+            out[nodes.name] = np.maximum(1.0, np.ceil(workers[row] * grown / held - 1e-9))
             if inside is not None:
-                out[inside.name] = self.workers[row] * grown / out[nodes.name]
+                out[inside.name] = workers[row] * grown / out[nodes.name]
         return out
 
 
@@ -118,26 +98,26 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
     counts = [panel.workers if panel.find("data_parallel") else panel.counted, panel.find("data_parallel")]
     scaled = [f for f in counts if f is not None]
     known = [f for f in (panel.nodes, panel.find("devices_per_node")) if f is not None]
-    formula = panel.counted_node
-    if not (table.target.is_time and scaled and formula is not None) or counts_other:
+    if not (table.target.is_time and scaled and panel.counted_node is not None) or counts_other:
         return None
     if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *known)) < 1.0:
         return None
-    workers = np.broadcast_to(np.asarray(evaluate(formula, table.columns), float), (len(table),))
     works = possible_work(panel)
-    if not all(np.all(np.asarray(parse(panel.over_columns(w.formula)).evaluate(table.columns)) > 0.0) for w in works):
+    rows = MeasuredSeries(
+        panel,
+        "nodes" if panel.node("workers") is None else "workers",
+        scaled[0].name,
+        {f.name: np.asarray(table.columns[f.name], float) for f in table.numeric},
+        np.log(table.measured),
+        np.full(len(table), max(noise, GROWTH.least_noise) ** 2),
+        tuple((work.formula, work.from_table) for work in works),
+        table.target.true_seconds,
+    )
+    if not all(np.all(rows.values(work.formula) > 0.0) for work in works):
         return None
     follow = {f.name for f in (*scaled, *known, *([] if whole is None else [whole]))}
-    return Growth(
-        table,
-        panel,
-        workers,
-        "nodes" if panel.node("workers") is None else "workers",
-        tuple((work.formula, work.from_table) for work in works),
-        tuple(f.name for f in (*scaled, *([] if whole is None else [whole]))),
-        numbered(table, [f for f in table.factors if f.name not in follow]),
-        noise,
-    )
+    grow = tuple(f.name for f in (*scaled, *([] if whole is None else [whole])))
+    return Growth(table, rows, grow, numbered(table, [f for f in table.factors if f.name not in follow]))
 
 
 def numbered(table: Table, factors: Sequence[Factor]) -> Rows:

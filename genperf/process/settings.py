@@ -22,13 +22,13 @@ class SizeSettings:
     linear: float = 0.5
     count_linear: float = 0.1
     level: float = 0.3
-    #: `smooth`, `length`: of the smooth part, and e-folds over which it changes.
+    #: `smooth`, `length`, `each`: of the smooth part, e-folds over which it changes, and of each value alone.
     smooth: float = 0.2
     length: float = 1.5
+    each: float = 0.02
     #: `walk`, `step`: of a count: per e-fold, and between alone and together.
     walk: float = 0.1
     step: float = 0.1
-    each: float = 0.02
     #: `rate`, `level_rate`, `local`: of the local part.
     rate: float = 0.4
     level_rate: float = 1.0
@@ -36,8 +36,7 @@ class SizeSettings:
     #: `level_size`, `noise`: s, and the standard deviation of one configuration.
     level_size: float = 3.0
     noise: float = 0.03
-    #: `steps`, `further_steps`: of the search for the first member's sizes, and for those of the others, which start
-    #: there.
+    #: `steps`, `further_steps`: of the search for the first member's sizes, and of the others', which starts there.
     steps: int = 80
     further_steps: int = 25
     #: Share of the log-posterior below which a gain ends the search: smaller ones move no prediction by 1 %.
@@ -62,9 +61,12 @@ class SumSettings:
     #: has to be shown.
     ridge: float = 1e-3
     growing_ridge: float = 100.0
-    #: `steps`, `refits`: gauss–Newton steps in ln T, of a fit to all rows and of one that starts from it.
+    #: `steps`, `refits`: Gauss–Newton steps in ln T, of a fit to all rows and of one that starts from it.
     steps: int = 6
     refits: int = 3
+    #: `least_step`, `least_gain`: share of a step below which none is taken, and of the error below which it ends.
+    least_step: float = 0.05
+    least_gain: float = 1e-4
     #: Rows that a level's effect is shrunk by.
     level_ridge: float = 1.0
     #: Share of the time below which, in every row, a term is left out.

@@ -8,25 +8,27 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky, solve_triangular
 
 from genperf.growth.measured import Anchors
 from genperf.process.growth import Growth, numbered
 from genperf.process.means import Mean
 from genperf.process.settings import GROWTH, SIZES, STACK
 from genperf.process.sizes import Fit
-from genperf.process.sums import Basis, Coefficients, fit_sum, log_sum
+from genperf.process.sums import Basis, Coefficients
 from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
+#: The rows of a training part, and those that are predicted from it.
+Split = tuple[Rows, Rows]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """A mean with its process, fitted to all rows."""
 
-    #: Of its prior weight: that of the mean, or `growth` where anchors are beside the rows.
+    #: Of its prior weight: that of the mean, or `growth` where forecasts of series are beside the rows.
     kind: str
     mean: Mean
     basis: Basis
@@ -42,37 +44,37 @@ class Candidate:
         """What messages call it."""
         return "growth of its series" if self.kind == "growth" else self.mean.label
 
-    def held_out(
-        self, y: Array, train: Rows, test: Rows, anchors: Anchors | None = None
-    ) -> tuple[Array, Array, Coefficients]:
+    def residuals(
+        self, y: Array, rows: Rows, constants: Coefficients, anchors: Anchors | None
+    ) -> tuple[float, Array, Array]:
+        """Return the level of ln T over the mean; residuals about it and noise variances of rows and of anchors."""
+        residual = y[rows] - self.basis.take(rows).log_sum(constants)
+        level, variance = float(residual.mean()), self.fit.noise**2 * self.fit.factors[rows]
+        if anchors is not None:
+            ahead = anchors.centre - self.mean.basis(anchors.columns).log_sum(constants)
+            residual, variance = np.append(residual, ahead), np.append(variance, anchors.variance)
+        return level, residual - level, variance
+
+    def held_out(self, y: Array, split: Split, anchors: Anchors | None) -> tuple[Array, Array, Coefficients]:
         """Return the mean and standard deviation of ln T of new runs at test rows, and the mean's constants.
 
         The constants of the mean are fitted to the training rows, and the sizes of the process are kept.
         """
-        b, kernel, noise = self.basis, self.fit.kernel, self.fit.noise**2
-        constants = fit_sum(Basis(b.columns[train], b.ridge, b.levels[train]), y[train], self.constants)
-        curve = log_sum(b, constants)
-        residual, variance = y[train] - curve[train], noise * self.fit.factors[train]
-        centre = float(residual.mean())
-        if anchors is None or self.kind != "growth":
+        (train, test), kernel = split, self.fit.kernel
+        constants = self.basis.take(train).fitted(y[train], self.constants)
+        level, residual, variance = self.residuals(y, train, constants, anchors)
+        if anchors is None:
             K, across = self.covariance[np.ix_(train, train)], self.covariance[np.ix_(train, test)]
         else:
-            residual = np.append(residual, self.residual(anchors, constants))
-            variance = np.append(variance, anchors.variance)
             ahead = [axis.coordinates(anchors.columns) for axis in kernel.axes]
             known = [np.concatenate([x[train], z]) for x, z in zip(self.x, ahead, strict=True)]
             K = kernel.between([(z, z) for z in known])
             across = kernel.between([(z, x[test]) for z, x in zip(known, self.x, strict=True)])
-        K[np.diag_indices(len(K))] += variance
-        factor = cho_factor(K, lower=True, check_finite=False)
-        solved = cho_solve(factor, np.column_stack([residual - centre, across]), check_finite=False)
-        mean = curve[test] + centre + across.T @ solved[:, 0]
-        left = np.diag(self.covariance)[test] - np.sum(across * solved[:, 1:], axis=0)
-        return mean, np.sqrt(np.maximum(left, 0.0) + noise), constants
-
-    def residual(self, anchors: Anchors, constants: Coefficients) -> Array:
-        """Return ln T of anchors over the mean with some constants."""
-        return anchors.centre - log_sum(self.mean.basis(anchors.columns), constants)
+        lower = cholesky(K + np.diag(variance), lower=True, check_finite=False)
+        solved = solve_triangular(lower, np.column_stack([residual, across]), lower=True, check_finite=False)
+        mean = self.basis.take(test).log_sum(constants) + level + solved[:, 0] @ solved[:, 1:]
+        left = np.diag(self.covariance)[test] - np.sum(solved[:, 1:] ** 2, axis=0)
+        return mean, np.sqrt(np.maximum(left, 0.0) + self.fit.noise**2), constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +95,7 @@ class HeldOut:
 
     def kept(self, rows: npt.NDArray[np.bool_]) -> HeldOut:
         """Return the predictions of some of the rows."""
-        kept = {name: getattr(self, name)[rows] for name in ("rows", "y", "mean", "sd", "part")}
-        return replace(self, **kept)
+        return replace(self, **{name: getattr(self, name)[rows] for name in ("rows", "y", "mean", "sd", "part")})
 
     def log_density(self) -> Array:
         """Return Student's log-density of each row under each member up to a constant, shape (held out, members)."""
@@ -109,6 +110,34 @@ class HeldOut:
         apart = self.sd**2 + (self.mean - centre[:, None]) ** 2
         return centre - self.y, np.sqrt(np.sum(share * apart, axis=1))
 
+    def width(self, weights: Array, quantile: float) -> float:
+        """Return a quantile of the pool's |z|."""
+        error, sd = self.errors(weights)
+        return max(float(np.quantile(np.abs(error) / sd, quantile)), STACK.least_width)
+
+
+def predict_held_out(
+    candidates: Sequence[Candidate], y: Array, splits: Sequence[Split], growth: Growth | None = None
+) -> HeldOut:
+    """Predict the test rows of some splits by every member.
+
+    Parameters
+    ----------
+    growth : Growth, optional
+        Where the splits go beyond a count.
+    """
+    answers: list[list[tuple[Array, Array, Coefficients]]] = []
+    for split in splits:
+        anchors = None if growth is None else growth.anchors(split[0], GROWTH.most_looked_back)
+        answers.append([c.held_out(y, split, None) for c in candidates if c.kind != "growth"])
+        if candidates[-1].kind == "growth":
+            # Without forecasts it is the process of the first.
+            answers[-1].append(answers[-1][0] if anchors is None else candidates[-1].held_out(y, split, anchors))
+    mean, sd = (np.vstack([np.column_stack([a[k] for a in each]) for each in answers]) for k in (0, 1))
+    rows, number = np.concatenate([test for _, test in splits]), np.arange(len(splits))
+    part = np.repeat(number, [len(test) for _, test in splits])
+    return HeldOut(rows, y[rows], mean, sd, part, [[a[2] for a in each] for each in answers])
+
 
 def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int = 300) -> Array:
     """Return the weights that maximise Σ ω ln Σ w·p + Σ π ln w, by expectation and maximisation."""
@@ -116,30 +145,22 @@ def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int =
     w = prior / prior.sum()
     for _ in range(rounds):
         share = p * w
-        share /= share.sum(axis=1, keepdims=True)
-        after = row_weights @ share + prior
+        after = row_weights @ (share / share.sum(axis=1, keepdims=True)) + prior
         after /= after.sum()
-        if np.max(np.abs(after - w)) < 1e-6:
-            return np.asarray(after)
-        w = after
+        moved, w = np.max(np.abs(after - w)), after
+        if moved < 1e-6:
+            break
     return np.asarray(w)
 
 
-def row_weights(back: HeldOut, folds: int) -> Array:
-    """Return ω of look-backs, all of which count as one, and of the rows of the folds, which count as one more."""
-    cuts = len(np.unique(back.part))
-    each = len(back.rows) / cuts / folds
-    return np.concatenate([np.full(len(back.rows), 1.0 / cuts), np.full(folds, each)])
-
-
-def fold_numbers(count: int, rng: np.random.Generator) -> Rows:
-    """Deal rows into folds."""
+def folds_of(count: int, rng: np.random.Generator) -> list[Split]:
+    """Deal rows into folds, and return the others and the rows of each."""
     folds = np.empty(count, np.intp)
     folds[rng.permutation(count)] = np.arange(count) % min(STACK.folds, count)
-    return folds
+    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(int(folds.max()) + 1)]
 
 
-def cuts_of(values: Array) -> Iterator[tuple[Rows, Rows]]:
+def cuts_of(values: Array) -> Iterator[Split]:
     """Yield the rows up to each of the largest values but the last, and those within reach beyond it, last first."""
     levels = np.unique(values)
     for cut in levels[-2 : -2 - STACK.cuts : -1] if len(levels) > 2 else ():
@@ -150,7 +171,7 @@ def cuts_of(values: Array) -> Iterator[tuple[Rows, Rows]]:
             yield train, test
 
 
-def within_measured_nodes(back: HeldOut, cuts: Sequence[tuple[Rows, Rows]], several: npt.NDArray[np.bool_]) -> HeldOut:
+def within_measured_nodes(back: HeldOut, cuts: Sequence[Split], several: npt.NDArray[np.bool_]) -> HeldOut:
     """Return look-backs without the rows on several nodes that were predicted from one node alone.
 
     Where the table has several nodes, no question takes that step again. All are kept where nothing else is.
@@ -165,31 +186,8 @@ def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     r = 2·Σ z_i·z_j / Σ (z_i² + z_j²) over pairs of one look-back; pseudo-pairs have half an error in common
     """
     z = np.divide(*back.errors(weights))
-    levels, others = (
-        numbered(table, [f for f in table.factors if f.numeric is kind])[back.rows] for kind in (False, True)
-    )
+    levels, others = (numbered(table, factors)[back.rows] for factors in (table.categorical, table.numeric))
     same = (back.part[:, None] == back.part) & (others[:, None] == others) & (levels[:, None] < levels)
     i, j = np.nonzero(same)
-    square = z[i] ** 2 + z[j] ** 2
     least = STACK.pseudo * float(np.mean(z**2))
-    return float(np.clip((2.0 * np.sum(z[i] * z[j]) + least) / (np.sum(square) + 2.0 * least), 0.0, 1.0))
-
-
-def predict_held_out(
-    candidates: Sequence[Candidate], y: Array, parts: Sequence[tuple[Rows, Rows]], growth: Growth | None = None
-) -> HeldOut:
-    """Predict the test rows of some splits by every member.
-
-    Parameters
-    ----------
-    growth : Growth, optional
-        Where the splits go beyond a count.
-    """
-    answers, number = [], np.repeat(np.arange(len(parts)), [len(test) for _, test in parts])
-    for train, test in parts:
-        anchors = None if growth is None else growth.anchors(train, GROWTH.most_looked_back)
-        answers.append([c.held_out(y, train, test, anchors) for c in candidates])
-    mean = np.vstack([np.column_stack([a[0] for a in each]) for each in answers])
-    sd = np.vstack([np.column_stack([a[1] for a in each]) for each in answers])
-    rows = np.concatenate([test for _, test in parts])
-    return HeldOut(rows, y[rows], mean, sd, number, [[a[2] for a in each] for each in answers])
+    return float(np.clip((2.0 * z[i] @ z[j] + least) / (np.sum(z[i] ** 2 + z[j] ** 2) + 2.0 * least), 0.0, 1.0))

@@ -56,11 +56,11 @@ def test_the_gradient_is_that_of_the_density() -> None:
     x = [axis.coordinates(ROWS) for axis in AXES]
     y = RNG.normal(0.0, 0.3, 40)
     density = _Density(KERNEL, x, y, RNG.uniform(0.8, 2.0, 40))
-    theta = np.append(density.start, np.log(0.1)) + 0.1 * RNG.normal(size=len(density.start) + 1)
-    median = theta + 0.3
-    _, gradient = density(theta, median)
+    theta = density.median + 0.3 + 0.1 * RNG.normal(size=len(density.median))
+    theta[-1] = np.log(0.1)
+    _, gradient = density(theta)
     step = 1e-5 * np.eye(len(theta))
-    numeric = [(density(theta + e, median)[0] - density(theta - e, median)[0]) / 2e-5 for e in step]
+    numeric = [(density(theta + e)[0] - density(theta - e)[0]) / 2e-5 for e in step]
     assert gradient == pytest.approx(np.array(numeric), abs=1e-5)
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import nnls
 
 from genperf.process.means import means_of
-from genperf.process.sums import Basis, _solved, fit_sum, log_sum
+from genperf.process.sums import Basis
 from genperf.table import read_table
 
 RNG = np.random.default_rng(0)
@@ -19,9 +19,9 @@ def test_non_negative_least_squares_are_scipys() -> None:
     whole = np.vstack([A / length, np.diag(np.sqrt(ridge))])
     expected = nnls(whole, np.append(target, np.zeros(12)))[0] / length
     basis = Basis(A, ridge, np.zeros((30, 0)))
-    assert _solved(basis, A, target, np.zeros(12)) == pytest.approx(expected, abs=1e-9)
+    assert basis._solved(A, target, np.zeros(12)) == pytest.approx(expected, abs=1e-9)
     # A start that is far away ends at the same place.
-    assert _solved(basis, A, target, np.ones(12)) == pytest.approx(expected, abs=1e-9)
+    assert basis._solved(A, target, np.ones(12)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_sum_and_levels_are_recovered() -> None:
@@ -30,11 +30,11 @@ def test_a_sum_and_levels_are_recovered() -> None:
     level = np.repeat([0.0, 1.0], 20)
     y = np.where(level == 1.0, 0.3, -0.3) + np.log(1.0 + 8.0 / n)
     basis = Basis(np.column_stack([np.ones(40), 1.0 / n, n]), np.full(3, 1e-6), np.column_stack([1 - level, level]))
-    found = fit_sum(basis, y)
+    found = basis.fitted(y)
     # What both levels have in common is that of the columns as well: only their ratio and distance are known.
     assert found.columns / found.columns[0] == pytest.approx([1.0, 8.0, 0.0], rel=0.01, abs=1e-3)
     assert np.diff(found.levels) == pytest.approx(0.6, rel=0.1)
-    assert log_sum(basis, found) == pytest.approx(y, abs=0.03)
+    assert basis.log_sum(found) == pytest.approx(y, abs=0.03)
 
 
 def table() -> pd.DataFrame:
@@ -59,10 +59,10 @@ def test_an_expression_is_what_was_fitted() -> None:
     y = np.log(medians.measured)
     for mean in means_of(medians, {}):
         basis = mean.basis(medians.columns)
-        constants = fit_sum(basis, y)
+        constants = basis.fitted(y)
         expression, _, values = mean.expression(constants, set(medians.columns))
         named = dict(zip(expression.constant_names, values, strict=True))
-        assert np.log(expression.evaluate(medians.columns, named)) == pytest.approx(log_sum(basis, constants))
+        assert np.log(expression.evaluate(medians.columns, named)) == pytest.approx(basis.log_sum(constants))
         assert all(values[: len(expression.terms)] > 0.0)
 
 
