@@ -118,18 +118,6 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
             product *= 1.0 + sum(axis.parts(x, x).values()) / self.size**2
         return np.asarray(self.size**2 * product + self.local**2)
 
-    def fault(self, anchors: Mapping[str, npt.NDArray[Any]]) -> str | None:
-        """Say what does not fit the anchors, of a kernel that was read from a file; None where all does."""
-        if not self.axes or not set(self.factors) <= set(anchors):
-            return "the axes do not match the anchors"
-        for axis in self.axes:
-            labels = any(anchors[name].dtype == object for name in parse(axis.formula).names)
-            if labels is not (axis.scale == "level"):
-                return f"the axis '{axis.formula}' does not match the anchors"
-            if not labels and not np.all(np.isfinite(axis.coordinates(anchors))):
-                return f"an anchor's '{axis.formula}' has no logarithm"
-        return None
-
 
 def distinct(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     """Return the distinct values of a list, and the place of each among them."""

@@ -128,21 +128,17 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
     def weights(self, columns: Columns) -> tuple[Array, Array, Array]:
         """Return w of each part, the width and the common share of errors at each row; w of shape (parts, rows)."""
-        rows = len(next(iter(columns.values())))
-        inside = np.log(np.maximum([part.weight for part in self.parts], 1e-12))[:, None]
-        logarithm, width, common, away = np.tile(inside, (1, rows)), np.full(rows, self.width), np.ones(rows), 0.0
-        for beyond in self.beyond:
-            with np.errstate(all="ignore"):
-                far = np.clip(
-                    np.nan_to_num(np.log2(evaluate(parse(beyond.factor).node, columns) / beyond.upper)), 0.0, 1.0
-                )
-            # Of several factors the one that is exceeded most decides.
-            more, outside = far > away, np.log(np.maximum(beyond.weights, 1e-12))[:, None]
-            logarithm = np.where(more, (1.0 - far) * inside + far * outside, logarithm)
-            width = np.where(more, (1.0 - far) * self.width + far * beyond.width, width)
-            common = np.where(more, 1.0 - far + far * beyond.common, common)
-            away = np.maximum(away, far)
-        weights = np.exp(logarithm)
+        with np.errstate(all="ignore"):
+            ratios = [evaluate(parse(beyond.factor).node, columns) / beyond.upper for beyond in self.beyond]
+            doublings = [np.zeros(len(next(iter(columns.values())))), *(np.nan_to_num(np.log2(r)) for r in ratios)]
+        # Of several factors the one that is exceeded most decides.
+        far, most = np.clip(doublings, 0.0, 1.0).max(axis=0), np.clip(doublings, 0.0, 1.0).argmax(axis=0)
+        known = [(*(part.weight for part in self.parts), self.width, 1.0)]
+        known += [(*beyond.weights, beyond.width, beyond.common) for beyond in self.beyond]
+        table = np.array(known).T
+        table[:-2] = np.log(np.maximum(table[:-2], 1e-12))
+        *logarithms, width, common = (1.0 - far) * table[:, :1] + far * table[:, most]
+        weights = np.exp(logarithms)
         return weights / weights.sum(axis=0), width, common
 
     def pooled(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, Array, Array]:
@@ -187,34 +183,6 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         mean = curves[chosen] + process
         centre = np.sum(share * mean, axis=0)
         return centre, mean - centre, share, variance, (width / NORMAL) ** 2
-
-    def fault(self) -> str | None:
-        """Say what does not fit together, of a stack that was read from a file; None where all does."""
-        count, sizes = len(next(iter(self.anchors.values()), ())), [p.residuals.size for p in self.parts]
-        even = all(v.shape == (count,) for v in self.anchors.values())
-        even &= all(p.residuals.shape == p.factors.shape == (k,) for p, k in zip(self.parts, sizes, strict=True))
-        if not even or min(sizes, default=0) == 0 or max(sizes) > count:
-            return "the anchors are not of one length"
-        if any(np.any(p.factors <= 0.0) for p in self.parts) or not sum(p.weight for p in self.parts) > 0.0:
-            return "the weights or the factors of noise are not above zero"
-        if any(name not in self.anchors for p in self.parts for name in p.unseen):
-            return "the variance of a level that was not measured does not match the anchors"
-        for beyond in self.beyond:
-            names = parse(beyond.factor).names
-            if not names or any(n not in self.anchors or self.anchors[n].dtype == object for n in names):
-                return f"'{beyond.factor}' is no number of the anchors"
-            if len(beyond.weights) != len(self.parts):
-                return f"the weights beyond '{beyond.factor}' do not match the parts"
-        for part in self.parts:
-            fault = part.kernel.fault(self.anchors)
-            if fault is not None:
-                return fault
-        try:
-            with np.errstate(all="ignore"):
-                good = all(np.isfinite(dual).all() for _, dual in self._solved)
-        except (np.linalg.LinAlgError, ValueError):
-            good = False
-        return None if good else "a covariance has no square root"
 
 
 class Process:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from genperf.discrepancy.product import Axis
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.panel import Panel
 from genperf.process.settings import SIZES
-from genperf.table import Factor, Table
+from genperf.table import Table
 
 #: What a transformer's step is in proportion to, where the table has no pipeline; and the pipeline's bubble.
 WORK = ("parameters", "global_batch", "sequence")
@@ -19,50 +20,44 @@ COUNTS = ("workers", "micro_batches")
 
 def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
     """Return an axis for each factor that varies or is a count, and for what a transformer's factors amount to."""
-    axes = [_axis(f, table) for f in table.factors if f.distinct > 1 or (f.role == "extrinsic" and f.numeric)]
-    known = {axis.formula for axis in axes}
+    axes = {}
+    for f in table.factors:
+        name, extrinsic = quote_name(f.name), f.role == "extrinsic" and f.numeric
+        if not f.numeric and f.distinct > 1:
+            axes[name] = Axis(name, "level", SIZES.level, SIZES.level_rate)
+        elif f.distinct > 1 or extrinsic:
+            count = extrinsic and f.lower >= 1.0
+            x = np.unique(table.columns[f.name].astype(float))
+            axes[name] = _number(name, x, count, 0.0 if count else SIZES.each)
     for name, node in derived(table, mapping).items():
         with np.errstate(all="ignore"):
-            x = np.log(np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),)))
-        text, varies = render(node), bool(np.all(np.isfinite(x))) and float(np.ptp(x)) > 1e-9
-        if text not in known and varies and len(names_in(node)) > 1:
-            axes.append(_number(text, True, 0.0 if name in COUNTS else float(np.mean(x)), name in COUNTS))
-            known.add(text)
-    return tuple(axes)
+            values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
+        good = values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9)
+        if good and len(names_in(node)) > 1:
+            axes.setdefault(render(node), _number(render(node), values, name in COUNTS))
+    return tuple(axes.values())
 
 
 def derived(table: Table, mapping: Mapping[str, str]) -> dict[str, Node]:
     """Return work, bubble, devices and passes as formulas over the columns of a transformer's table; else nothing."""
     factors = Panel(table.factors, mapping)
     parts = {name: factors.node(name) for name in (*WORK, *COUNTS, "pipeline_parallel")}
-    if any(parts[name] is None for name in ("parameters", "global_batch", "workers")):
-        return {}
     known = {name: node for name, node in parts.items() if node is not None}
-    text = "*".join(name for name in WORK if name in known) + "/workers"
-    out = {"work": substitute(parse(text).node, known), "workers": known["workers"]}
-    if "pipeline_parallel" in known and "micro_batches" in known:
-        out["bubble"] = substitute(parse("1 + (pipeline_parallel - 1)/micro_batches").node, known)
+    if not {"parameters", "global_batch", "workers"} <= known.keys():
+        return {}
+    out = {"work": parse("*".join(name for name in WORK if name in known) + "/workers").node}
+    out["workers"] = parse("workers").node
     if "micro_batches" in known:
-        out["micro_batches"] = known["micro_batches"]
-    return out
+        if "pipeline_parallel" in known:
+            out["bubble"] = parse("1 + (pipeline_parallel - 1)/micro_batches").node
+        out["micro_batches"] = parse("micro_batches").node
+    return {name: substitute(node, known) for name, node in out.items()}
 
 
-def _axis(factor: Factor, table: Table) -> Axis:
-    """Return a factor's axis with its prior sizes."""
-    name = quote_name(factor.name)
-    if not factor.numeric:
-        return Axis(name, "level", SIZES.level, SIZES.level_rate)
-    count = factor.role == "extrinsic" and factor.positive and factor.lower >= 1.0
-    values = np.asarray(table.columns[factor.name], float)
-    x = np.log(values) if factor.positive else np.sign(values) * np.log1p(np.abs(values))
-    return _number(
-        name, factor.positive, 0.0 if count else float(np.mean(np.unique(x))), count, 0.0 if count else SIZES.each
-    )
-
-
-def _number(formula: str, positive: bool, centre: float, count: bool, each: float = 0.0) -> Axis:
-    """Return the axis of a number or a count."""
-    s = SIZES
+def _number(formula: str, values: npt.NDArray[np.float64], count: bool, each: float = 0.0) -> Axis:
+    """Return the axis of a number or a count with its prior sizes."""
+    positive, s = bool(values.min() > 0.0), SIZES
+    x = np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values))
+    centre, linear = (0.0, s.count_linear) if count else (float(np.mean(x)), s.linear)
     walk, step = (s.walk, s.step) if count else (0.0, 0.0)
-    linear = s.count_linear if count else s.linear
     return Axis(formula, "ln" if positive else "ln1p", linear, s.rate, s.smooth, s.length, walk, step, each, centre)

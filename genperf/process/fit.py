@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,73 +14,20 @@ from genperf.discrepancy.stack import NORMAL
 from genperf.engine.phases import doing
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
-from genperf.estimate.outcome import last_point_error
 from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
-from genperf.formula import evaluate, parse, quote_name, render
-from genperf.growth.measured import Anchors
-from genperf.panel import Panel
-from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
-from genperf.process.axes import axes_of, derived
-from genperf.process.growth import Growth, growth_of
+from genperf.formula import parse
+from genperf.prediction import Ensemble, Member, Spread, Status
+from genperf.process.axes import axes_of
+from genperf.process.growth import growth_of
 from genperf.process.means import means_of
 from genperf.process.settings import SIZES, STACK
 from genperf.process.sizes import Fit, fit_sizes
-from genperf.process.stacking import (
-    Candidate,
-    HeldOut,
-    common_error,
-    cuts_of,
-    folds_of,
-    predict_held_out,
-    weights_of,
-    within_measured_nodes,
-)
+from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out
 from genperf.process.sums import Coefficients
 from genperf.table import Table
-from genperf.table.axis import several_nodes
 from genperf.table.design import design_notes
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class _Members:
-    """The means with their processes, and how they predict held-out rows inside the range."""
-
-    #: A row for each configuration.
-    table: Table
-    mapping: Mapping[str, str]
-    candidates: list[Candidate]
-    growth: Growth | None
-    #: What the bank forecasts of the series, for the candidate of that kind.
-    anchors: Anchors | None
-    folds: HeldOut
-
-    @property
-    def y(self) -> Array:
-        """Return ln T."""
-        return np.asarray(np.log(self.table.measured))
-
-    @cached_property
-    def prior(self) -> Array:
-        """Pseudo-rows of each candidate."""
-        return np.array([dict(STACK.prior)[c.kind] for c in self.candidates])
-
-    @cached_property
-    def weights(self) -> Array:
-        """Inside the range."""
-        density = self.folds.log_density()
-        return weights_of(density, np.ones(len(density)), self.prior)
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The candidates, the heaviest first."""
-        return sorted(range(len(self.candidates)), key=lambda k: -self.weights[k])
-
-    @property
-    def width(self) -> float:
-        """Of an interval inside the range, in standard deviations."""
-        return self.folds.width(self.weights, STACK.inside)
 
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:
@@ -98,7 +44,7 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     doing("fitting the process")
     fitted = _fitted(medians, options.mapping, noise)
     doing("weighing its means")
-    looks = list(_looked_back(fitted))
+    looks = list(looked_back(fitted))
     beyond = tuple(each for each, _ in looks)
     parts, members = zip(*_written(fitted), strict=True)
     stack = Stack(_known(fitted, beyond), parts, fitted.width, beyond, noise)
@@ -136,7 +82,7 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
     return medians, notes
 
 
-def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> _Members:
+def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> Members:
     """Fit every mean with its process to all rows; the first's sizes are where the others' begin."""
     y, axes = np.log(table.measured), axes_of(table, mapping)
     x = [axis.coordinates(table.columns) for axis in axes]
@@ -159,57 +105,10 @@ def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> _Members:
     if anchors is not None:
         candidates.append(replace(candidates[0], kind="growth"))
     folds = predict_held_out(candidates, y, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
-    return _Members(table, mapping, candidates, growth, anchors, folds)
+    return Members(table, mapping, candidates, growth, anchors, folds)
 
 
-def _looked_back(fitted: _Members) -> Iterator[tuple[Beyond, Evidence | None]]:
-    """Look back along each factor: weigh the members beyond it, and show how the pool predicts its largest count."""
-    table, density = fitted.table, fitted.folds.log_density()
-    nodes = Panel(table.factors, fitted.mapping).nodes
-    several = np.zeros(len(table), bool) if nodes is None else several_nodes(table.columns[nodes.name])
-    for factor, values in _looked_along(table, fitted.mapping).items():
-        cuts = list(cuts_of(values))
-        if not cuts:
-            continue
-        growth = fitted.growth
-        grows = growth is not None and fitted.anchors is not None and growth.along(parse(factor).names)
-        back = predict_held_out(fitted.candidates, fitted.y, cuts, growth if grows else None)
-        alike = within_measured_nodes(back, cuts, several)
-        # All look-backs count as one, and the rows of the folds as one more.
-        parts = len(np.unique(alike.part))
-        omega = np.repeat([1.0 / parts, len(alike.rows) / parts / len(density)], [len(alike.rows), len(density)])
-        weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.prior)
-        shrunk = STACK.pseudo * max(fitted.width, STACK.least_beyond)
-        width = (len(cuts) * alike.width(weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
-        common, ordered = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
-        counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]
-        evidence = _evidence(back, weights, table, counts[0]) if counts else None
-        yield Beyond(factor, float(values.max()), ordered, width, common), evidence
-
-
-def _looked_along(table: Table, mapping: Mapping[str, str]) -> dict[str, Array]:
-    """Return what members look back along, by its formula: a transformer's devices, then counts, then sizes."""
-    numeric = [f for f in table.numeric if f.distinct > 2]
-    numeric.sort(key=lambda f: f.role != "extrinsic")
-    along = {quote_name(f.name): np.asarray(table.columns[f.name], float) for f in numeric[: STACK.most_factors]}
-    devices = derived(table, mapping).get("workers")
-    if devices is None or render(devices) in along:
-        return along
-    return {render(devices): np.asarray(evaluate(devices, table.columns), float), **along}
-
-
-def _evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evidence:
-    """Return how the pool predicted the largest value of a factor from those before it."""
-    values = np.asarray(table.columns[factor], float)
-    before, largest = np.unique(values)[-2:]
-    last = back.kept(back.part == 0)
-    there = values[last.rows] == largest
-    error = np.abs(last.errors(weights)[0])[there if there.any() else slice(None)]
-    reference = float(last_point_error(table, factor, values == largest))
-    return Evidence(factor, float(largest), float(np.log2(largest / before)), float(np.mean(error)), reference)
-
-
-def _written(fitted: _Members) -> Iterator[tuple[Part, Member]]:
+def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
     """Yield the parts of the stack and their expressions, the heaviest first."""
     columns, generator = {f.name for f in fitted.table.factors}, np.random.default_rng([CONTENT_SEED, 4])
     for k in fitted.order:
@@ -226,7 +125,7 @@ def _written(fitted: _Members) -> Iterator[tuple[Part, Member]]:
         yield part, Member(expression, constants * scale, draws * scale, weight, status, label=c.label)
 
 
-def _known(fitted: _Members, beyond: Sequence[Beyond]) -> dict[str, Array]:
+def _known(fitted: Members, beyond: Sequence[Beyond]) -> dict[str, Array]:
     """Return the factors that the stack reads, at the rows and at what is forecast of the series."""
     names = [*fitted.candidates[0].fit.kernel.factors, *(n for b in beyond for n in parse(b.factor).names)]
     rows = {f.name: fitted.table.columns[f.name] for f in fitted.table.factors if f.name in names}

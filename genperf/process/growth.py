@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,8 @@ from genperf.growth.sharing import Curve, shared_by, tilted
 from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
 from genperf.process.settings import GROWTH
-from genperf.table import Factor, Table
+from genperf.table import Table
+from genperf.table.describe import number_rows
 
 Rows = npt.NDArray[np.intp]
 
@@ -117,11 +118,4 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
         return None
     follow = {f.name for f in (*scaled, *known, *([] if whole is None else [whole]))}
     grow = tuple(f.name for f in (*scaled, *([] if whole is None else [whole])))
-    return Growth(table, rows, grow, numbered(table, [f for f in table.factors if f.name not in follow]))
-
-
-def numbered(table: Table, factors: Sequence[Factor]) -> Rows:
-    """Return a number for each row, equal where some factors are."""
-    rows = list(zip(*(table.columns[f.name].tolist() for f in factors), strict=True)) or [()] * len(table)
-    numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
-    return np.array([numbers[row] for row in rows], np.intp)
+    return Growth(table, rows, grow, number_rows(table.frame, [f.name for f in table.factors if f.name not in follow]))

@@ -22,8 +22,6 @@ from genperf.process.sums import Basis, Coefficients
 from genperf.table import Factor, Table
 
 Array = npt.NDArray[np.float64]
-#: What messages call the means.
-LABELS = {"sum": "a sum of products", "server": "a shared server", "physics": "a transformer's terms"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +29,8 @@ class Mean:
     """An expression Σ c_j·φ_j times the levels' effects."""
 
     kind: str
+    #: What messages call it.
+    label: str
     #: Of the terms.
     names: tuple[str, ...]
     #: φ over the factors, in units of its size at the centre of the data.
@@ -42,23 +42,14 @@ class Mean:
     #: Of the literature, where it is one.
     family: str = ""
 
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return LABELS[self.kind] if self.kind != "work" else self.names[0]
-
     def basis(self, table: Mapping[str, npt.NDArray[Any]]) -> Basis:
         """Return the columns of the sum at the rows of a table."""
-        with np.errstate(all="ignore"):
-            columns = [np.asarray(evaluate(node, table), float) for node in self.nodes]
         rows = len(next(iter(table.values())))
-        levels = [np.asarray(table[name] == level, float) for name, level in self.levels]
+        with np.errstate(all="ignore"):
+            columns = [np.broadcast_to(np.asarray(evaluate(node, table), float), (rows,)) for node in self.nodes]
+        levels = np.array([table[name] == level for name, level in self.levels], float).reshape(-1, rows).T
         ridge = np.where(self.growing, SUMS.ridge * SUMS.growing_ridge, SUMS.ridge)
-        return Basis(
-            np.column_stack([np.broadcast_to(c, (rows,)) for c in columns]),
-            ridge,
-            np.column_stack(levels) if levels else np.zeros((rows, 0)),
-        )
+        return Basis(np.column_stack(columns), ridge, levels)
 
     def expression(self, constants: Coefficients, columns: set[str]) -> tuple[Expression, list[int], Array]:
         """Return the expression of the terms above zero, their places, and its constants."""
@@ -69,12 +60,11 @@ class Mean:
             here = Call("where", (call("equal", Name(name), Text(level)), Number(1.0), Number(0.0)))
             effects.append(call("multiply", Name(constant.name), here))
         factor = [call("exp", chain("add", effects))] if effects else []
-        terms, amounts = [], []
-        for j in used:
-            amount = coefficient(unused_name(f"a_{_plain(self.names[j])}", columns))
+        amounts = [coefficient(unused_name(f"a_{_plain(self.names[j])}", columns)) for j in used]
+        terms = []
+        for amount, j in zip(amounts, used, strict=True):
             basis = [] if self.nodes[j] == Number(1.0) else [self.nodes[j]]
             terms.append(Term(self.names[j], chain("multiply", [Name(amount.name), *basis, *factor])))
-            amounts.append(amount)
         texts = tuple(dict.fromkeys(name for name, _ in self.levels))
         expression = Expression(self.family or self.kind, tuple(terms), (*amounts, *levels), None, texts)
         return expression, used, np.concatenate([constants.columns[used], constants.levels])
@@ -83,21 +73,18 @@ class Mean:
 def means_of(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
     """Return the means that a table's factors allow, the plainest first."""
     levels = tuple((f.name, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
-    means = [_work(table, mapping)]
-    for kind, functions in (("sum", ("inverse", "rest", "count")), ("server", ("inverse", "count"))):
-        mean = _sum(kind, functions, table, levels)
-        if mean is not None:
-            means.append(mean)
-    return [*means, *_physics(table, mapping)]
+    sums = [_sum("sum", "a sum of products", ("inverse", "rest", "count"), table, levels)]
+    sums.append(_sum("server", "a shared server", ("inverse", "count"), table, levels))
+    return [_work(table, mapping), *(mean for mean in sums if len(mean.names) > 1), *_physics(table, mapping)]
 
 
 def _work(table: Table, mapping: Mapping[str, str]) -> Mean:
     """Return the work of a device times the pipeline's bubble, where the table knows them; otherwise a constant."""
     parts = derived(table, mapping) if table.target.is_time else {}
     if "work" not in parts:
-        return Mean("work", ("constant",), (Number(1.0),), (False,))
+        return Mean("work", "constant", ("constant",), (Number(1.0),), (False,))
     node = call("multiply", parts["work"], parts["bubble"]) if "bubble" in parts else parts["work"]
-    return Mean("work", ("work",), (_scaled(node, table),), (False,))
+    return Mean("work", "work", ("work",), (_scaled(node, table),), (False,))
 
 
 def _scaled(node: Node, table: Table) -> Node:
@@ -108,16 +95,14 @@ def _scaled(node: Node, table: Table) -> Node:
     return call("divide", node, Number(centre))
 
 
-def _sum(kind: str, functions: Sequence[str], table: Table, levels: tuple[tuple[str, str], ...]) -> Mean | None:
-    """Return a sum over products of sizes and of functions of counts."""
+def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: tuple[tuple[str, str], ...]) -> Mean:
+    """Return a sum of a constant and of products of sizes and of functions of counts."""
     choices = [_choices(f, functions) for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
-    products = list(islice(_products([c for c in choices if c]), SUMS.most_columns - 1))
-    if not products:
-        return None
+    products = list(islice(_products(choices), SUMS.most_columns - 1))
     names = ("constant", *(_name([name for name, _, _ in chosen]) for chosen in products))
     nodes = (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products))
     growing = (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products))
-    return Mean(kind, names, nodes, growing, levels)
+    return Mean(kind, label, names, nodes, growing, levels)
 
 
 Choice = tuple[str, Node, str]
@@ -189,4 +174,4 @@ def _physics(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
     if not terms:
         return []
     names, nodes = zip(*terms, strict=True)
-    return [Mean("physics", names, nodes, (False,) * len(names), levels, family.name)]
+    return [Mean("physics", "a transformer's terms", names, nodes, (False,) * len(names), levels, family.name)]

@@ -47,13 +47,15 @@ class _Density:
 
     def __init__(self, prior: Product, x: Sequence[npt.NDArray[Any]], y: Array, factors: Array) -> None:
         self.prior, self.y, self.factors = prior, y, factors
-        self.half = np.tril_indices(len(y))
+        row, column = np.tril_indices(len(y))
+        #: Of each pair of rows, its place in a matrix, and how often the whole matrix has it.
+        self.half, self.often = row * len(y) + column, 2.0 - (row == column)
         self.values, places = zip(*(distinct(a) for a in x), strict=True)
         #: Of each axis, the place of each pair of rows among the pairs of its distinct values.
-        self.pairs = [p[self.half[0]] * len(v) + p[self.half[1]] for v, p in zip(self.values, places, strict=True)]
+        self.pairs = [p[row] * len(v) + p[column] for v, p in zip(self.values, places, strict=True)]
         apart = [a.distance(v[:, None], v).ravel() for a, v in zip(prior.axes, self.values, strict=True)]
         #: Shape (axes, pairs).
-        self.distances = np.array([d[pairs] for d, pairs in zip(apart, self.pairs, strict=True)])
+        self.distances = np.array([d.take(pairs) for d, pairs in zip(apart, self.pairs, strict=True)])
         self.deviations = [deviations_of(axis) for axis in prior.axes]
         #: Of the prior: s, l, the sizes of each axis, noise.
         self.median = self.logarithms(prior, SIZES.noise)
@@ -79,12 +81,12 @@ class _Density:
         square, local = kernel.size**2, kernel.local**2
         parts = [a.parts(v[:, None], v) for a, v in zip(kernel.axes, self.values, strict=True)]
         ratios = [np.asarray(1.0 + sum(p.values()) / square) for p in parts]
-        product = np.ones(len(self.half[0]))
+        product = np.ones(len(self.half))
         for ratio, pairs in zip(ratios, self.pairs, strict=True):
-            product *= ratio.ravel()[pairs]
+            product *= ratio.take(pairs)
         near = np.exp(-np.array([a.rate for a in kernel.axes]) @ self.distances)
         covariance = np.zeros((n, n))
-        covariance[self.half] = square * product + local * near
+        np.put(covariance, self.half, square * product + local * near)
         covariance[np.diag_indices(n)] += noise * self.factors
         try:
             factor = cho_factor(covariance, lower=True, check_finite=False)
@@ -94,9 +96,7 @@ class _Density:
         away = (theta - self.median) / self.width
         value = 0.5 * float(self.y @ alpha) + float(np.log(np.diag(factor[0])).sum()) + 0.5 * float(away @ away)
         inverse, _ = dpotri(factor[0], lower=1)
-        row, column = self.half
-        # Each pair counts twice but for the diagonal.
-        W = (2.0 - (row == column)) * (alpha[row] * alpha[column] - inverse[self.half])
+        W = self.often * (np.outer(alpha, alpha) - inverse).take(self.half)
         weighted, nearby = W * product, W * near
         farther = self.distances @ nearby
         slopes = []

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 
+from genperf.discrepancy import Beyond
+from genperf.estimate.outcome import last_point_error
+from genperf.formula import evaluate, parse, quote_name, render
 from genperf.growth.measured import Anchors
-from genperf.process.growth import Growth, numbered
+from genperf.panel import Panel
+from genperf.prediction import Evidence
+from genperf.process.axes import derived
+from genperf.process.growth import Growth
 from genperf.process.means import Mean
 from genperf.process.settings import GROWTH, SIZES, STACK
 from genperf.process.sizes import Fit
 from genperf.process.sums import Basis, Coefficients
 from genperf.table import Table
+from genperf.table.axis import several_nodes
+from genperf.table.describe import number_rows
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -186,8 +195,96 @@ def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     r = 2·Σ z_i·z_j / Σ (z_i² + z_j²) over pairs of one look-back; pseudo-pairs have half an error in common
     """
     z = np.divide(*back.errors(weights))
-    levels, others = (numbered(table, factors)[back.rows] for factors in (table.categorical, table.numeric))
+    factors = ([f.name for f in each] for each in (table.categorical, table.numeric))
+    levels, others = (number_rows(table.frame, names)[back.rows] for names in factors)
     same = (back.part[:, None] == back.part) & (others[:, None] == others) & (levels[:, None] < levels)
     i, j = np.nonzero(same)
     least = STACK.pseudo * float(np.mean(z**2))
     return float(np.clip((2.0 * z[i] @ z[j] + least) / (np.sum(z[i] ** 2 + z[j] ** 2) + 2.0 * least), 0.0, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The means with their processes, and how they predict held-out rows inside the range."""
+
+    #: A row for each configuration.
+    table: Table
+    mapping: Mapping[str, str]
+    candidates: list[Candidate]
+    growth: Growth | None
+    #: What the bank forecasts of the series, for the candidate of that kind.
+    anchors: Anchors | None
+    folds: HeldOut
+
+    @property
+    def y(self) -> Array:
+        """Return ln T."""
+        return np.asarray(np.log(self.table.measured))
+
+    @cached_property
+    def prior(self) -> Array:
+        """Pseudo-rows of each candidate."""
+        return np.array([dict(STACK.prior)[c.kind] for c in self.candidates])
+
+    @cached_property
+    def weights(self) -> Array:
+        """Inside the range."""
+        density = self.folds.log_density()
+        return weights_of(density, np.ones(len(density)), self.prior)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The candidates, the heaviest first."""
+        return sorted(range(len(self.candidates)), key=lambda k: -self.weights[k])
+
+    @property
+    def width(self) -> float:
+        """Of an interval inside the range, in standard deviations."""
+        return self.folds.width(self.weights, STACK.inside)
+
+
+def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
+    """Look back along each factor: weigh the members beyond it, and show how the pool predicts its largest count."""
+    table, density = fitted.table, fitted.folds.log_density()
+    nodes = Panel(table.factors, fitted.mapping).nodes
+    several = np.zeros(len(table), bool) if nodes is None else several_nodes(table.columns[nodes.name])
+    for factor, values in _looked_along(table, fitted.mapping).items():
+        cuts = list(cuts_of(values))
+        if not cuts:
+            continue
+        growth = fitted.growth
+        grows = growth is not None and fitted.anchors is not None and growth.along(parse(factor).names)
+        back = predict_held_out(fitted.candidates, fitted.y, cuts, growth if grows else None)
+        alike = within_measured_nodes(back, cuts, several)
+        # All look-backs count as one, and the rows of the folds as one more.
+        parts = len(np.unique(alike.part))
+        omega = np.repeat([1.0 / parts, len(alike.rows) / parts / len(density)], [len(alike.rows), len(density)])
+        weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.prior)
+        shrunk = STACK.pseudo * max(fitted.width, STACK.least_beyond)
+        width = (len(cuts) * alike.width(weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
+        common, ordered = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
+        counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]
+        evidence = _evidence(back, weights, table, counts[0]) if counts else None
+        yield Beyond(factor, float(values.max()), ordered, width, common), evidence
+
+
+def _looked_along(table: Table, mapping: Mapping[str, str]) -> dict[str, Array]:
+    """Return what members look back along, by its formula: a transformer's devices, then counts, then sizes."""
+    numeric = [f for f in table.numeric if f.distinct > 2]
+    numeric.sort(key=lambda f: f.role != "extrinsic")
+    along = {quote_name(f.name): np.asarray(table.columns[f.name], float) for f in numeric[: STACK.most_factors]}
+    devices = derived(table, mapping).get("workers")
+    if devices is None or render(devices) in along:
+        return along
+    return {render(devices): np.asarray(evaluate(devices, table.columns), float), **along}
+
+
+def _evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evidence:
+    """Return how the pool predicted the largest value of a factor from those before it."""
+    values = np.asarray(table.columns[factor], float)
+    before, largest = np.unique(values)[-2:]
+    last = back.kept(back.part == 0)
+    there = values[last.rows] == largest
+    error = np.abs(last.errors(weights)[0])[there if there.any() else slice(None)]
+    reference = float(last_point_error(table, factor, values == largest))
+    return Evidence(factor, float(largest), float(np.log2(largest / before)), float(np.mean(error)), reference)

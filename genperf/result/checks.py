@@ -183,8 +183,8 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
     )
     yield np.any(discrepancy.variances < 0.0), "discrepancies.variances: one is negative"
     walk, beyond = discrepancy.kernel, discrepancy.extrapolation
-    whole = walk.axes and len(walk.axes) == len(walk.origin) and walk.step > 0.0
-    yield not whole, "discrepancies.kernel: axes, origin and step do not match"
+    matching = walk.axes and len(walk.axes) == len(walk.origin) and walk.step > 0.0
+    yield not matching, "discrepancies.kernel: axes, origin and step do not match"
     for name in (f.name for f in factors if f.numeric and f.positive and f.name in anchors):
         yield np.any(anchors[name] <= 0.0), f"discrepancies.anchors: an anchor's '{name}' is not above zero"
     for text in (*walk.axes, *beyond.axes, beyond.work, beyond.nodes):
@@ -214,8 +214,34 @@ def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules
     yield other, "stack.anchors: they do not match the factors"
     extreme = any(np.any(np.abs(part.residuals) > CHECKS.largest_logarithm) for part in stack.parts)
     yield extreme, "stack.parts.residuals: one is not a logarithm of what was measured"
-    fault = stack.fault()
-    yield fault is not None, f"stack: {fault}"
+    anchors, parts = stack.anchors, stack.parts
+    count, numbers = len(next(iter(anchors.values()), ())), {n for n, v in anchors.items() if v.dtype != object}
+    even = all(p.residuals.shape == p.factors.shape == (p.residuals.size,) for p in parts)
+    even &= all(v.shape == (count,) for v in anchors.values()) and all(0 < p.residuals.size <= count for p in parts)
+    yield not even, "stack: the anchors are not of one length"
+    positive = all(np.all(p.factors > 0.0) for p in parts) and sum(p.weight for p in parts) > 0.0
+    yield not positive, "stack.parts: the weights or the factors of noise are not above zero"
+    unknown = any(name not in anchors for p in parts for name in p.unseen)
+    yield unknown, "stack.parts.unseen: the variance of a level that was not measured does not match the anchors"
+    for beyond in stack.beyond:
+        names = parse(beyond.factor).names
+        yield not names or not numbers.issuperset(names), f"stack.beyond: '{beyond.factor}' is no number of the anchors"
+        other = len(beyond.weights) != len(parts)
+        yield other, f"stack.beyond: the weights beyond '{beyond.factor}' do not match the parts"
+    for kernel in (part.kernel for part in parts):
+        whole = kernel.axes and set(anchors).issuperset(kernel.factors)
+        yield not whole, "stack.parts.kernel: the axes do not match the anchors"
+        for axis in kernel.axes:
+            number, at = axis.scale != "level", f"stack.parts.kernel: the axis '{axis.formula}'"
+            yield numbers.issuperset(parse(axis.formula).names) is not number, f"{at} does not match the anchors"
+            finite = not number or np.all(np.isfinite(axis.coordinates(anchors)))
+            yield not finite, f"{at} has no logarithm at an anchor"
+    try:
+        with np.errstate(all="ignore"):
+            good = all(np.isfinite(stack.dual(k)).all() for k in range(len(parts)))
+    except (np.linalg.LinAlgError, ValueError):
+        good = False
+    yield not good, "stack: a covariance has no square root"
 
 
 def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _Rules:
