@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -85,17 +85,6 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nodes: str = "1"
 
 
-class Geometry(NamedTuple):
-    """Whitened directions, in which the process and the anchors' own variances are both diagonal."""
-
-    #: Shape (anchors, anchors).
-    whiten: Array
-    #: Shape (anchors,). The anchors' own variances in these directions, in units of s².
-    variances: Array
-    #: Shape (anchors,). A level of 1 at every anchor.
-    ones: Array
-
-
 class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=True, forbid_unknown_fields=True):
     """What an expression cannot say: the distance of the truth from its curve, learned at the anchors.
 
@@ -150,12 +139,12 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """
         far, growth = self._beyond(columns)
         total, near, gain, rest, precision = self._solved(columns)
-        ones, largest = self.geometry.ones, at_anchors[:, self._ends[1], None]
+        (whiten, _, ones), largest = self.geometry, at_anchors[:, self._ends[1], None]
         # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
         limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
         # A curve that is zero at an anchor has no level: NaN.
         with np.errstate(invalid="ignore"):
-            residual = (self._targets - at_anchors) @ self.geometry.whiten.T
+            residual = (self._targets - at_anchors) @ whiten.T
             level = (residual / total) @ ones / precision
             mean = np.minimum(curve, limit) + level[:, None]
             mean += (gain * (residual - level[:, None] * ones)) @ near
@@ -183,24 +172,28 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     @property
     def borrowed(self) -> dict[str, Array]:
         """The factors at the borrowed anchors; nothing without such."""
-        count = self._borrowed
-        return {name: values[len(values) - count :] for name, values in self.anchors.items()} if count else {}
+        if self.offsets is None:
+            return {}
+        return {name: values[self._measured :] for name, values in self.anchors.items()}
 
     @property
-    def _borrowed(self) -> int:
-        """The number of borrowed anchors."""
-        return 0 if self.offsets is None else self.offsets.shape[1]
+    def _measured(self) -> int:
+        """The number of anchors that are not borrowed."""
+        return len(self.logarithms) - (0 if self.offsets is None else self.offsets.shape[1])
 
     @cached_property
-    def geometry(self) -> Geometry:
-        """What depends on the anchors alone."""
+    def geometry(self) -> tuple[Array, Array, Array]:
+        """Whitened directions Q, in which the process and the anchors' own variances are both diagonal.
+
+        They are of shape (anchors, anchors). Beside them the own variances in these directions, in units of s², and a
+        level of 1 at every anchor, both of shape (anchors,).
+        """
         noise = np.full(len(self.logarithms), self.noise**2)
-        noise[len(noise) - self._borrowed :] *= EXACT
+        noise[self._measured :] *= EXACT
         lower = np.linalg.inv(np.linalg.cholesky(self.kernel.covariance(self.anchors, self.anchors) + np.diag(noise)))
-        # In the directions Q the process (times s²) and the anchors' own variances are both diagonal.
         variances, Q = np.linalg.eigh(lower @ (self.variances[:, None] * lower.T))
         whiten = Q.T @ lower
-        return Geometry(whiten, np.maximum(variances, 0.0), whiten.sum(axis=1))
+        return whiten, np.maximum(variances, 0.0), whiten.sum(axis=1)
 
     def _coordinates(self, columns: Columns) -> tuple[Array, npt.NDArray[np.bool_]]:
         """Return log2 of the axes and, last, of one worker's work, and whether a row lies on several nodes."""
@@ -228,18 +221,18 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """The logarithms at the anchors, shape (anchors,), or (draws, anchors) where some are borrowed."""
         if self.offsets is None:
             return self.logarithms
-        return self.logarithms + np.pad(self.offsets, ((0, 0), (len(self.logarithms) - self._borrowed, 0)))
+        return self.logarithms + np.pad(self.offsets, ((0, 0), (self._measured, 0)))
 
     def _solved(self, columns: Columns) -> tuple[Array, Array, Array, Array, Array]:
         """Return variances of whitened residuals, covariances with the rows, gains, what a level keeps, its precision.
 
         Of shapes (draws, anchors), (anchors, rows), (draws, anchors), (draws, rows) and (draws,).
         """
-        g = self.geometry
-        total = self.scales[:, None] ** 2 + g.variances
-        near = g.whiten @ self.kernel.covariance(self.anchors, columns)
+        whiten, variances, ones = self.geometry
+        total = self.scales[:, None] ** 2 + variances
+        near = whiten @ self.kernel.covariance(self.anchors, columns)
         gain = self.scales[:, None] ** 2 / total
-        return total, near, gain, 1.0 - (gain * g.ones) @ near, (1.0 / total) @ g.ones**2
+        return total, near, gain, 1.0 - (gain * ones) @ near, (1.0 / total) @ ones**2
 
     def _slope(self, far: Array) -> Array:
         """Return the standard deviation that the unknown slope beyond the anchors adds, shape (draws, rows)."""

@@ -77,24 +77,19 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         return tuple(dict.fromkeys(name for part in self.parts for name in part.kernel.factors))
 
     @cached_property
-    def _solved(self) -> list[tuple[Array, Array]]:
-        """The inverse of the Cholesky factor of each part's covariance, and (κ + noise)⁻¹·residuals."""
+    def _solved(self) -> list[tuple[dict[str, Array], Array, Array]]:
+        """Of each part its anchors, the inverse of the Cholesky factor of κ + noise, and (κ + noise)⁻¹·residuals."""
         out = []
         for part in self.parts:
-            anchors = self.known_to(part)
-            covariance = part.kernel.covariance(anchors, anchors)
-            covariance[np.diag_indices(len(covariance))] += part.noise**2 * part.factors
+            anchors = {name: values[: len(part.residuals)] for name, values in self.anchors.items()}
+            covariance = part.kernel.covariance(anchors, anchors) + np.diag(part.noise**2 * part.factors)
             whiten = np.linalg.inv(np.linalg.cholesky(covariance))
-            out.append((whiten, whiten.T @ (whiten @ part.residuals)))
+            out.append((anchors, whiten, whiten.T @ (whiten @ part.residuals)))
         return out
-
-    def known_to(self, part: Part) -> dict[str, Array]:
-        """Return the anchors that a part knows."""
-        return {name: values[: len(part.residuals)] for name, values in self.anchors.items()}
 
     def dual(self, place: int) -> Array:
         """Return (κ + noise)⁻¹·residuals of a part."""
-        return self._solved[place][1]
+        return self._solved[place][2]
 
     def forecast(self, columns: Columns) -> tuple[Array, Array]:
         """Return the mean and variance of each part's process, each of shape (parts, rows)."""
@@ -102,8 +97,8 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         out = []
         for start in range(0, max(rows, 1), block):
             some = {name: np.asarray(columns[name])[start : start + block] for name in self.anchors}
-            for part, (whiten, dual) in zip(self.parts, self._solved, strict=True):
-                across = part.kernel.covariance(self.known_to(part), some)
+            for part, (anchors, whiten, dual) in zip(self.parts, self._solved, strict=True):
+                across = part.kernel.covariance(anchors, some)
                 variance = np.maximum(part.kernel.variance(some) - np.sum((whiten @ across) ** 2, axis=0), 0.0)
                 for name, more in part.unseen.items():
                     variance += more * self._unseen(name, some)
@@ -114,8 +109,8 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
     def covariance(self, columns: Columns, place: int) -> Array:
         """Return the covariance of a part's process between rows, given the anchors."""
-        part, (whiten, _) = self.parts[place], self._solved[place]
-        known = whiten @ part.kernel.covariance(self.known_to(part), columns)
+        part, (anchors, whiten, _) = self.parts[place], self._solved[place]
+        known = whiten @ part.kernel.covariance(anchors, columns)
         covariance = part.kernel.covariance(columns, columns) - known.T @ known
         for name, more in part.unseen.items():
             level = np.asarray(columns[name]).astype(str)
@@ -142,14 +137,9 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         return weights / weights.sum(axis=0), width, common
 
     def pooled(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, Array, Array]:
-        """Return the pool's ln T and the variances of its mean and of a new run, each of shape (rows,).
+        """Return ln T of the pool of the parts at some places, and the variances of its mean and of a new run.
 
-        Parameters
-        ----------
-        curves : ndarray of shape (parts, rows)
-            ln f of the parts.
-        places : sequence of int
-            The parts that count.
+        Each is of shape (rows,). `curves` has ln f of all parts, shape (parts, rows).
         """
         centre, away, share, variance, scale = self._pool(curves, columns, places)
         noise = np.array([self.parts[k].noise ** 2 for k in places])[:, None]
@@ -178,11 +168,16 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         process, variance = (each[chosen] for each in self.forecast(columns))
         weights, width, _ = self.weights(columns)
         noise = np.array([self.parts[k].noise ** 2 for k in chosen])[:, None]
-        share = weights[chosen] / np.sqrt(variance + noise)
-        share = share / share.sum(axis=0)
-        mean = curves[chosen] + process
-        centre = np.sum(share * mean, axis=0)
-        return centre, mean - centre, share, variance, (width / NORMAL) ** 2
+        share, centre, away = pool(weights[chosen], curves[chosen] + process, np.sqrt(variance + noise))
+        return centre, away, share, variance, (width / NORMAL) ** 2
+
+
+def pool(weights: Array, mean: Array, sd: Array) -> tuple[Array, Array, Array]:
+    """Return a_k ∝ w_k/sd_k, the centre Σ a_k·mean_k, and each mean's distance from it, of shape (parts, rows)."""
+    share = weights / sd
+    share = share / share.sum(axis=0)
+    centre = np.sum(share * mean, axis=0)
+    return share, centre, mean - centre
 
 
 class Process:

@@ -19,11 +19,10 @@ from genperf.formula import parse
 from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.axes import axes_of
 from genperf.process.growth import growth_of
-from genperf.process.means import means_of
+from genperf.process.means import Coefficients, means_of
 from genperf.process.settings import SIZES, STACK
-from genperf.process.sizes import Fit, fit_sizes
-from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out
-from genperf.process.sums import Coefficients
+from genperf.process.sizes import fit_sizes
+from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
 from genperf.table import Table
 from genperf.table.design import design_notes
 
@@ -43,7 +42,6 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     noise = float(np.nan_to_num(table.noise(), posinf=0.0))
     doing("fitting the process")
     fitted = _fitted(medians, options.mapping, noise)
-    doing("weighing its means")
     looks = list(looked_back(fitted))
     beyond = tuple(each for each, _ in looks)
     parts, members = zip(*_written(fitted), strict=True)
@@ -64,7 +62,7 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
     """Return the configurations and factors that are fitted, and what is left out of them."""
     notes, whole = [], len(medians)
     varying = [f for f in medians.factors if f.distinct > 1]
-    if whole < STACK.fewest or not varying:
+    if whole < 2 or not varying:
         raise FitError(
             f"{whole} configurations cannot determine how several factors matter",
             where=medians.source,
@@ -87,40 +85,37 @@ def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> Members:
     y, axes = np.log(table.measured), axes_of(table, mapping)
     x = [axis.coordinates(table.columns) for axis in axes]
     prior = Product(axes, SIZES.level_size, SIZES.local)
-    searched = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[: SIZES.most_searched])
     candidates: list[Candidate] = []
-    first: Fit | None = None
     for mean in means_of(table, mapping):
         basis = mean.basis(table.columns)
         constants = basis.without_traces(basis.fitted(y), y)
         residual = y - basis.log_sum(constants)
-        fit = fit_sizes([a[searched] for a in x], (residual - residual.mean())[searched], prior, first)
-        first = first or fit
-        factors = np.ones(len(y))
-        factors[searched] = fit.factors
-        covariance = fit.kernel.between([(a, a) for a in x])
-        candidates.append(Candidate(mean.kind, mean, basis, constants, replace(fit, factors=factors), x, covariance))
+        fit = fit_sizes(x, residual - residual.mean(), prior, candidates[0].fit if candidates else None)
+        candidates.append(Candidate(mean.kind, mean, basis, constants, y, fit, x))
     growth = growth_of(table, mapping, noise)
     anchors = None if growth is None else growth.anchors(np.arange(len(y)))
     if anchors is not None:
         candidates.append(replace(candidates[0], kind="growth"))
-    folds = predict_held_out(candidates, y, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
-    return Members(table, mapping, candidates, growth, anchors, folds)
+    doing("weighing its means")
+    folds = predict_held_out(candidates, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
+    pseudo = np.array([dict(STACK.prior)[c.kind] for c in candidates])
+    weights = weights_of(folds.log_density(), np.ones(len(y)), pseudo)
+    return Members(table, mapping, candidates, growth, anchors, folds, pseudo, weights)
 
 
 def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
     """Yield the parts of the stack and their expressions, the heaviest first."""
     columns, generator = {f.name for f in fitted.table.factors}, np.random.default_rng([CONTENT_SEED, 4])
     for k in fitted.order:
-        c, weight, y = fitted.candidates[k], float(fitted.weights[k]), fitted.y
+        c, weight = fitted.candidates[k], float(fitted.weights[k])
         anchors = fitted.anchors if c.kind == "growth" else None
-        level, residual, variance = c.residuals(y, np.arange(len(y)), c.constants, anchors)
+        level, residual, variance = c.residuals(np.arange(len(c.y)), c.constants, anchors)
         factors, noise = np.array([name for name, _ in c.mean.levels]), c.fit.noise
         unseen = {name: _of_unseen(c.constants.levels[factors == name]) for name in dict(c.mean.levels)}
         expression, used, constants = c.mean.expression(c.constants, columns)
         draws = _draws([c.constants, *(each[k] for each in fitted.folds.constants)], used, generator)
         scale = np.where(np.arange(len(constants)) < len(used), np.exp(level), 1.0)
-        status = Status("process", float(np.var(residual[: len(y)])), True, 0, 1, 1)
+        status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
         part = Part(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen)
         yield part, Member(expression, constants * scale, draws * scale, weight, status, label=c.label)
 

@@ -45,7 +45,7 @@ class Growth:
         workers = self.rows.values(self.rows.scale)
         ordered = rows[np.lexsort((workers[rows], self.series[rows]))]
         parts = np.split(ordered, np.flatnonzero(np.diff(self.series[ordered])) + 1)
-        parts = [part for part in parts if len(np.unique(workers[part])) >= GROWTH.fewest_counts]
+        parts = [part for part in parts if len(np.unique(workers[part])) > 1]
         mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(parts))
         parts = sorted((parts[k] for k in mixed), key=lambda part: (-workers[part[-1]], -len(part)))[:most]
         if not parts:
@@ -86,13 +86,7 @@ class Growth:
 
 
 def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth | None:
-    """Return the series of a table of many factors; None where no count of workers or nodes varies.
-
-    Parameters
-    ----------
-    noise : float
-        Standard deviation of ln T of repeats.
-    """
+    """Return the series of a table whose repeats have some standard deviation of ln T; None where no count varies."""
     panel = Panel(table.factors, mapping, scaling=table.scaling)
     counts_other, panel = panel.axis().counts_other, panel.with_axis
     whole = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None

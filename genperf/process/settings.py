@@ -77,8 +77,6 @@ class SumSettings:
 class StackSettings:
     """How the members are weighed and the intervals widened."""
 
-    #: Configurations.
-    fewest: int = 2
     #: Of the rows inside the range.
     folds: int = 5
     #: Look-backs along each factor: from the rows up to each of its largest values but the last.
@@ -119,8 +117,6 @@ class GrowthSettings:
     #: look-back, which only weighs the forecasts.
     most_series: int = 24
     most_looked_back: int = 12
-    #: Different counts of a series.
-    fewest_counts: int = 2
     #: Standard deviation of ln T of a run where repeats show less, or there are none.
     least_noise: float = 0.01
 

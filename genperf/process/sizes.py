@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from genperf.discrepancy.product import Axis, Product, distinct
+from genperf.estimate.prepare import CONTENT_SEED
 from genperf.process.settings import SIZES
 
 Array = npt.NDArray[np.float64]
@@ -27,6 +28,8 @@ class Fit:
     noise: float
     #: Shape (rows,). By which a row's noise variance is multiplied.
     factors: Array
+    #: Shape (rows, rows). Of the process, without noise.
+    covariance: Array
 
 
 def deviations_of(axis: Axis) -> dict[str, float]:
@@ -119,24 +122,17 @@ class _Density:
 
 
 def fit_sizes(x: Sequence[npt.NDArray[Any]], y: Array, prior: Product, start: Fit | None = None) -> Fit:
-    """Return the most probable sizes of a process, its noise Student's.
+    """Return the most probable sizes of a process of mean zero, its noise Student's.
 
-    Parameters
-    ----------
-    x : sequence of ndarray of shape (rows,)
-        Coordinates along each axis.
-    y : ndarray of shape (rows,)
-        Residuals of ln T about a mean.
-    prior : Product
-        Whose sizes are the medians of the priors.
-    start : Fit, optional
-        Of another member: where the search begins.
+    The sizes of the prior are the medians; the search begins there or at those of another member. x and y have a row
+    each, of which `SIZES.most_searched` determine the sizes.
     """
     # It takes a tenth of a second to import, and a series does not need it.
     from scipy.optimize import minimize
 
+    rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[: SIZES.most_searched])
     factors = np.ones(len(y)) if start is None else start.factors
-    density = _Density(prior, x, y, factors)
+    density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
     begin = density.median if start is None else density.logarithms(start.kernel, start.noise)
     steps = SIZES.steps if start is None else SIZES.further_steps
     optimum = minimize(
@@ -149,7 +145,9 @@ def fit_sizes(x: Sequence[npt.NDArray[Any]], y: Array, prior: Product, start: Fi
     )
     theta = np.asarray(optimum.x)
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
-    return Fit(kernel, noise, _student(kernel.between([(a, a) for a in x]), noise**2 * factors, y, factors))
+    covariance, further = kernel.between([(a, a) for a in x]), np.ones(len(y))
+    further[rows] = _student(covariance[np.ix_(rows, rows)], noise**2 * factors[rows], y[rows], factors[rows])
+    return Fit(kernel, noise, further, covariance)
 
 
 def _student(covariance: Array, noise: Array, y: Array, factors: Array) -> Array:

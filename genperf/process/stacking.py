@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 
 from genperf.discrepancy import Beyond
+from genperf.discrepancy.stack import pool
 from genperf.estimate.outcome import last_point_error
 from genperf.formula import evaluate, parse, quote_name, render
 from genperf.growth.measured import Anchors
@@ -19,10 +19,9 @@ from genperf.panel import Panel
 from genperf.prediction import Evidence
 from genperf.process.axes import derived
 from genperf.process.growth import Growth
-from genperf.process.means import Mean
+from genperf.process.means import Basis, Coefficients, Mean
 from genperf.process.settings import GROWTH, SIZES, STACK
 from genperf.process.sizes import Fit
-from genperf.process.sums import Basis, Coefficients
 from genperf.table import Table
 from genperf.table.axis import several_nodes
 from genperf.table.describe import number_rows
@@ -42,38 +41,36 @@ class Candidate:
     mean: Mean
     basis: Basis
     constants: Coefficients
+    #: Shape (rows,). ln T.
+    y: Array
     fit: Fit
     #: Of each axis, the coordinates of the rows, shape (rows,).
     x: list[npt.NDArray[Any]]
-    #: Shape (rows, rows). Of the process, without noise.
-    covariance: Array
 
     @property
     def label(self) -> str:
         """What messages call it."""
         return "growth of its series" if self.kind == "growth" else self.mean.label
 
-    def residuals(
-        self, y: Array, rows: Rows, constants: Coefficients, anchors: Anchors | None
-    ) -> tuple[float, Array, Array]:
+    def residuals(self, rows: Rows, constants: Coefficients, anchors: Anchors | None) -> tuple[float, Array, Array]:
         """Return the level of ln T over the mean; residuals about it and noise variances of rows and of anchors."""
-        residual = y[rows] - self.basis.take(rows).log_sum(constants)
+        residual = self.y[rows] - self.basis.take(rows).log_sum(constants)
         level, variance = float(residual.mean()), self.fit.noise**2 * self.fit.factors[rows]
         if anchors is not None:
             ahead = anchors.centre - self.mean.basis(anchors.columns).log_sum(constants)
             residual, variance = np.append(residual, ahead), np.append(variance, anchors.variance)
         return level, residual - level, variance
 
-    def held_out(self, y: Array, split: Split, anchors: Anchors | None) -> tuple[Array, Array, Coefficients]:
+    def held_out(self, split: Split, anchors: Anchors | None) -> tuple[Array, Array, Coefficients]:
         """Return the mean and standard deviation of ln T of new runs at test rows, and the mean's constants.
 
         The constants of the mean are fitted to the training rows, and the sizes of the process are kept.
         """
         (train, test), kernel = split, self.fit.kernel
-        constants = self.basis.take(train).fitted(y[train], self.constants)
-        level, residual, variance = self.residuals(y, train, constants, anchors)
+        constants = self.basis.take(train).fitted(self.y[train], self.constants)
+        level, residual, variance = self.residuals(train, constants, anchors)
         if anchors is None:
-            K, across = self.covariance[np.ix_(train, train)], self.covariance[np.ix_(train, test)]
+            K, across = (self.fit.covariance[np.ix_(train, rows)] for rows in split)
         else:
             ahead = [axis.coordinates(anchors.columns) for axis in kernel.axes]
             known = [np.concatenate([x[train], z]) for x, z in zip(self.x, ahead, strict=True)]
@@ -82,7 +79,7 @@ class Candidate:
         lower = cholesky(K + np.diag(variance), lower=True, check_finite=False)
         solved = solve_triangular(lower, np.column_stack([residual, across]), lower=True, check_finite=False)
         mean = self.basis.take(test).log_sum(constants) + level + solved[:, 0] @ solved[:, 1:]
-        left = np.diag(self.covariance)[test] - np.sum(solved[:, 1:] ** 2, axis=0)
+        left = np.diag(self.fit.covariance)[test] - np.sum(solved[:, 1:] ** 2, axis=0)
         return mean, np.sqrt(np.maximum(left, 0.0) + self.fit.noise**2), constants
 
 
@@ -113,11 +110,8 @@ class HeldOut:
 
     def errors(self, weights: Array) -> tuple[Array, Array]:
         """Return by how much the pool is above ln T, and the pool's standard deviation, each of shape (held out,)."""
-        share = weights / self.sd
-        share = share / share.sum(axis=1, keepdims=True)
-        centre = np.sum(share * self.mean, axis=1)
-        apart = self.sd**2 + (self.mean - centre[:, None]) ** 2
-        return centre - self.y, np.sqrt(np.sum(share * apart, axis=1))
+        share, centre, away = pool(weights[:, None], self.mean.T, self.sd.T)
+        return centre - self.y, np.sqrt(np.sum(share * (self.sd.T**2 + away**2), axis=0))
 
     def width(self, weights: Array, quantile: float) -> float:
         """Return a quantile of the pool's |z|."""
@@ -125,27 +119,19 @@ class HeldOut:
         return max(float(np.quantile(np.abs(error) / sd, quantile)), STACK.least_width)
 
 
-def predict_held_out(
-    candidates: Sequence[Candidate], y: Array, splits: Sequence[Split], growth: Growth | None = None
-) -> HeldOut:
-    """Predict the test rows of some splits by every member.
-
-    Parameters
-    ----------
-    growth : Growth, optional
-        Where the splits go beyond a count.
-    """
+def predict_held_out(candidates: Sequence[Candidate], splits: Sequence[Split], growth: Growth | None = None) -> HeldOut:
+    """Predict the test rows of some splits by every member; with growth where they go beyond a count."""
     answers: list[list[tuple[Array, Array, Coefficients]]] = []
     for split in splits:
         anchors = None if growth is None else growth.anchors(split[0], GROWTH.most_looked_back)
-        answers.append([c.held_out(y, split, None) for c in candidates if c.kind != "growth"])
+        answers.append([c.held_out(split, None) for c in candidates if c.kind != "growth"])
         if candidates[-1].kind == "growth":
             # Without forecasts it is the process of the first.
-            answers[-1].append(answers[-1][0] if anchors is None else candidates[-1].held_out(y, split, anchors))
+            answers[-1].append(answers[-1][0] if anchors is None else candidates[-1].held_out(split, anchors))
     mean, sd = (np.vstack([np.column_stack([a[k] for a in each]) for each in answers]) for k in (0, 1))
     rows, number = np.concatenate([test for _, test in splits]), np.arange(len(splits))
     part = np.repeat(number, [len(test) for _, test in splits])
-    return HeldOut(rows, y[rows], mean, sd, part, [[a[2] for a in each] for each in answers])
+    return HeldOut(rows, candidates[0].y[rows], mean, sd, part, [[a[2] for a in each] for each in answers])
 
 
 def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int = 300) -> Array:
@@ -215,24 +201,12 @@ class Members:
     #: What the bank forecasts of the series, for the candidate of that kind.
     anchors: Anchors | None
     folds: HeldOut
+    #: Pseudo-rows of each candidate.
+    pseudo: Array
+    #: Inside the range.
+    weights: Array
 
     @property
-    def y(self) -> Array:
-        """Return ln T."""
-        return np.asarray(np.log(self.table.measured))
-
-    @cached_property
-    def prior(self) -> Array:
-        """Pseudo-rows of each candidate."""
-        return np.array([dict(STACK.prior)[c.kind] for c in self.candidates])
-
-    @cached_property
-    def weights(self) -> Array:
-        """Inside the range."""
-        density = self.folds.log_density()
-        return weights_of(density, np.ones(len(density)), self.prior)
-
-    @cached_property
     def order(self) -> list[int]:
         """The candidates, the heaviest first."""
         return sorted(range(len(self.candidates)), key=lambda k: -self.weights[k])
@@ -254,12 +228,12 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
             continue
         growth = fitted.growth
         grows = growth is not None and fitted.anchors is not None and growth.along(parse(factor).names)
-        back = predict_held_out(fitted.candidates, fitted.y, cuts, growth if grows else None)
+        back = predict_held_out(fitted.candidates, cuts, growth if grows else None)
         alike = within_measured_nodes(back, cuts, several)
         # All look-backs count as one, and the rows of the folds as one more.
         parts = len(np.unique(alike.part))
         omega = np.repeat([1.0 / parts, len(alike.rows) / parts / len(density)], [len(alike.rows), len(density)])
-        weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.prior)
+        weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.pseudo)
         shrunk = STACK.pseudo * max(fitted.width, STACK.least_beyond)
         width = (len(cuts) * alike.width(weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
         common, ordered = common_error(back, weights, table), tuple(weights[fitted.order].tolist())

@@ -178,7 +178,7 @@ def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) 
 
 def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     """Return a discrepancy as data: its anchors, and what depends on them alone."""
-    order, geometry = list(model.factors), discrepancy.geometry
+    order, (whiten, variances, ones) = list(model.factors), discrepancy.geometry
     walk, beyond = discrepancy.kernel, discrepancy.extrapolation
     return {
         "kernel": {
@@ -195,9 +195,9 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
             "nodes": model.formula(beyond.nodes),
         },
         "logarithms": discrepancy.logarithms.tolist(),
-        "whiten": geometry.whiten.tolist(),
-        "variances": geometry.variances.tolist(),
-        "ones": geometry.ones.tolist(),
+        "whiten": whiten.tolist(),
+        "variances": variances.tolist(),
+        "ones": ones.tolist(),
         "offsets": None if discrepancy.offsets is None else packed(discrepancy.offsets),
     }
 

@@ -202,7 +202,7 @@ def _computable(discrepancy: Discrepancy) -> bool:
         return True
     try:
         with np.errstate(all="ignore"):
-            return bool(np.isfinite(discrepancy.geometry.whiten).all())
+            return bool(np.isfinite(discrepancy.geometry[0]).all())
     except np.linalg.LinAlgError:
         return False
 

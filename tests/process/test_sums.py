@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import nnls
 
-from genperf.process.means import means_of
-from genperf.process.sums import Basis
+from genperf.process.means import Basis, means_of
 from genperf.table import read_table
 
 RNG = np.random.default_rng(0)
