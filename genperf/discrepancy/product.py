@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Index
 from genperf.formula import evaluate, parse
 
-Array = npt.NDArray[np.float64]
 Scale = Literal["ln", "ln1p", "level"]
 Positive = Annotated[float, msgspec.Meta(gt=0.0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
@@ -119,7 +119,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         return np.asarray(self.size**2 * product + self.local**2)
 
 
-def distinct(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+def distinct(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Index]:
     """Return the distinct values of a list, and the place of each among them."""
     values, place = np.unique(x.astype(str) if x.dtype == object else x, return_inverse=True)
     return (values.astype(object) if x.dtype == object else values), place

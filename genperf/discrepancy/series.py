@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Mask
 from genperf.formula import parse
 from genperf.table.axis import several_nodes
 
-Array = npt.NDArray[np.float64]
 Columns = Mapping[str, Any]
 
 #: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
@@ -195,7 +195,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         whiten = Q.T @ lower
         return whiten, np.maximum(variances, 0.0), whiten.sum(axis=1)
 
-    def _coordinates(self, columns: Columns) -> tuple[Array, npt.NDArray[np.bool_]]:
+    def _coordinates(self, columns: Columns) -> tuple[Array, Mask]:
         """Return log2 of the axes and, last, of one worker's work, and whether a row lies on several nodes."""
         beyond = self.extrapolation
         *values, nodes = _values((*beyond.axes, beyond.work, beyond.nodes), columns).T

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Mask
 from genperf.discrepancy.product import NotNegative, Positive, Product
 from genperf.formula import evaluate, parse
 
-Array = npt.NDArray[np.float64]
 Columns = Mapping[str, Any]
 #: The normal quantile of a 90 % interval: the width that a stack's `width` takes the place of.
 NORMAL = NormalDist().inv_cdf(0.95)
@@ -117,7 +116,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
             covariance += more * (self._unseen(name, columns) & (level[:, None] == level))
         return np.asarray(covariance)
 
-    def _unseen(self, name: str, columns: Columns) -> npt.NDArray[np.bool_]:
+    def _unseen(self, name: str, columns: Columns) -> Mask:
         """Return whether each row has a level that no anchor has."""
         return ~np.isin(np.asarray(columns[name]).astype(str), self.anchors[name].astype(str))
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
+from genperf.arrays import Array
 from genperf.discrepancy import Beyond, Part, Process, Product, Stack
 from genperf.discrepancy.stack import NORMAL
 from genperf.engine.phases import doing
@@ -25,8 +25,6 @@ from genperf.process.sizes import fit_sizes
 from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
 from genperf.table import Table
 from genperf.table.design import design_notes
-
-Array = npt.NDArray[np.float64]
 
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:

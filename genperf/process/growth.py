@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Index
 from genperf.discrepancy.stack import NORMAL
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.growth.measured import Anchors, MeasuredSeries
@@ -18,9 +19,7 @@ from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
 from genperf.process.settings import GROWTH
 from genperf.table import Table
-from genperf.table.describe import number_rows
-
-Rows = npt.NDArray[np.intp]
+from genperf.table.table import number_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +32,14 @@ class Growth:
     #: The columns that grow in proportion to the workers.
     scaled: tuple[str, ...]
     #: Shape (rows,). Which series each row belongs to.
-    series: Rows
+    series: Index
 
     def along(self, names: Collection[str]) -> bool:
         """Whether one of some columns grows with the scale."""
         nodes = self.rows.factors.nodes
         return bool({*names} & {*self.scaled, *([] if nodes is None else [nodes.name])})
 
-    def anchors(self, rows: Rows, most: int = GROWTH.most_series) -> Anchors | None:
+    def anchors(self, rows: Index, most: int = GROWTH.most_series) -> Anchors | None:
         """Return forecasts at twice the largest count of some rows and beyond, from some series among them."""
         workers = self.rows.values(self.rows.scale)
         ordered = rows[np.lexsort((workers[rows], self.series[rows]))]
@@ -63,7 +62,7 @@ class Growth:
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
         return Anchors({name: np.concatenate([each[name] for each in there]) for name in there[0]}, centre, variance)
 
-    def _curve(self, part: Rows) -> Curve:
+    def _curve(self, part: Index) -> Curve:
         """Return a series, and the levels that part it from others."""
         labels = {f.name: str(self.table.columns[f.name][part[0]]) for f in self.table.categorical}
         return Curve((str(part[0]),), self.rows.take(part), labels, {})

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Call, Name, Node, Number, Text, bind_values, call, chain, evaluate, names_in
@@ -23,8 +24,6 @@ from genperf.process.axes import derived
 from genperf.process.settings import SUMS
 from genperf.solver.nonnegative import nonnegative_least_squares
 from genperf.table import Factor, Table
-
-Array = npt.NDArray[np.float64]
 
 
 class Coefficients(NamedTuple):

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
+from genperf.arrays import Array
 from genperf.discrepancy.product import Axis, Product, distinct
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.process.settings import SIZES
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 
+from genperf.arrays import Array, Index, Mask
 from genperf.discrepancy import Beyond
 from genperf.discrepancy.stack import pool
 from genperf.estimate.outcome import last_point_error
@@ -24,12 +25,10 @@ from genperf.process.settings import GROWTH, SIZES, STACK
 from genperf.process.sizes import Fit
 from genperf.table import Table
 from genperf.table.axis import several_nodes
-from genperf.table.describe import number_rows
+from genperf.table.table import number_rows
 
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
 #: The rows of a training part, and those that are predicted from it.
-Split = tuple[Rows, Rows]
+Split = tuple[Index, Index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class Candidate:
         """What messages call it."""
         return "growth of its series" if self.kind == "growth" else self.mean.label
 
-    def residuals(self, rows: Rows, constants: Coefficients, anchors: Anchors | None) -> tuple[float, Array, Array]:
+    def residuals(self, rows: Index, constants: Coefficients, anchors: Anchors | None) -> tuple[float, Array, Array]:
         """Return the level of ln T over the mean; residuals about it and noise variances of rows and of anchors."""
         residual = self.y[rows] - self.basis.take(rows).log_sum(constants)
         level, variance = float(residual.mean()), self.fit.noise**2 * self.fit.factors[rows]
@@ -88,18 +87,18 @@ class HeldOut:
     """What the members predicted of held-out rows."""
 
     #: Shape (held out,).
-    rows: Rows
+    rows: Index
     #: Shape (held out,). ln T.
     y: Array
     #: Shape (held out, members). Of ln T of a new run.
     mean: Array
     sd: Array
     #: Shape (held out,). Number of the fold or look-back.
-    part: Rows
+    part: Index
     #: Of each part and member.
     constants: list[list[Coefficients]]
 
-    def kept(self, rows: npt.NDArray[np.bool_]) -> HeldOut:
+    def kept(self, rows: Mask) -> HeldOut:
         """Return the predictions of some of the rows."""
         return replace(self, **{name: getattr(self, name)[rows] for name in ("rows", "y", "mean", "sd", "part")})
 
@@ -166,7 +165,7 @@ def cuts_of(values: Array) -> Iterator[Split]:
             yield train, test
 
 
-def within_measured_nodes(back: HeldOut, cuts: Sequence[Split], several: npt.NDArray[np.bool_]) -> HeldOut:
+def within_measured_nodes(back: HeldOut, cuts: Sequence[Split], several: Mask) -> HeldOut:
     """Return look-backs without the rows on several nodes that were predicted from one node alone.
 
     Where the table has several nodes, no question takes that step again. All are kept where nothing else is.
