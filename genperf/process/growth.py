@@ -13,8 +13,8 @@ from genperf.arrays import Index
 from genperf.discrepancy.stack import NORMAL
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.growth.measured import Anchors, MeasuredSeries
-from genperf.growth.readings import forecast_of, weighed
-from genperf.growth.sharing import Curve, shared_by, tilted
+from genperf.growth.readings import forecast_of
+from genperf.growth.sharing import Curve, shared_by
 from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
 from genperf.process.settings import GROWTH
@@ -50,14 +50,12 @@ class Growth:
         if not parts:
             return None
         curves = [self._curve(part) for part in parts]
-        shared = shared_by(curves)[: len(curves)]
-        known = weighed([each.beside(curve.series) for each, curve in zip(shared, curves, strict=True)])
         there, forecasts = [], []
-        for part, each, readings in zip(parts, shared, known, strict=True):
+        for part, curve, shared in zip(parts, curves, shared_by(curves), strict=False):
             there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
             columns = {name: there[-1][name] for name in self.rows.columns}
             target = replace(self.rows, columns=columns, logarithms=np.zeros(len(GROWTH.ahead)))
-            central, lower, upper = forecast_of(tilted(readings, each.known), target).interval()
+            central, lower, upper = forecast_of(shared.readings(shared.beside(curve.series)), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
         return Anchors({name: np.concatenate([each[name] for each in there]) for name in there[0]}, centre, variance)
