@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import genperf as gp
 from genperf.advice.ask import Question, ask
-from genperf.advice.goal import Goal
+from genperf.advice.problem import Goal
 from genperf.attribution import compare
 
 COMMAND = "python experiments/advice.py"

@@ -1,15 +1,13 @@
 """Advice: what to measure next, and which configuration is best."""
 
-from genperf.advice.answers import Suggestions
 from genperf.advice.ask import Answer, Question, ask
 from genperf.advice.compare import Ranking, compare
-from genperf.advice.goal import Goal
 from genperf.advice.layouts import Layouts, layouts
-from genperf.advice.objective import Job
 from genperf.advice.optimize import optimize
 from genperf.advice.optimum import Optimum
 from genperf.advice.plan import Plan
-from genperf.advice.suggest import suggest
+from genperf.advice.problem import Goal, Job
+from genperf.advice.suggest import Suggestions, suggest
 
 __all__ = [
     "Answer",

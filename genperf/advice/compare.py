@@ -8,19 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.advice.changes import CHANGE, NOTHING, Changes, changes_of
 from genperf.advice.narrowing import uncertainty
+from genperf.arrays import Array
 from genperf.attribution.answers import Shown, described, records
 from genperf.attribution.growth import over_columns
+from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError, suggest
 from genperf.facts import Paid
 from genperf.fitting import model_of
 from genperf.formula import Number, call
+from genperf.models import MODELS
+from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.work import work_of_step
+from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
@@ -30,7 +33,8 @@ from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, three_digits, with_article
 from genperf.words.verdict import fits_text
 
-Array = npt.NDArray[np.float64]
+#: The column that names an alternative, and the alternative that changes nothing.
+CHANGE, NOTHING = "change", "as it is"
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,7 @@ def compare(
     for place, (key, model) in enumerate(models.items()):
         group = dict(zip(groups, key, strict=True))
         result = answering(model, rest, *changes)
-        proposed = changes_of(result, rest, changes) if changes else _levels(result, column, rest)
+        proposed = _changed(result, rest, changes) if changes else _levels(result, column, rest)
         columns = read_query(proposed.frame, result.schema).columns
         network = proposed.of_network(result, columns, COMPARE.draws, seed + place)
         predicted = _predicted(result, proposed, network, interval)
@@ -232,16 +236,16 @@ def compare(
     return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), steps)
 
 
-def _levels(result: FitResult, column: str | None, at: Mapping[str, Any]) -> Changes:
+def _levels(result: FitResult, column: str | None, at: Mapping[str, Any]) -> _Changes:
     """Return the levels of a factor at a configuration; one nameless alternative without it."""
     levels = [""] if column is None else next(list(f.levels) for f in result.schema.factors if f.name == column)
     frame = result.completed({**at, **({} if column is None else {column: levels})})
     if len(frame) != len(levels):
         raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
-    return Changes(levels, frame, np.ones(len(levels)))
+    return _Changes(levels, frame, np.ones(len(levels)))
 
 
-def _predicted(result: FitResult, proposed: Changes, network: Array, interval: float) -> pd.DataFrame:
+def _predicted(result: FitResult, proposed: _Changes, network: Array, interval: float) -> pd.DataFrame:
     """Return the predictions of alternatives with `fits`; of another network with its factor and its uncertainty."""
     predicted = result.predict(proposed.frame, interval)
     name = result.schema.target.name
@@ -396,3 +400,72 @@ def _failures(fitted: FitResult | GroupedResult) -> list[str]:
     if isinstance(fitted, FitResult):
         return []
     return [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
+
+
+@dataclass(frozen=True, eq=False)
+class _Changes:
+    """A configuration as it is, and with each of some changes."""
+
+    names: list[str]
+    #: A row per alternative: its factors.
+    frame: pd.DataFrame
+    #: Shape (rows,). The rate of its network over that of the runs.
+    rates: Array
+
+    def of_network(self, result: FitResult, columns: Mapping[str, Any], draws: int, seed: int) -> Array:
+        """Return ln of what another network multiplies the time by at the alternatives, shape (draws, rows).
+
+            T'/T = 1 − s·(1 − r^−e),   s the share of what arises between nodes, r the ratio of rates, e in [0, 1]
+
+        How much of it follows the rate is not known, so e is uniform: latency and waiting do not, a large message does.
+        """
+        generator = np.random.default_rng((result.seed, seed))
+        other = self.rates != 1.0
+        if not other.any():
+            return np.zeros((draws, len(other)))
+        parts = parts_of(result, columns)
+        between = [j for j, name in enumerate(parts.names) if name in BETWEEN or "between nodes" in name]
+        share = parts.drawn[:, between].sum(axis=1) / parts.drawn.sum(axis=1)
+        if np.any(share[:, other].max(axis=0, initial=0.0) <= 0.0):
+            raise GenperfError(
+                "the model has nothing between nodes at this configuration, which another network would change",
+                hint="runs on several nodes, with a column of nodes; before: genperf ask --hint bandwidth=100Gbit/s",
+            )
+        chosen = generator.choice(len(parts.draw_shares), draws, p=parts.draw_shares)
+        exponent = generator.uniform(size=(draws, 1))
+        return np.asarray(np.log1p(np.clip(share[chosen], 0.0, 1.0) * (self.rates**-exponent - 1.0)))
+
+
+#: The terms of a series that arise between nodes.
+BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overheads if o.place == "between")
+
+
+def _changed(result: FitResult, at: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]) -> _Changes:
+    """Return a configuration and its changes: factors, and the `bandwidth` of another network (`100Gbit/s`, `HDR`).
+
+    A bandwidth of the configuration that is no factor of the model is that of the network of the runs.
+    """
+    present = _bandwidth(result, at)
+    rows, rates = [], []
+    for change in ({}, *changes):
+        other = _bandwidth(result, change)
+        if other and not present:
+            raise GenperfError(
+                "another network is compared with that of the runs, which is not given",
+                hint="--at bandwidth=25Gbit/s beside --or bandwidth=100Gbit/s",
+            )
+        frame = result.completed({n: v for n, v in {**at, **change}.items() if n not in {**present, **other}})
+        if len(frame) != 1:
+            raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
+        rows.append(frame)
+        speeds = [link_rate(str(next(iter(one.values())))) for one in (other, present) if one]
+        rates.append(speeds[0] / speeds[-1] if speeds else 1.0)
+    names = [NOTHING, *(join_values(change) for change in changes)]
+    return _Changes(names, pd.concat(rows, ignore_index=True), np.array(rates))
+
+
+def _bandwidth(result: FitResult, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bandwidth of a network, by the name it is given; nothing where a factor has that name."""
+    factors = {f.name for f in result.schema.factors}
+    words = (BANDWIDTH, *HINTS[BANDWIDTH])
+    return {n: v for n, v in given.items() if n in words and result.schema.column(n) not in factors}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from genperf.errors import GenperfError, Note
 from genperf.formula import Name, Node, evaluate, parse, quote_name, render, substitute
@@ -16,7 +15,6 @@ from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.vocabulary.names import WAYS
 
-Array = npt.NDArray[np.float64]
 #: Conditions over canonical names; one is left out where the model lacks a name.
 CONDITIONS: tuple[str, ...] = (
     "heads % tensor_parallel == 0",

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.attribution.draws import shares
 from genperf.prediction import distance_beyond, forecasts, stack_of
 from genperf.prediction.member import pooled, pooled_covariance
 from genperf.result import FitResult
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from genperf.advice.goal import Goal
-from genperf.advice.groups import best_of_groups, optimum_of
-from genperf.advice.objective import Job
+import numpy as np
+import pandas as pd
+
 from genperf.advice.optimum import Optimum
-from genperf.advice.solve import Task, solve
-from genperf.errors import GenperfError
-from genperf.result import FitResult, GroupedResult
+from genperf.advice.problem import Goal, Job, Predicted, Vocabulary, capacity_constraints, read_problem
+from genperf.advice.search import BUDGET, CAPACITY, DEADLINE, VERDICT, Evaluation, Front, Search, best_first, winners
+from genperf.advice.space import Space, in_model_names, levels_over, read_space
+from genperf.arrays import Array, Index
+from genperf.errors import GenperfError, Note, counted
+from genperf.formula import Node, names_in
+from genperf.panel.work import samples_formula, work_of_step
+from genperf.prediction import Schema
+from genperf.result import FitResult, GroupedResult, answering
+from genperf.table.clean import label
+from genperf.words.growth import price_text
+from genperf.words.numbers import duration_text, join_values
+from genperf.words.quantity import only_for_times
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OptimumSettings:
+    """How much of the best configurations is looked at and shown, and how groups are compared."""
+
+    #: Configurations whose intervals are computed, at most, to keep a deadline: a second or two.
+    max_intervals: int = 20_000
+    #: Of a longer Pareto front so many are shown, evenly along it.
+    shown_front: int = 50
+    #: Intervals computed at once: twice the number of answers first, then doubled up to this many.
+    max_block: int = 512
+    #: Draws in which each group's curve is drawn independently of the others': a share of one half is then known to
+    #: half a per cent.
+    joint_draws: int = 10_000
+    #: Groups without an answer that are named. A guess: they fit on a screen.
+    max_failures: int = 3
+
+
+OPTIMUM = OptimumSettings()
 
 
 def optimize(
@@ -95,8 +128,391 @@ def optimize(
     if goal.maximize is not None and minimize is not None:
         raise GenperfError("one formula is to be small and another large", hint="--minimize or --maximize")
     constraints = [where] if isinstance(where, str) else list(where)
-    task = Task(over, constraints, minimize, job, goal, interval, top)
+    task = _Task(over, constraints, minimize, job, goal, interval, top)
     if isinstance(result, GroupedResult):
-        return best_of_groups(result, task)
-    solved = solve(result, task)
-    return optimum_of([((), solved)], (), task)
+        return _best_of_groups(result, task)
+    return _optimum_of([((), _solve(result, task, {}))], (), task, [])
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What `optimize` is asked for."""
+
+    over: Mapping[str, Any]
+    where: Sequence[str]
+    minimize: str | None
+    job: Job
+    goal: Goal
+    interval: float
+    top: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """The best configurations of one model."""
+
+    #: With the problem as it was read.
+    search: Search
+    evaluation: Evaluation
+    #: Shape (rows,). Of the best, in the grid.
+    positions: Index
+    #: `best`, `front`: as in `Optimum`, without `wins`.
+    best: pd.DataFrame
+    front: pd.DataFrame
+    #: What is least, or most.
+    minimize: str
+    notes: tuple[Note, ...]
+
+
+def _best_of_groups(fitted: GroupedResult, task: _Task) -> Optimum:
+    """Return the best configurations of all groups, or of those that `over` names."""
+    wanted = {name: values for name, values in task.over.items() if name in fitted.group}
+    kept = {name: _labels(values) for name, values in wanted.items()}
+    inner = replace(task, over={name: values for name, values in task.over.items() if name not in wanted})
+    solved: list[tuple[Key, _Solved]] = []
+    failures: list[tuple[Key, GenperfError]] = []
+    for key, result in fitted.results.items():
+        group = dict(zip(fitted.group, key, strict=True))
+        if all(group[name] in values for name, values in kept.items()):
+            try:
+                solved.append((key, _solve(result, inner, group)))
+            except GenperfError as error:
+                failures.append((key, error))
+    if not solved and failures:
+        raise failures[0][1]
+    if not solved:
+        some = "; ".join(", ".join(key) for key in list(fitted.results)[:4])
+        raise GenperfError(f"no group has {join_values(wanted)}", hint=f"the groups are {some}")
+    notes = [Note(f"{', '.join(key)}: {error.message}", "group_infeasible") for key, error in failures]
+    return _optimum_of(solved, fitted.group, task, notes[: OPTIMUM.max_failures])
+
+
+def _labels(values: Any) -> set[str]:
+    """Return the values of a group column that are named: `a,b`, or a sequence."""
+    if isinstance(values, str):
+        return {text.strip() for text in values.split(",")}
+    return {label(value) for value in (values if isinstance(values, Iterable) else [values])}
+
+
+def _optimum_of(
+    solved: Sequence[tuple[Key, _Solved]], group: Sequence[str], task: _Task, notes: Sequence[Note]
+) -> Optimum:
+    """Return the best of what models answer, by group, each with the share of joint draws in which it is the best."""
+    each = [one for _, one in solved]
+    goal = each[0].search.goal
+    frames = [
+        _with_group(one.best, group, key).assign(_model=place, _row=np.arange(len(one.best)))
+        for place, (key, one) in enumerate(solved)
+    ]
+    best = pd.concat(frames, ignore_index=True)
+    objective = best["objective"].to_numpy(float) * (1.0 if goal.maximize is None else -1.0)
+    order = best_first(objective, best["cost"].to_numpy(float) if "cost" in best else 0.0 * objective)
+    best = best.iloc[order[: task.top]].reset_index(drop=True)
+    words = ["verdict", "reason"]
+    plain = best.drop(columns=[*words, "_model", "_row"]).assign(wins=_wins(each, best))
+    excluded = pd.concat([_excluded(one.search, one.evaluation) for one in each])
+    return Optimum(
+        minimize=each[0].minimize,
+        interval=task.interval,
+        deadline=goal.deadline,
+        configurations=sum(one.search.space.grid.size for one in each),
+        feasible=sum(one.evaluation.feasible for one in each),
+        best=plain.assign(**{word: best[word] for word in words}),
+        front=_joint_front([_with_group(one.front, group, key) for key, one in solved]),
+        excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum()
+        if len(each) > 1
+        else excluded,
+        quantity=each[0].search.result.schema.target,
+        notes=(*dict.fromkeys(note for one in each for note in one.notes), *notes),
+        maximized=goal.maximize is not None,
+        regret=each[0].search.regret(each[0].positions[: len(best)], task.interval) if len(each) == 1 else None,
+    )
+
+
+def _with_group(frame: pd.DataFrame, group: Sequence[str], key: Key) -> pd.DataFrame:
+    """Return rows with the values of their group first."""
+    named = {name: [value] * len(frame) for name, value in zip(group, key, strict=True)}
+    return frame if not named or frame.empty else pd.concat([pd.DataFrame(named), frame], axis=1)
+
+
+def _wins(solved: Sequence[_Solved], best: pd.DataFrame) -> Array:
+    """Return the share of the draws in which each row is the best; groups are drawn independently of each other."""
+    places, rows = (best[name].to_numpy(dtype=int) for name in ("_model", "_row"))
+    used = list(dict.fromkeys(places.tolist()))
+    if len(used) == 1:
+        one = solved[used[0]]
+        return np.asarray(one.search.wins(one.positions[rows]))
+    drawn = np.empty((OPTIMUM.joint_draws, len(best)))
+    for place in used:
+        mine, one = places == place, solved[place]
+        drawn[:, mine] = one.search.joint(one.positions[rows[mine]], OPTIMUM.joint_draws, (place,))
+    return np.asarray(winners(drawn).mean(axis=0))
+
+
+def _along(positions: Index) -> Index:
+    """Return a Pareto front, thinned evenly along it where it is long."""
+    if positions.size <= OPTIMUM.shown_front:
+        return positions
+    places = np.linspace(0, positions.size - 1, OPTIMUM.shown_front).round().astype(int)
+    return np.asarray(positions[places])
+
+
+def _joint_front(fronts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the Pareto front of several, thinned where it is long."""
+    filled = [front for front in fronts if not front.empty]
+    if len(filled) < 2:
+        return filled[0] if filled else pd.DataFrame()
+    together = pd.concat(filled, ignore_index=True)
+    names = [str(name) for name in together.columns]
+    time = "total" if "total" in names else names[names.index("lower") - 1]
+    joint = Front()
+    joint.add(together[time].to_numpy(float), together["cost"].to_numpy(float), np.arange(len(together)))
+    return together.iloc[_along(joint.positions)].reset_index(drop=True)
+
+
+def _solve(result: FitResult, task: _Task, group: Mapping[str, str]) -> _Solved:
+    """Return the best configurations of one model; formulas may read its group's values."""
+    result = answering(result, levels_over(task.over, result.schema))
+    schema, goal, minimize = result.schema, task.goal, task.minimize
+    _check_limits(schema, goal, task.job)
+    constraints = [in_model_names(text, schema) for text in task.where]
+    constraints += capacity_constraints(goal.capacity, schema, result.further)
+    constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
+    job, work = _in_model_names(task.job, schema), work_of_step(result.panel, group)
+    aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
+    space = read_space(task.over, schema, [*constraints, *aims, *job.formulas], group)
+    chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work, bool(group))
+    if chosen:
+        goal = replace(goal, maximize="throughput")
+    if goal.maximize is not None:
+        minimize = f"-({goal.maximize})"
+    aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
+    predicted = Predicted(schema.target, tuple(result.further))
+    words = Vocabulary(result.panel, tuple(space.names), tuple(space.texts), predicted, work)
+    by_work = bool(schema.target.throughput) or "throughput" in aim
+    problem = read_problem(words, constraints, aim, job, per_unit=not job.sized and by_work and work is not None)
+    search = Search(result, space, problem, task.interval, goal)
+    evaluation = search.run()
+    if not evaluation.positions.size:
+        raise _nothing_feasible(search, evaluation)
+    positions, best, not_looked_at = _best(search, evaluation, task.top)
+    front, thinned = _front(search, evaluation, positions)
+    notes = [
+        ("most_throughput", "" if not chosen or schema.target.throughput else _MOST_THROUGHPUT),
+        ("may_not_fit", _may_not_fit(search, evaluation)),
+        ("price", _price(result, task.job)),
+        ("per_step", _per_step(search, minimize, job)),
+        ("not_finite", f"{evaluation.not_finite:,} {_NOT_FINITE}" if evaluation.not_finite else ""),
+        ("not_all_looked_at", not_looked_at),
+        ("front_thinned", thinned),
+    ]
+    return _Solved(
+        search,
+        evaluation,
+        positions,
+        best,
+        front,
+        goal.maximize or minimize or schema.target.name,
+        tuple(Note(text, kind) for kind, text in notes if text),
+    )
+
+
+_MOST_THROUGHPUT = (
+    "the aim is the most throughput, as steps differ in their work; --minimize time is for the shortest step"
+)
+_NOT_FINITE = "configurations have no finite prediction or objective and are left out"
+
+
+def _check_limits(schema: Schema, goal: Goal, job: Job) -> None:
+    """Refuse a deadline of what has no duration, and a budget of what has no price."""
+    for name, limit in (("deadline", goal.deadline), ("budget", goal.budget)):
+        if limit is not None and not schema.target.is_time:
+            raise GenperfError(only_for_times(f"{name}s", schema.target), hint=f"leave --{name} out")
+        if limit is not None and schema.target.throughput and not job.sized:
+            raise GenperfError(
+                f"a {name} needs to know how much there is to do: a throughput was measured, and no step",
+                hint="--samples N, in the unit of the throughput",
+            )
+    if goal.budget is not None and not job.priced:
+        raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
+
+
+def _work_varies(schema: Schema, space: Space, work: Node | None, grouped: bool) -> bool:
+    """Return whether steps may differ in their work, so that the shortest is not the best."""
+    if work is None:
+        return False
+    read = set(names_in(work))
+    if grouped and not read:
+        return True
+    for name in read & set(space.derived):
+        read |= space.derived[name].names
+    return bool(schema.target.throughput) or bool(read & space.varied)
+
+
+def _in_model_names(job: Job, schema: Schema) -> Job:
+    """Return a job whose formulas read the model's columns."""
+    steps, per = (t if t is None else in_model_names(str(t), schema) for t in (job.steps, job.per))
+    price = in_model_names(job.price, schema) if isinstance(job.price, str) else job.price
+    return replace(job, steps=steps, per=per, price=price)
+
+
+def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.DataFrame, str]:
+    """Return the best configurations; of those that keep the limits where intervals or verdicts decide."""
+    order = evaluation.in_order()
+    if not search.goal.searched:
+        return order[:top], search.answers(order[:top]), ""
+    kept: list[Index] = []
+    frames: list[pd.DataFrame] = []
+    looked, size, count, alone = 0, 2 * top, 0, dict[str, int]()
+    while count < top and looked < min(len(order), OPTIMUM.max_intervals):
+        some = order[looked : looked + size]
+        frame = search.answers(some)
+        limits = search.keeps(frame, some)
+        alone = {name: alone.get(name, 0) + int(rows.sum()) for name, rows in limits.items()}
+        keeps = np.logical_and.reduce(list(limits.values()))
+        kept.append(some[keeps])
+        frames.append(frame[keeps])
+        looked, count, size = looked + len(some), count + int(keeps.sum()), min(2 * size, OPTIMUM.max_block)
+    if not count:
+        raise _kept_by_none(search, evaluation, looked, alone)
+    note = ""
+    if count < top and looked < len(order):
+        what = " and ".join(alone)
+        note = f"only the {looked:,} best were looked at for {what}; {len(order) - looked:,} more may keep it"
+    return np.concatenate(kept)[:top], pd.concat(frames, ignore_index=True)[:top], note
+
+
+def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.DataFrame, str]:
+    """Return the Pareto front of total time against cost, thinned where it is long, and a note where it is."""
+    positions = evaluation.front.positions
+    if not positions.size:
+        return pd.DataFrame(), ""
+    if search.goal.capacity or search.goal.trusted or search.goal.budget is not None:
+        positions = _front_of_kept(search, np.union1d(positions, best))
+    shown = _along(positions)
+    note = f"the Pareto front has {positions.size:,} configurations; {shown.size} along it are shown"
+    frame = search.answers(shown).drop(columns="objective")
+    if search.goal.deadline is not None:
+        frame.insert(len(frame.columns) - 2, "keeps_deadline", search.latest(frame, shown) <= search.goal.deadline)
+    return frame, note if shown.size < positions.size else ""
+
+
+def _front_of_kept(search: Search, positions: Index) -> Index:
+    """Return the Pareto front of the configurations that keep all limits but the deadline, as the answers do."""
+    frame = search.answers(positions)
+    kept = np.logical_and.reduce([k for name, k in search.keeps(frame, positions).items() if name != DEADLINE])
+    total = frame["total" if "total" in frame else search.problem.predicted.name].to_numpy(float)
+    front = Front()
+    front.add(total[kept], frame["cost"].to_numpy(float)[kept], positions[kept])
+    return front.positions
+
+
+def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:
+    """Return what each constraint excludes."""
+    texts = [c.text for c in search.problem.constraints]
+    return pd.DataFrame({"constraint": texts, "excludes": evaluation.excludes, "alone": evaluation.only_this})
+
+
+_MEASURE = "or measure more: genperf suggest"
+
+
+def _nothing_feasible(search: Search, evaluation: Evaluation) -> GenperfError:
+    """Return why no configuration is left: the constraint that excludes most, or the deadline."""
+    size = search.space.grid.size
+    if not evaluation.feasible and evaluation.unfit:
+        return GenperfError(
+            f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "
+            f"largest probability of fitting is {evaluation.likeliest:.2g}",
+            hint="smaller values in --over, a lower --fits, or measure runs that fit",
+        )
+    if evaluation.late:
+        return _late(search, evaluation, 0)
+    if evaluation.feasible:
+        return GenperfError(
+            f"none of {evaluation.feasible:,} feasible configurations has a finite {search.problem.predicted.name} and "
+            "objective",
+            hint="ask nearer to the measured range",
+        )
+    excluded = _excluded(search, evaluation)
+    strictest = excluded.iloc[int(excluded["excludes"].argmax())]
+    easiest = excluded.iloc[int(excluded["alone"].argmax())]
+    hint = "relax it" if strictest["excludes"] < size else "relax it: nothing on this grid satisfies it"
+    if easiest["alone"]:
+        hint = f"without '{easiest['constraint']}' {easiest['alone']:,} would be left"
+    return GenperfError(
+        f"none of {size:,} configurations is feasible; '{strictest['constraint']}' excludes most, "
+        f"{strictest['excludes']:,}",
+        hint=hint,
+    )
+
+
+def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
+    """Return the error where no configuration keeps the limits that intervals and verdicts decide."""
+    broken = next((name for name, count in alone.items() if not count), None)
+    if broken == DEADLINE:
+        return _late(search, evaluation, looked)
+    if broken == BUDGET:
+        text = f"the upper end of the cost is above {search.goal.budget:g} for each of the {looked:,} cheapest"
+        return GenperfError(text, hint=f"a larger --budget, a smaller --interval, {_MEASURE}")
+    if broken == CAPACITY:
+        limits = " and ".join(f"{name} below {most:g}" for name, most in search.goal.capacity.items())
+        text = f"none of the {looked:,} best configurations keeps {limits} with a probability of {search.goal.fits:g}"
+        return GenperfError(text, hint=f"smaller values in --over, a lower --fits, {_MEASURE}")
+    if broken == VERDICT:
+        text = f"none of the {looked:,} best configurations has a trusted prediction: each is extrapolating-blind"
+        return GenperfError(text, hint="values nearer to the measured ones, or measure some: genperf suggest")
+    return GenperfError(
+        f"none of the {looked:,} best configurations keeps {' and '.join(alone)} at once", hint="relax one of them"
+    )
+
+
+def _late(search: Search, evaluation: Evaluation, looked: int) -> GenperfError:
+    """Return the error of a deadline that nothing keeps, with how far it is away."""
+    fastest, deadline = (
+        f"the fastest takes {duration_text(evaluation.fastest)}",
+        duration_text(search.goal.deadline or 0.0),
+    )
+    if not evaluation.positions.size:
+        within = "no configuration" if search.goal.budget is None else "no configuration within the budget"
+        return GenperfError(
+            f"{within} is done within {deadline}: {fastest}",
+            hint="a later --deadline, or more machines",
+        )
+    share, count = f"{100 * search.interval:g} %", evaluation.positions.size
+    if looked < count:
+        return GenperfError(
+            f"the upper end of the {share} interval is after {deadline} for each of the {looked:,} best",
+            hint=f"vary fewer values: {count:,} have a central time before it",
+        )
+    return GenperfError(
+        f"the upper end of the {share} interval is after {deadline} for each of the {looked:,} "
+        f"configurations with a central time before it ({fastest})",
+        hint=f"a later --deadline, a smaller --interval, {_MEASURE}",
+    )
+
+
+def _may_not_fit(search: Search, evaluation: Evaluation) -> str:
+    """Return how many configurations were left out because a run may fail, and of how many that is uncertain."""
+    if not evaluation.unfit:
+        return ""
+    left_out = f"{counted(evaluation.unfit, 'configuration')} left out: a run fits with a probability below"
+    return f"{left_out} {search.goal.fits:g}, or was measured as failed; {evaluation.uncertain:,} of them uncertain"
+
+
+def _per_step(search: Search, minimize: str | None, job: Job) -> str:
+    """Return that steps of different numbers of samples are compared, where they are."""
+    target = search.result.schema.target
+    what = target.name if minimize is None else minimize
+    if not target.is_time or target.throughput or what not in (target.name, "cost") or job.sized:
+        return ""
+    samples = samples_formula(search.result.panel)
+    if samples is None or not search.space.varied & samples[1]:
+        return ""
+    text = f"the {what} is that of a step, and steps of different numbers of samples are compared"
+    return f"{text}; for the {what} of N samples: --samples N"
+
+
+def _price(result: FitResult, job: Job) -> str:
+    """Return what a given price is for."""
+    per = job.per or ("" if result.panel.counted is None else result.panel.counted.name)
+    return f"cost is at {price_text(job.price_text, per)}" if job.price_text and per else ""

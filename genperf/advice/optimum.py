@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from genperf.advice.optimum_shown import for_people
 from genperf.attribution.answers import Shown, described, records
 from genperf.errors import Note
+from genperf.prediction.predict import THROUGHPUT
 from genperf.table import Target
-from genperf.words.numbers import duration_text
+from genperf.words.numbers import duration_text, three_digits
 from genperf.words.quantity import heading
 
 
@@ -118,7 +119,7 @@ class Optimum(Shown):
             shown.append((f"Pareto front of {front}{count}", some))
         tables = []
         for title, frame in shown:
-            table, same = for_people(frame, self.quantity, list(self.configuration))
+            table, same = _for_people(frame, self.quantity, list(self.configuration))
             tables.append((f"{title}; each with {same}" if same else title, table))
         return tables
 
@@ -126,3 +127,47 @@ class Optimum(Shown):
     def remarks(self) -> list[str]:
         """How far the best can be trusted, and the notes."""
         return [self.reason, *(f"note: {n}" for n in self.notes)]
+
+
+def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -> tuple[pd.DataFrame, str]:
+    """Return a table of configurations to print, and what is the same in all; settings keep all their digits."""
+    shown = frame.drop(columns=_redundant(frame, target))
+    same = {
+        name: _cell(name, shown[name].iloc[0], settings)
+        for name in (*settings, "fits")
+        if name in shown and len(shown) > 1 and len(set(shown[name])) == 1
+    }
+    shown = shown.drop(columns=list(same))
+    cells = {str(name): [_cell(str(name), value, settings) for value in shown[name]] for name in shown.columns}
+    # That every run fits goes without a word.
+    constants_shown = [f"{name}={value}" for name, value in same.items() if (name, value) != ("fits", "1")]
+    return pd.DataFrame(cells), ", ".join(constants_shown)
+
+
+def _redundant(frame: pd.DataFrame, target: Target) -> list[str]:
+    """Return the columns that say again what another says, or mean nothing to a person."""
+    gone = ["reason"] if "reason" in frame else []
+    gone += [name for name in frame.columns if str(name).endswith("_lower") and name not in THROUGHPUT]
+    if "objective" in frame and any(
+        frame["objective"].equals(frame[name]) for name in ("throughput", "total", "cost", target.name) if name in frame
+    ):
+        gone.append("objective")
+    if {"throughput", "total"} <= set(frame) and np.allclose(frame["throughput"] * frame["total"], 1.0):
+        gone.append("total")
+    if target.throughput and "throughput" in frame:
+        # The time is that of one unit of the work, or of a step that nobody measured.
+        gone += [target.name, "lower", "upper"]
+    elif "throughput" in frame:
+        gone += [name for name in THROUGHPUT[1:] if name in frame]
+    return gone
+
+
+def _cell(name: str, value: object, settings: Collection[str]) -> str:
+    """Return a cell as text."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return str(value)
+    if name in settings:
+        return f"{value:.15g}"
+    if name == "wins":
+        return f"{100 * value:.0f} %"
+    return duration_text(value) if name == "total" else three_digits(value)

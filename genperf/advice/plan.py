@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.advice.goal import Goal
+from genperf.advice.problem import Goal
 from genperf.advice.search import best_first, winners
+from genperf.arrays import Mask
 from genperf.attribution.draws import curves_of
 from genperf.attribution.growth import Work, over_columns
 from genperf.attribution.ladder import ladder
@@ -27,9 +27,6 @@ from genperf.table.cells import frame_of
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, singular, three_digits
-
-Array = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -253,7 +250,7 @@ def planned(
     return replace(about, count=float(counts[first[0]]), cheapest=choice(first[0]), fastest=fastest, best=best)
 
 
-def _why(about: Planned, fails: Truth, late: tuple[Truth, Choice], dear: tuple[Truth, Choice]) -> str:
+def _why(about: Planned, fails: Mask, late: tuple[Mask, Choice], dear: tuple[Mask, Choice]) -> str:
     """Return why no count keeps a plan: all may fail, or the fastest is late, or the cheapest too dear."""
     if fails.all():
         return f"each may fail with a probability above {100 * (1 - PLAN.fits):.0f} %"
@@ -267,7 +264,7 @@ def _why(about: Planned, fails: Truth, late: tuple[Truth, Choice], dear: tuple[T
     return " and ".join(texts) or "none keeps both limits at once"
 
 
-def _whole_nodes(panel: Panel, columns: Mapping[str, Any]) -> Truth:
+def _whole_nodes(panel: Panel, columns: Mapping[str, Any]) -> Mask:
     """Return which configurations are on one node or fill their nodes; all where nodes or workers are not counted."""
     nodes, workers = panel.nodes, panel.workers
     if nodes is None or workers is None or nodes == workers:

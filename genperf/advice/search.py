@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.advice.front import Front
-from genperf.advice.goal import Goal, trusted_rows
-from genperf.advice.objective import Problem, value
+from genperf.advice.problem import Goal, Problem, trusted_rows, value
 from genperf.advice.space import Columns, Space
+from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import log_paths, shares
 from genperf.errors import GenperfError
 from genperf.formula import Formula, Name
@@ -21,11 +19,8 @@ from genperf.prediction.predict import ENDS, THROUGHPUT, central_values
 from genperf.result import FitResult
 from genperf.table.cells import with_columns
 
-Array = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
-#: The names of the limits that a deadline and a budget set.
-DEADLINE, BUDGET = "the deadline", "the budget"
+#: The names of the limits that intervals and verdicts decide.
+DEADLINE, BUDGET, CAPACITY, VERDICT = "the deadline", "the budget", "the capacity", "the verdict"
 
 
 @dataclass(frozen=True)
@@ -47,13 +42,49 @@ class SearchSettings:
 SEARCH = SearchSettings()
 
 
+class Front:
+    """The points than which no other point is smaller in one quantity and not larger in the other: a Pareto front.
+
+    Points are added block by block; `first` rises, `second` falls, and `positions` are where they came from, of equal
+    points the first.
+
+    Examples
+    --------
+    >>> front = Front()
+    >>> front.add(np.array([1.0, 2.0, 3.0]), np.array([9.0, 9.5, 4.0]), np.arange(3))
+    >>> front.add(np.array([2.5]), np.array([5.0]), np.array([3]))
+    >>> front.positions
+    array([0, 3, 2])
+    """
+
+    def __init__(self) -> None:
+        self.first: Array = np.empty(0)
+        self.second: Array = np.empty(0)
+        self.positions: Index = np.empty(0, dtype=np.intp)
+
+    def add(self, first: Array, second: Array, positions: Index) -> None:
+        """Take in a block of points, whose positions are larger than those of the blocks before."""
+        # Most points of a later block are beaten by the front there is: they need no sorting.
+        left = np.searchsorted(self.first, first, side="right") - 1
+        least = np.where(left >= 0, self.second[np.maximum(left, 0)] if self.second.size else np.inf, np.inf)
+        kept = second < least
+        x = np.concatenate([self.first, first[kept]])
+        y = np.concatenate([self.second, second[kept]])
+        where = np.concatenate([self.positions, positions[kept]])
+        order = np.lexsort((where, y, x))
+        falling = y[order]
+        best_before = np.concatenate([[np.inf], np.minimum.accumulate(falling)[:-1]]) if falling.size else falling
+        chosen = order[falling < best_before]
+        self.first, self.second, self.positions = x[chosen], y[chosen], where[chosen]
+
+
 @dataclass(eq=False)
 class Evaluation:
     """The whole grid, evaluated: the feasible configurations with a finite objective."""
 
     #: Shape (constraints,). How many configurations fail each constraint, and how many fail it and no other.
-    excludes: npt.NDArray[np.int64]
-    only_this: npt.NDArray[np.int64]
+    excludes: Index
+    only_this: Index
     #: Configurations that satisfy all constraints, and whose central time keeps the deadline.
     feasible: int = 0
     #: Feasible ones without a finite prediction or objective.
@@ -71,25 +102,17 @@ class Evaluation:
     #: Of total time against cost.
     front: Front = field(default_factory=Front)
     #: Shape (candidates,). Where the feasible ones with a finite objective stand in the grid, the late ones left out.
-    positions: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    positions: Index = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     #: `objective`, `cost`: shape (candidates,). The cost is 0 where no machines are counted.
     objective: Array = field(default_factory=lambda: np.empty(0))
     cost: Array = field(default_factory=lambda: np.empty(0))
 
-    def in_order(self) -> Positions:
+    def in_order(self) -> Index:
         """Return the positions, the best first; of equal objectives, but for rounding errors, the cheapest first."""
         return np.asarray(self.positions[best_first(self.objective, self.cost)])
 
-    def count(self, first: int, fails: Sequence[Truth], rows: int) -> Truth:
-        """Count what each constraint excludes, and return which rows all of them leave.
-
-        Parameters
-        ----------
-        first : int
-            The place of the first of these constraints.
-        fails : sequence of ndarray of shape (rows,)
-            Whether each row fails each constraint.
-        """
+    def count(self, first: int, fails: Sequence[Mask], rows: int) -> Mask:
+        """Count what each constraint from place `first` on excludes, and return which rows all of them leave."""
         number = np.zeros(rows, np.int16)
         for failed in fails:
             number += failed
@@ -110,15 +133,10 @@ class Search:
     interval: float
     goal: Goal
 
-    @property
-    def deadline(self) -> float | None:
-        """Seconds for all steps."""
-        return self.goal.deadline
-
     def run(self) -> Evaluation:
         """Evaluate the grid, block by block."""
         count = len(self.problem.constraints)
-        evaluation = Evaluation(np.zeros(count, np.int64), np.zeros(count, np.int64))
+        evaluation = Evaluation(np.zeros(count, np.intp), np.zeros(count, np.intp))
         size, rows = self.space.grid.size, self._rows()
         self._check_drawn()
         blocks = [self._block(start, min(start + rows, size), evaluation) for start in range(0, size, rows)]
@@ -159,7 +177,7 @@ class Search:
                 hint="vary fewer values (workers=1:256:*2), add a constraint, or fit one family",
             )
 
-    def _block(self, start: int, stop: int, evaluation: Evaluation) -> tuple[Positions, Array, Array]:
+    def _block(self, start: int, stop: int, evaluation: Evaluation) -> tuple[Index, Array, Array]:
         """Return the configurations of a block that may be answers, with their objective and their cost."""
         columns = self.space.block(start, stop)
         positions = np.arange(start, stop)
@@ -183,15 +201,15 @@ class Search:
             cost = np.array(np.broadcast_to(value(self.problem.cost, predicted), positions.shape))
             shown = finite & np.isfinite(cost)
             evaluation.front.add(total[shown], cost[shown], positions[shown])
-        if self.deadline is not None:
+        if self.goal.deadline is not None:
             evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
-            late = finite & (total > self.deadline)
+            late = finite & (total > self.goal.deadline)
             evaluation.late += int(late.sum())
             evaluation.feasible -= int(late.sum())
             finite &= ~late
         return positions[finite], objective[finite], cost[finite]
 
-    def _fitting(self, columns: Columns, evaluation: Evaluation) -> Truth:
+    def _fitting(self, columns: Columns, evaluation: Evaluation) -> Mask:
         """Return which configurations are likely enough to fit, and count the others."""
         feasibility, least = self.result.feasibility, self.goal.fits
         if feasibility is None:
@@ -235,7 +253,7 @@ class Search:
     def _factors(self, columns: Columns) -> Columns:
         return {name: columns[name] for name in self.space.factors}
 
-    def answers(self, positions: Positions) -> pd.DataFrame:
+    def answers(self, positions: Index) -> pd.DataFrame:
         """Return the rows of `Optimum.best` for some positions, without `wins`."""
         columns = self.space.take(positions)
         central = self.predicted(columns)
@@ -259,16 +277,9 @@ class Search:
             frame["cost"] = np.broadcast_to(value(self.problem.cost, central), positions.shape)
         return frame.assign(verdict=answer["verdict"].to_numpy(), reason=answer["reason"].to_numpy())
 
-    def keeps(self, frame: pd.DataFrame, positions: Positions) -> dict[str, Truth]:
-        """Return which answers keep each limit that an interval or a verdict decides, by the limit's name.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            Their rows, as `answers` returns them.
-        positions : ndarray of shape (rows,)
-        """
-        limits: dict[str, Truth] = {}
+    def keeps(self, frame: pd.DataFrame, positions: Index) -> dict[str, Mask]:
+        """Return which answers keep each limit that an interval or a verdict decides, by the limit's name."""
+        limits: dict[str, Mask] = {}
         if self.goal.deadline is not None:
             limits[DEADLINE] = self.latest(frame, positions) <= self.goal.deadline
         if self.goal.budget is not None:
@@ -281,37 +292,28 @@ class Search:
                 predicted["upper" if name == self.problem.predicted.name else f"{name}_upper"] <= most
                 for name, most in self.goal.capacity.items()
             ]
-            limits["the capacity"] = np.logical_and.reduce([k.to_numpy(dtype=bool) for k in keeps])
+            limits[CAPACITY] = np.logical_and.reduce([k.to_numpy(dtype=bool) for k in keeps])
         if self.goal.trusted:
-            limits["the verdict"] = trusted_rows(frame)
+            limits[VERDICT] = trusted_rows(frame)
         return limits
 
-    def latest(self, frame: pd.DataFrame, positions: Positions) -> Array:
+    def latest(self, frame: pd.DataFrame, positions: Index) -> Array:
         """Return the upper ends of the total times."""
         columns = self.space.take(positions)
         upper = frame["upper"].to_numpy(dtype=float)
         return np.asarray(value(self.problem.total, {**columns, self.problem.predicted.name: upper}))
 
-    def wins(self, positions: Positions) -> Array:
+    def wins(self, positions: Index) -> Array:
         """Return the share of the ensemble's draws in which each configuration is the best of these that are feasible.
 
         A draw counts for each of those that are equally good in it, and for none where none is feasible.
         """
         return np.asarray(shares(self.result.members) @ winners(self._objectives(positions)))
 
-    def regret(self, positions: Positions, probability: float) -> float:
+    def regret(self, positions: Index, probability: float) -> float:
         """Return by which share the first configuration is worse than the best of these, at most with a probability.
 
-        Parameters
-        ----------
-        positions : ndarray of shape (rows,)
-        probability : float
-            Of the ensemble's draws.
-
-        Returns
-        -------
-        float
-            Zero where it is the best in that share of the draws; infinite where it is infeasible in too many of them.
+        It is zero where it is the best in that share of the draws; infinite where it is infeasible in too many of them.
         """
         drawn, share = self._objectives(positions), shares(self.result.members)
         least = drawn.min(axis=1)
@@ -322,20 +324,13 @@ class Search:
         place = min(int(np.searchsorted(np.cumsum(share[order]), probability)), len(order) - 1)
         return float(worse[order][place])
 
-    def joint(self, positions: Positions, draws: int, seed: tuple[int, ...]) -> Array:
-        """Return the objective in so many draws of the ensemble, by their shares, shape (draws, rows).
-
-        Parameters
-        ----------
-        positions : ndarray of shape (rows,)
-        seed : tuple of int
-            Beside that of the fit.
-        """
+    def joint(self, positions: Index, draws: int, seed: tuple[int, ...]) -> Array:
+        """Return the objective in so many draws of the ensemble, by their shares, shape (draws, rows)."""
         share = shares(self.result.members)
         chosen = np.random.default_rng((self.result.seed, *seed)).choice(share.size, size=draws, p=share)
         return self._objectives(positions)[chosen]
 
-    def _objectives(self, positions: Positions) -> Array:
+    def _objectives(self, positions: Index) -> Array:
         """Return the objective of every draw, infinite where it is not finite or not feasible, shape (draws, rows)."""
         columns = self.drawn(self.space.take(positions))
         shape = (shares(self.result.members).size, positions.size)
@@ -345,12 +340,12 @@ class Search:
             if constraint.predicted:
                 holds = constraint.formula.evaluate({name: columns[name] for name in constraint.formula.names})
                 feasible = feasible & np.broadcast_to(holds, shape)
-        if self.deadline is not None:
-            feasible = feasible & (np.broadcast_to(value(self.problem.total, columns), shape) <= self.deadline)
+        if self.goal.deadline is not None:
+            feasible = feasible & (np.broadcast_to(value(self.problem.total, columns), shape) <= self.goal.deadline)
         return np.where(feasible, objective, np.inf)
 
 
-def best_first(objective: Array, cost: Array) -> Positions:
+def best_first(objective: Array, cost: Array) -> Index:
     """Return the places of objectives from the least on; of equal ones, but for rounding errors, the cheapest first."""
     with np.errstate(divide="ignore"):
         digit = 10.0 ** (np.floor(np.log10(np.abs(objective))) - SEARCH.tied_digits)
@@ -358,19 +353,19 @@ def best_first(objective: Array, cost: Array) -> Positions:
     return np.lexsort((cost, rounded))
 
 
-def winners(drawn: Array) -> Truth:
+def winners(drawn: Array) -> Mask:
     """Return which rows have the least finite objective of each draw, shape (draws, rows)."""
     least = drawn.min(axis=1, keepdims=True)
     return np.asarray(np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-SEARCH.tied_digits, atol=0.0))
 
 
-def _holds(formula: Formula, columns: Columns, rows: int) -> Truth:
+def _holds(formula: Formula, columns: Columns, rows: int) -> Mask:
     """Return whether a comparison holds in each row."""
     holds = formula.evaluate({name: columns[name] for name in formula.names})
     return np.asarray(np.broadcast_to(holds, rows), bool)
 
 
-def _keep(columns: Columns, positions: Positions, kept: Truth) -> tuple[Columns, Positions]:
+def _keep(columns: Columns, positions: Index, kept: Mask) -> tuple[Columns, Index]:
     """Return some of the rows, and where they stand."""
     if kept.all():
         return columns, positions

@@ -11,16 +11,77 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.advice.answers import Suggestions
-from genperf.advice.candidates import costs, read_candidates
 from genperf.advice.narrowing import Knowledge, knowledge
-from genperf.errors import GenperfError
-from genperf.prediction import Band, central_times, distance_beyond
+from genperf.arrays import Array
+from genperf.attribution.answers import Shown, described, records
+from genperf.errors import FormulaError, GenperfError
+from genperf.errors import suggest as similar
+from genperf.formula import Node, evaluate, parse_number, substitute
+from genperf.panel.following import divisible, following
+from genperf.panel.nodes import devices_on_several
+from genperf.prediction import Band, Query, central_times, distance_beyond, read_query
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
+from genperf.table import Target
 from genperf.words.numbers import join_values
 
-Array = npt.NDArray[np.float64]
+
+@dataclass(frozen=True, eq=False)
+class Suggestions(Shown):
+    """Which configurations to measure next, so that the interval at a target narrows."""
+
+    #: The configuration that the decision is about.
+    target: dict[str, Any]
+    #: `value`, `lower`, `upper`: the prediction there now, in the quantity's unit; the confidence interval, of the
+    #: mean.
+    value: float
+    lower: float
+    upper: float
+    #: Nominal coverage.
+    interval: float
+    #: The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
+    #: `cost` (machine-seconds), `width` (half width of the target's interval afterwards, relative), `gain` (the share
+    #: of the width that goes), `gain_per_cost`.
+    chosen: pd.DataFrame
+    #: Every candidate as if it were the next: the same columns, the best first.
+    candidates: pd.DataFrame
+    #: Relative half width of the target's interval now.
+    width: float
+    #: The width that is enough.
+    within: float | None
+    #: Whether the target's interval meets `within` already; nothing is then suggested.
+    met: bool
+    #: The answer in words.
+    sentence: str
+    #: What is predicted.
+    quantity: Target
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {
+            "quantity": described(self.quantity),
+            "target": self.target,
+            self.quantity.name: self.value,
+            "lower": self.lower,
+            "upper": self.upper,
+            "interval": self.interval,
+            "width": self.width,
+            "within": self.within,
+            "met": self.met,
+            "chosen": records(self.chosen),
+            "candidates": records(self.candidates),
+            "sentence": self.sentence,
+        }
+
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The batch to measure."""
+        return [("what to measure next", self.chosen)]
+
+    @property
+    def remarks(self) -> list[str]:
+        """The answer in words."""
+        return [self.sentence]
 
 
 def suggest(
@@ -102,9 +163,9 @@ def suggest(
         nothing = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
         text = f"the interval at {join_values(named)} is ±{100 * width:.3g} % already: nothing needs measuring"
         return answer(nothing, nothing, True, text)
-    options = read_candidates(result, query, candidates, blind)
+    options = _candidates(result, query, candidates, blind)
     central = central_times(result.members, options.columns)
-    prices = costs(result, options, central, cost)
+    prices = _costs(result, options, central, cost)
     both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
     start = knowledge(result, both)
     run = float(start.noise[-1]) if band == "prediction" else 0.0
@@ -206,3 +267,90 @@ def _sentence(
         return text + unknown
     reached = f", within {100 * within:.3g} %" if after <= within else f"; {100 * within:.3g} % needs more"
     return text + reached + unknown
+
+
+def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None, blind: bool) -> Query:
+    """Return the configurations that could be measured, given or by default.
+
+    By default they are the powers of two from the smallest measured count of workers to below the target's, in whole
+    nodes, all else as at the target. Left out are those that were measured or are known to fail, and those that a
+    transformer's split does not divide. Where nothing is left below a blind target, the target is measured.
+    """
+    if candidates is not None:
+        return read_query(candidates, result.schema)
+    factor = result.panel.along()
+    last = float(target.columns[factor.name][0])
+    per_node = devices_on_several(result.panel, target.columns, factor)
+    counts = _doublings(factor.lower, last, per_node)
+    columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
+    columns[factor.name] = counts
+    columns.update(following(result.panel, factor, columns, per_node=per_node))
+    exists = divisible(result.panel, columns)
+    names = [f.name for f in result.schema.factors]
+    known = {median.values for median in result.schema.medians}
+    failing = None if result.feasibility is None else result.feasibility.known_to_fail
+    fails = np.zeros(len(counts), bool) if failing is None else failing(columns)
+    new = [
+        i for i in np.flatnonzero(exists & ~fails).tolist() if tuple(columns[name][i] for name in names) not in known
+    ]
+    if not new and blind and not (failing is not None and failing(target.columns)[0]):
+        return target
+    if not new:
+        raise GenperfError(
+            _all_measured(factor.name, counts, last)
+            + (", or known to fail" if fails.any() else "")
+            + ("" if exists.all() else ", or no multiple of the target's split"),
+            hint="--candidates CSV, with the configurations that could be",
+        )
+    return read_query(pd.DataFrame({k: v[new] for k, v in columns.items()}), result.schema)
+
+
+def _all_measured(name: str, counts: Array, last: float) -> str:
+    """Return that there is no new candidate; any name of a column reads well before an equals sign."""
+    texts = [f"{count:g}" for count in counts]
+    if not texts:
+        return f"no power of two that could be measured is below {name} = {last:g}"
+    together = " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
+    runs, verb = ("runs", "were") if len(texts) > 1 else ("run", "was")
+    return f"the {runs} at {name} = {together} {verb} measured already"
+
+
+def _doublings(first: float, last: float, per_node: float | None) -> Array:
+    """Return powers of two from one count to below another, those on several nodes times the workers of a full node."""
+    counts = 2.0 ** np.arange(np.ceil(np.log2(first) - 1e-9), 64.0)
+    if per_node is not None:
+        counts = np.concatenate([counts[counts < per_node], per_node * 2.0 ** np.arange(64.0)])
+    return np.asarray(counts[(counts >= first) & (counts < last)])
+
+
+def _costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array:
+    """Return what measuring each configuration costs, shape (rows,).
+
+    For a model of a time it is the formula times the predicted seconds. A formula that reads the predicted quantity by
+    its name (`time`) is the whole cost, as is every formula for another quantity: how long a run takes is not known.
+    """
+    quantity = result.schema.target
+    formula = parse_number(cost, None, [f.name for f in result.schema.factors if not f.numeric], logical=False)
+    nodes: dict[str, Node] = {}
+    for name in formula.names:
+        if name in query.columns or name == quantity.name:
+            continue
+        node = result.panel.formula(name)
+        if node is None:
+            known = [*query.columns, quantity.name]
+            raise FormulaError(
+                f"'{name}' is not a factor of the model",
+                text=cost,
+                column=max(cost.find(name), 0),
+                width=len(name),
+                hint=similar(name, known) or f"one of {', '.join(known)}",
+            )
+        nodes[name] = node
+    columns: Mapping[str, Any] = {**query.columns, quantity.name: predicted}
+    value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), predicted.shape)
+    whole = value if quantity.name in formula.names or not quantity.is_time else value * predicted
+    if not np.all(np.isfinite(whole) & (whole > 0)):
+        row = int(np.argmin(np.isfinite(whole) & (whole > 0)))
+        given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
+        raise GenperfError(f"the cost '{cost}' is {whole[row]:g} at {given}", hint="a cost is above zero")
+    return np.asarray(whole)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array
 from genperf.attribution.answers import Comparison
 from genperf.attribution.draws import ends_of, quantiles
 from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of, serving
@@ -22,8 +23,6 @@ from genperf.result import FitResult, answering
 from genperf.table import Target
 from genperf.words.numbers import interval_note
 from genperf.words.quantity import with_unit
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.attribution.scaling import efficiency_at
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import Paid, Training
@@ -21,8 +22,6 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
 from genperf.table.cells import Source
 from genperf.words.quantity import heading
-
-Array = npt.NDArray[np.float64]
 
 #: What a formula may read of a prediction, beside the predicted value itself.
 FOLLOWING = ("efficiency", *QUANTITIES)

@@ -8,16 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from genperf.arrays import Array, Index
 from genperf.prediction import Member, distance_beyond, forecasts, stack_of
 from genperf.prediction.bands import mixture_quantiles
 from genperf.prediction.member import pooled_covariance
 from genperf.result import FitResult
-
-Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class _Part:
     #: their means by `shared` alone.
     covariances: Array
     #: Shape (draws,). Which of them is a draw's.
-    scale: Places
+    scale: Index
     #: Shape (draws or 1, rows). Standard deviation of what moves all rows of a draw together.
     shared: Array
 
@@ -88,7 +85,7 @@ class _Part:
                 out[alike] += z[alike] @ _root(covariance).T
         return out
 
-    def ratios(self, of: Places, to: Places) -> tuple[Array, Array]:
+    def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:
         """Return the mean of ln of ratios and its standard deviation, each (draws, pairs)."""
         c = self.covariances
         variance = np.maximum(c[:, of, of] + c[:, to, to] - 2.0 * c[:, of, to], 0.0)[self.scale] if len(c) else 0.0
@@ -115,7 +112,7 @@ class Curves:
         """
         return np.vstack([part.paths(k) for k, part in enumerate(self.parts)])
 
-    def ratios(self, over: Places | int, under: Places | int) -> Ratios:
+    def ratios(self, over: Index | int, under: Index | int) -> Ratios:
         """Compare some rows with others."""
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
         parts = [part.ratios(of, to) for part in self.parts]
@@ -139,7 +136,7 @@ def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     stacked = none if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
     parts = []
     for member, (mean, variance) in zip(members, forecasts(members, columns), strict=True):
-        covariances, scale = stacked, np.zeros(len(mean), dtype=np.int64)
+        covariances, scale = stacked, np.zeros(len(mean), dtype=np.intp)
         if member.discrepancy is not None and not many:
             # Draws of one scale have one covariance.
             _, first, scale = np.unique(member.discrepancy.scales, return_index=True, return_inverse=True)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
 from genperf.formula import Call, Node, names_in, parse
 from genperf.panel.configurations import doubled, following_workers
@@ -17,9 +18,6 @@ from genperf.prediction import Query, central_times, read_query, stack_of
 from genperf.result import FitResult
 from genperf.table.cells import columns_of, with_columns
 from genperf.table.work import evaluated
-
-Array = npt.NDArray[np.float64]
-
 
 #: Functions that jump: their derivative tells nothing of the next step.
 STEPS = frozenset({"ceil", "floor", "remainder"})

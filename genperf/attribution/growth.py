@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import ends_of
 from genperf.attribution.ladder import measured_steps
@@ -19,8 +20,6 @@ from genperf.growth.record import departs
 from genperf.panel.configurations import values_with_levels
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.result import FitResult
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Mask
 from genperf.errors import GenperfError
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, values_with_levels
@@ -21,9 +22,6 @@ from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.table.cells import frame_of
 from genperf.vocabulary.names import canonical_of
-
-Array = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def measured_steps(result: FitResult, steps: Ladder) -> tuple[npt.NDArray[np.int
     return np.array(list(measured), dtype=np.int64), np.array(list(measured.values()))
 
 
-def _possible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], kept: Truth) -> Truth:
+def _possible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], kept: Mask) -> Mask:
     """Return those of some rows that a transformer's split divides; all of them where it divides none."""
     divided = kept & divisible(panel, columns)
     return divided if divided.any() else kept

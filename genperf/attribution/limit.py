@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.attribution.elasticity import doublings
 from genperf.attribution.terms import FORM, parts_of
 from genperf.errors import GenperfError
@@ -18,8 +18,6 @@ from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, named
 from genperf.words.quantity import value_name
-
-Array = npt.NDArray[np.float64]
 
 
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

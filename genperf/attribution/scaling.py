@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Index
+from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import Curves, count_quantiles, curves_of, ends_of, shares
 from genperf.attribution.ladder import Ladder, ladder, measured_steps
@@ -24,8 +24,6 @@ from genperf.scaling import Scaling as Kind
 from genperf.table.cells import frame_of
 from genperf.words.numbers import count_text, interval_note, range_text, with_article
 from genperf.words.quantity import scaling_question
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

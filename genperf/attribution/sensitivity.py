@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import ends_of, log_paths, quantiles, shares, thinned
 from genperf.errors import GenperfError, suggest
@@ -20,7 +21,6 @@ from genperf.prediction.query import model_names
 from genperf.result import FitResult
 from genperf.table import Factor
 
-Array = npt.NDArray[np.float64]
 Of = Literal["time", "log"]
 
 

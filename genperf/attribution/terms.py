@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array
 from genperf.attribution.draws import ends_of, log_paths, quantiles, shares
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.result import FitResult
 from genperf.table import Target
 from genperf.words.quantity import term_column
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

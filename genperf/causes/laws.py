@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.table.axis import several_nodes
 
-Array = npt.NDArray[np.float64]
 #: Of a parameter above zero: its median, and the standard deviation of its ln.
 Prior = tuple[float, float]
 

@@ -107,7 +107,7 @@ def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[st
     def numbers(name: str, values: list[str]) -> list[Any]:
         if not any(":" in text for text in values):
             return [plain_amount(text) for text in values]
-        from genperf.advice.grid import read_grid
+        from genperf.advice.space import read_grid
 
         ranges = [read_grid({name: plain_range(v)}).axes[0].values if ":" in v else [plain_amount(v)] for v in values]
         return [str(value) for each in ranges for value in each]

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.table.axis import several_nodes
 
-Array = npt.NDArray[np.float64]
 Kind = Literal["inside", "second", "beyond"]
 
 FILE = Path(__file__).parent / "steps.json"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.normal.compare import NORMAL, Lack, Normal, Step, compared, published, step_to
 from genperf.panel import Panel
 from genperf.panel.configurations import medians_along
@@ -21,8 +22,6 @@ from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import canonical_of, counts_devices
 from genperf.words.numbers import count_text
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from genperf.advice.goal import Goal, capacity_constraints
 from genperf.advice.layouts import split_columns
 from genperf.advice.plan import Plan, plan_of
+from genperf.advice.problem import Goal, capacity_constraints
 from genperf.attribution.derived import price_of
 from genperf.errors import GenperfError, TableError
 from genperf.formula import Name, Node, call, parse, render
