@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 from genperf.errors import Note, TableError, counted, listed
 from genperf.table.cells import Source, source_of, step
-from genperf.table.clean import MISSING, Rejection
+from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.parsed import parts_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import canonical_of
@@ -70,23 +71,22 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         if (len(separator) != 1 and separator != RUNS) or separator in '"\r\n':
             hint = "for example --delimiter ';'"
             raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint=hint)
-        text, comments = _with_header(text, separator)
-        steps += comments
+        text, steps = _with_header(text, separator)
         records = list(_records(text, separator, name))
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
     records, several = _one_table(records)
-    head, following = records[0], records[1:]
-    if not _is_header(head[1], [record for _, record in following[: TEXT.delimiter_rows]]):
-        columns = [f"column{i}" for i in range(1, len(head[1]) + 1)]
+    (line, head), *following = records
+    if _is_header(head, [record for _, record in following[: TEXT.delimiter_rows]]):
+        columns = column_names(head, f"{name}: line {line}")
+    else:
+        columns = [f"column{i}" for i in range(1, len(head) + 1)]
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
         following = records
-    else:
-        columns = column_names(head[1], f"{name}: line {head[0]}")
     lines, rows, ragged, dropped = _fitting(following, columns, separator, name)
     if not rows and not ragged:
         raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
-    _refuse_prose(columns, rows, ragged, name)
+    _refuse_prose(rows, ragged, name)
     if dropped:
         steps.append(step(f"{counted(dropped, 'row')} without a filled cell left out"))
     if drawn:
@@ -96,53 +96,44 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
 
 def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
     """Return the records of the first table of a text, header first, with those of the tables of the same columns."""
-    tables: list[list[Record]] = []
-    titles: list[str] = []
+    tables: list[tuple[str, list[Record]]] = []
     title, gap = "", True
     for place, (line, record) in enumerate(records):
         filled = [cell.strip() for cell in record if cell.strip()]
         below = [row for _, row in records[place + 1 : place + 4]]
-        head = tables[-1][0][1] if tables else []
-        apart = place + 1 < len(records) and records[place + 1][0] > line + 1
+        head = tables[-1][1][0][1] if tables else []
+        apart = bool(below) and records[place + 1][0] > line + 1
         alone = len(filled) == 1 or (apart and bool(filled) and not any(map(_is_number, filled)))
         if alone and below and _begins(below[0], below[1:], head, True):
             title = " ".join(filled).strip("#*: ")
         elif not tables or _begins(record, below[:2], head, gap or bool(title)):
-            tables.append([(line, record)])
-            titles.append(title)
+            tables.append((title, [(line, record)]))
             title = ""
         else:
-            tables[-1].append((line, record))
-        gap = not filled or (place + 1 < len(records) and records[place + 1][0] > line + 1)
-    parted = [with_units(table) for table in tables]
-    first = parted[0][0][1]
-    same = [k for k, table in enumerate(parted) if [*map(str.strip, table[0][1])] == [*map(str.strip, first)]]
-    notes = [] if first == tables[0][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
-    notes += [
-        step(f"another table is left out, from line {table[0][0]} on: {listed([*map(str.strip, table[0][1])], 6)}")
-        for k, table in enumerate(parted)
-        if k not in same
-    ]
+            tables[-1][1].append((line, record))
+        gap = not filled or apart
+    parted = [(title, with_units(table)) for title, table in tables]
+    start, first = parted[0][1][0]
+    columns = [*map(str.strip, first)]
+    same = [(title, rows) for title, ((_, head), *rows) in parted if [*map(str.strip, head)] == columns]
+    notes = [] if first == tables[0][1][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
+    for _, ((line, head), *_rows) in parted:
+        if (names := [*map(str.strip, head)]) != columns:
+            notes.append(step(f"another table is left out, from line {line} on: {listed(names, 6)}"))
     if len(same) == 1:
-        return parted[0], notes
+        return parted[0][1], notes
     text = f"{len(same)} tables of the same columns read as one"
-    named = len({titles[k] for k in same} - {""}) == len(same) and "table" not in first
-    notes.insert(0, step(f"{text}: 'table' has their titles" if named else text))
-    rows = [
-        (line, [titles[k], *row] if named else row)
-        for k in same
-        for line, row in parted[k][1:]
-        if any(row) or not named
-    ]
-    return [(parted[0][0][0], ["table", *first] if named else first), *rows], notes
+    if len({title for title, _ in same} - {""}) < len(same) or "table" in first:
+        return [(start, first), *(row for _, rows in same for row in rows)], [step(text), *notes]
+    titled = [(line, [title, *row]) for title, rows in same for line, row in rows if any(row)]
+    return [(start, ["table", *first]), *titled], [step(f"{text}: 'table' has their titles"), *notes]
 
 
 def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool) -> bool:
     """Tell whether a record is the header of a table: names without a number, and below them a number."""
     names = [cell.strip() for cell in record]
-    if len(names) < 2 or any(map(_is_number, names)):
-        return False
-    if not any(parts_of(cell.strip()) for row in below for cell in row):
+    numbers = any(parts_of(cell.strip()) for row in below for cell in row)
+    if len(names) < 2 or any(map(_is_number, names)) or not numbers:
         return False
     if names == [cell.strip() for cell in head]:
         return True
@@ -170,19 +161,16 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     return [(line, [f"{n.strip()} ({u})" if k else n for n, u, k in zip(head, units, known, strict=True)]), *rows]
 
 
-def _refuse_prose(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], ragged: Sequence[Rejection], name: str
-) -> None:
+def _refuse_prose(rows: Sequence[Sequence[str]], ragged: Sequence[Rejection], name: str) -> None:
     """Refuse a log or a text: most lines have another number of fields than the first, or are sentences."""
-    lines = len(rows) + len(ragged)
+    what, lines = "", len(rows) + len(ragged)
     if len(ragged) > max(len(rows), 2):
         what = f"{len(ragged)} of its {lines} lines have another number of fields than the first"
-    elif len(columns) == 1 and rows and statistics.median(len(row[0].split()) for row in rows) > 3:
+    elif rows and len(rows[0]) == 1 and statistics.median(len(row[0].split()) for row in rows) > 3:
         what = "its lines are sentences"
-    else:
-        return
-    hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
-    raise TableError(f"is a log or a text, not a table: {what}", hint=hint, where=name)
+    if what:
+        hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
+        raise TableError(f"is a log or a text, not a table: {what}", hint=hint, where=name)
 
 
 def _fitting(
@@ -210,15 +198,13 @@ def _fitting(
 def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Tell whether the first row names the columns: it has no number where the rows have some, but for wide counts."""
     same = [row for row in rows if len(row) == len(head)]
-    numeric = [i for i in range(len(head)) if same and all(_is_number(row[i]) for row in same)]
-    numbers = [head[i] for i in range(len(head)) if _is_number(head[i])]
-    if len(numbers) == len(head) and (len(head) > 1 or same):
+    if all(map(_is_number, head)) and (len(head) > 1 or same):
         return False
-    if not numeric or not all(_is_number(head[i]) for i in numeric):
+    numeric = [cell for i, cell in enumerate(head) if same and all(_is_number(row[i]) for row in same)]
+    if not numeric or not all(map(_is_number, numeric)):
         return True
-    counts = [float(head[i]) for i in numeric]
-    rising = all(a < b for a, b in itertools.pairwise(counts))
-    return all(c.is_integer() for c in counts) and rising
+    counts = [float(cell.strip(' "')) for cell in numeric]
+    return all(c.is_integer() for c in counts) and all(a < b for a, b in itertools.pairwise(counts))
 
 
 def _with_header(text: str, delimiter: str) -> tuple[str, list[Note]]:
@@ -239,15 +225,10 @@ def _with_header(text: str, delimiter: str) -> tuple[str, list[Note]]:
         names = _names_in(line, len(cells), delimiter)
         if names is None:
             continue
-        header = delimiter.join(f'"{n}"' if delimiter in n or delimiter == " " or "#" in n else n for n in names)
-        if delimiter == RUNS:
-            header = RUNS.join(names)
-        behind = sum(
-            all(_is_number(cell) for cell in fields) and len(fields) == len(cells)
-            for at, other in comments
-            if at > place
-            for fields in (_split(other.lstrip("# \t"), delimiter),)
-        )
+        quoted = [f'"{n}"' if delimiter in n or delimiter == " " or "#" in n else n for n in names]
+        header = delimiter.join(names if delimiter == RUNS else quoted)
+        later = [_split(other.lstrip("# \t"), delimiter) for at, other in comments if at > place]
+        behind = sum(len(fields) == len(cells) and all(map(_is_number, fields)) for fields in later)
         reported = [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else []
         end = "\n" if line.endswith("\n") else ""
         return text[:place] + header + end + text[place + len(line) :], reported
@@ -279,11 +260,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 
 def _is_number(cell: str) -> bool:
-    try:
-        float(cell.strip().strip('"'))
-    except ValueError:
-        return False
-    return True
+    return is_number(cell.strip(' "'))
 
 
 def _drawn(text: str) -> Iterator[Record]:
@@ -332,12 +309,12 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
             yield first, record
             between = True
     except csv.Error as error:
-        reason = str(error)
-        message = f"a quote stands in the wrong place ({reason})"
-        if "unexpected end" in reason:
-            message = "a quote is opened here and not closed"
-        elif "field limit" in reason:
-            message = f"a cell holds more than {TEXT.max_cell_bytes / 2**20:g} MB, or a quote is not closed"
+        faults = {
+            "unexpected end": "a quote is opened here and not closed",
+            "field limit": f"a cell holds more than {TEXT.max_cell_bytes / 2**20:g} MB, or a quote is not closed",
+            "": f"a quote stands in the wrong place ({error})",
+        }
+        message = next(text for part, text in faults.items() if part in str(error))
         hint = 'double a quote inside a quoted cell: ""'
         raise TableError(message, hint=hint, where=f"{name}: line {first}") from None
     finally:
@@ -359,13 +336,10 @@ def guess_delimiter(text: str) -> str:
 
     def agreement(delimiter: str) -> tuple[float, int]:
         widths: list[int] = []
-        try:
-            for _, record in _records(text, delimiter, ""):
-                widths.append(len(record))
-                if len(widths) > TEXT.delimiter_rows:
-                    break
-        except TableError:
-            pass  # a quote in the wrong place for this delimiter; what was read before it counts
+        # A quote may be in the wrong place for this delimiter; what was read before it counts.
+        with contextlib.suppress(TableError):
+            records = itertools.islice(_records(text, delimiter, ""), TEXT.delimiter_rows + 1)
+            widths.extend(len(record) for _, record in records)
         # A title above the table is one field, but where blanks part the fields.
         first = next((width for width in widths[: 3 if delimiter in DELIMITERS else 1] if width > 1), 0)
         return (Counter(widths)[first] / len(widths), first) if first else (0.0, 0)
@@ -374,9 +348,8 @@ def guess_delimiter(text: str) -> str:
     if agreement(best)[1]:
         return best
     blanks, runs = agreement(" "), agreement(RUNS)
-    if not blanks[1] and not runs[1]:
-        return ","
-    return RUNS if runs[0] > blanks[0] else " "
+    by_blanks = RUNS if runs[0] > blanks[0] else " "
+    return by_blanks if blanks[1] or runs[1] else ","
 
 
 def column_names(cells: Sequence[str], where: str) -> list[str]:
@@ -389,11 +362,11 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     """
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
     columns = [one_line(cell) or f"column {i}" for i, cell in enumerate(cells, 1)]
-    twice = [c for c, count in Counter(columns).items() if count > 1]
-    if twice:
-        at = [str(i) for i, c in enumerate(columns, 1) if c == twice[0]]
-        places = ", ".join(at[:-1]) + f" and {at[-1]}"
-        raise TableError(f"columns {places} are both named '{twice[0]}'", hint="rename one of them", where=where)
+    name, count = Counter(columns).most_common(1)[0]
+    if count > 1:
+        *others, last = (str(i) for i, column in enumerate(columns, 1) if column == name)
+        both = f"columns {', '.join(others)} and {last} are both named '{name}'"
+        raise TableError(both, hint="rename one of them", where=where)
     return columns
 
 

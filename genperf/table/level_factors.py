@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
-from genperf.table.clean import is_number, label
+from genperf.table.clean import is_number, label, labels
 from genperf.vocabulary import words_of
-from genperf.vocabulary.names import canonical_of, plain_name
+from genperf.vocabulary.names import meant_by, plain_name
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,11 @@ def names_of(column: str, names: list[str]) -> Names | None:
     for read in (_grid_of(column), _pairs, _multiple, _counted):
         if read is None:
             continue
-        taken = [(name, read(name)) for name in names]
-        without = [name for name, r in taken if r is None]
-        parsed = {name: r for name, r in taken if r is not None}
+        parsed = {name: taken for name in names if (taken := read(name)) is not None}
+        without = [name for name in names if name not in parsed]
         if read is _multiple and parsed:
             # A name without a multiple is of one.
-            parsed.update({name: ({"devices": 1.0}, name.strip()) for name in without})
+            parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
             without = []
         keys = {frozenset(values) for values, _ in parsed.values()}
         if len(keys) != 1 or len(parsed) < 2 or len(without) > LEVELS.baselines or len(without) >= len(parsed):
@@ -92,7 +91,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
         columns = list(next(iter(parsed.values()))[0])
         if read in (_multiple, _counted) and not _are_counts(columns, parsed):
             continue
-        parsed.update({name: (dict.fromkeys(columns, 1.0), name) for name in without})
+        parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
         kinds = {name: kind for name, (_, kind) in parsed.items()}
         kind_column = f"{column} kind" if len(set(kinds.values())) > 1 else ""
         values = {name: numbers for name, (numbers, _) in parsed.items()}
@@ -111,16 +110,12 @@ def with_factors(
     taken: dict[str, Names] = {}
     steps: list[Note] = []
     for column, values in cells.items():
-        if values.dtype.kind in "iufbM":
-            continue
-        rows = values.tolist()
-        different = list({text for cell in _different(rows) if (text := label(cell))})
-        if not 2 <= len(different) <= LEVELS.max_levels or all(map(is_number, different)):
-            continue
-        names = names_of(column, sorted(different))
+        texts = labels(values).tolist() if values.dtype.kind == "O" else []
+        different = sorted({*texts} - {""})
+        many = 2 <= len(different) <= LEVELS.max_levels and not all(map(is_number, different))
+        names = names_of(column, different) if many else None
         if names is None:
             continue
-        texts = [label(cell) for cell in rows]
         new: dict[str, npt.NDArray[Any]] = {}
         renamed: dict[str, str] = {}
         for name in names.columns:
@@ -141,24 +136,12 @@ def with_factors(
     return made, taken, tuple(steps)
 
 
-def _different(cells: list[Any]) -> list[Any]:
-    """Return the different cells; none of a column whose cells are lists or the like."""
-    try:
-        return list(dict.fromkeys(cells))
-    except TypeError:
-        return []
-
-
 def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
     """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
     words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
-    canonical = [canonical_of(word) or canonical_of(f"{word}s") for word in words]
-    of_nodes = canonical == ["nodes", "workers"] or canonical in (["workers"], ["nodes"])
-    if len(words) == 1 and not of_nodes:
-        of_nodes = plain_name(column) in words_of("columns.nodes_by_devices")
-    if not of_nodes and len(words) != 2:
-        return None
+    of_nodes = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
+    of_nodes |= len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
 
     def read(name: str) -> Taken | None:
         match = _GRID.fullmatch(name.strip())
@@ -169,7 +152,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
             return {"nodes": one, "devices_per_node": other, "devices": one * other}, ""
         return {words[0]: one, words[1]: other}, ""
 
-    return read
+    return read if of_nodes or len(words) == 2 else None
 
 
 def _pairs(name: str) -> Taken | None:
@@ -201,17 +184,11 @@ def _counted(name: str) -> Taken | None:
 
 def _are_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     """Tell whether the numbers of names are counts: each a multiple of the smallest, and not one for each name."""
-    kinds = {kind for _, kind in parsed.values()}
-    if len(kinds) >= len(parsed):
-        return False
-    varied = False
-    for column in columns:
-        numbers = {values[column] for values, _ in parsed.values()}
-        smallest = min(numbers)
-        if smallest < 1 or any(n % smallest for n in numbers) or column.lower() in ("v", "b", "m", "k", "gb", "bit"):
-            return False
-        varied |= len(numbers) > 1
-    return varied
+    numbers = [{values[column] for values, _ in parsed.values()} for column in columns]
+    multiples = all(min(n) >= 1 and not any(one % min(n) for one in n) for n in numbers)
+    sizes = {"v", "b", "m", "k", "gb", "bit"} & {column.lower() for column in columns}
+    shared = len({kind for _, kind in parsed.values()}) < len(parsed)
+    return shared and multiples and not sizes and any(len(n) > 1 for n in numbers)
 
 
 def _left(text: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, counted
 from genperf.table.cells import step
-from genperf.table.clean import MISSING, all_plain, label, number_in, seconds_of
+from genperf.table.clean import MISSING, all_plain, is_number, label, seconds_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.units import MULTIPLES, canonical_time, is_other_word, unit_of
 
@@ -73,14 +72,10 @@ Parts(number='8', unit='', extras=('footnote',)))
         return None
     second = match["second"] or ""
     note = bool(match["note"]) or bool(re.fullmatch(r"\s*\[\d+\]", second) and "." not in second)
-    extras = [
-        name
-        for name, there in (("±", match["spread"]), ("second value", second and not note), ("footnote", note))
-        if there
-    ]
+    extras = {"±": match["spread"], "second value": second and not note, "footnote": note}
     # `12.5k tok/s`: a multiple of a unit.
     unit = " ".join(filter(None, (match["first"], match["unit"])))
-    return Parts(match["number"], match["before"] or unit, tuple(extras))
+    return Parts(match["number"], match["before"] or unit, tuple(name for name, there in extras.items() if there))
 
 
 def parsed_column(
@@ -111,15 +106,16 @@ def parsed_column(
     unique = Counter[str]()
     for text, count in Counter(cell for cell in cells if isinstance(cell, str)).items():
         unique[text.strip()] += count
-    if all_plain(list(unique)) is not None:
-        return None
     missing = {*MISSING, ""}
-    odd = [text for text in unique if not math.isfinite(number_in(text)) and text.lower() not in missing]
+    plain_cells = all_plain(list(unique)) is not None
+    odd = [] if plain_cells else [t for t in unique if not is_number(t) and t.lower() not in missing]
     if not odd:
         return None
-    listed = _lists(name, unique)
-    if listed is not None:
-        values, steps, shown = listed, _list_steps(name, unique), ""
+    counts = _lists(unique)
+    if counts is not None:
+        total = counted(sum(n for text, n in unique.items() if _LIST.fullmatch(text)), "cell")
+        values, shown = counts, ""
+        steps: tuple[Note, ...] = (step(f"{total}: lists of '{name}' replaced by how many they name"),)
     else:
         known = {text: parts for text in unique if (parts := parts_of(text)) is not None}
         plain_count = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
@@ -141,9 +137,8 @@ def parsed_column(
             steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to 's'"))
     if not steps:
         return None
-    read = [values.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
-    out = np.empty(len(read), dtype=object)
-    out[:] = read
+    out = np.empty(len(cells), dtype=object)
+    out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
     return Parsed(out, shown, steps)
 
 
@@ -209,9 +204,8 @@ def _decimal_sign(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | 
     if all(_GROUPS.fullmatch(t) for t in with_comma):
         certain = bool(both) or any(t.count(",") > 1 for t in with_comma) or any("." in t for t in tokens)
         return False if certain else comma or (None if delimiter == ";" else False)
-    return (
-        True if not both and all(t.count(",") == 1 for t in with_comma) and not any("." in t for t in tokens) else None
-    )
+    single = all(t.count(",") == 1 for t in with_comma) and not any("." in t for t in tokens)
+    return True if single else None
 
 
 def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str, comma: bool) -> tuple[Note, ...]:
@@ -220,35 +214,31 @@ def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str
     with_unit = {text: parts.unit for text, parts in known.items() if parts.unit}
     if with_unit:
         count = counted(sum(unique[text] for text in with_unit), "cell")
-        spelled = list(dict.fromkeys(with_unit.values()))
+        first, *others = spelled = list(dict.fromkeys(with_unit.values()))
         shown = " and ".join(f"'{u}'" for u in spelled)
-        if (
-            target in (*spelled, unit_of(spelled[0])[0])
-            and len(spelled) == 1
-            and unit_of(target) == unit_of(spelled[0])
-        ):
+        if target in (first, unit_of(first)[0]) and not others and unit_of(target) == unit_of(first):
             made.append(f"{count}: unit {shown} removed from '{name}'")
         elif target:
             made.append(f"{count}: {shown} of '{name}' converted to '{target}'")
         else:
             made.append(f"{count}: {shown} of '{name}' written out as thousands, millions or billions")
-    for extra, words in (
-        ("±", "± and what follows removed from"),
-        ("second value", "second value in brackets removed from"),
-        ("footnote", "footnote removed from"),
-    ):
-        if count_of := sum(unique[text] for text, parts in known.items() if extra in parts.extras):
-            made.append(f"{counted(count_of, 'cell')}: {words} '{name}'")
-    if minus := sum(unique[text] for text, parts in known.items() if "−" in parts.number):
-        made.append(f"{counted(minus, 'cell')}: minus sign of typesetting read in '{name}'")
-    commas = sum(unique[text] for text, parts in known.items() if re.search(f"[, {_BLANKS}]", parts.number))
-    if commas:
-        words = "decimal comma read in" if comma else "separator of thousands removed from"
-        made.append(f"{counted(commas, 'cell')}: {words} '{name}'")
+    separator = re.compile(f"[, {_BLANKS}]")
+    taken_out: dict[str, Callable[[Parts], object]] = {
+        "± and what follows removed from": lambda parts: "±" in parts.extras,
+        "second value in brackets removed from": lambda parts: "second value" in parts.extras,
+        "footnote removed from": lambda parts: "footnote" in parts.extras,
+        "minus sign of typesetting read in": lambda parts: "−" in parts.number,
+        "decimal comma read in" if comma else "separator of thousands removed from": lambda parts: separator.search(
+            parts.number
+        ),
+    }
+    for words, there in taken_out.items():
+        if total := sum(unique[text] for text, parts in known.items() if there(parts)):
+            made.append(f"{counted(total, 'cell')}: {words} '{name}'")
     return tuple(step(text) for text in made)
 
 
-def _lists(name: str, unique: Counter[str]) -> dict[str, float] | None:
+def _lists(unique: Counter[str]) -> dict[str, float] | None:
     """Return how many devices each cell lists, where a column lists them by number: `0`, `0,1`, `0,1,2`."""
     filled = [text for text in unique if text and text.lower() not in MISSING]
     lists = [[int(n) for n in re.findall(r"\d+", text)] for text in filled if _LIST.fullmatch(text)]
@@ -260,8 +250,3 @@ def _lists(name: str, unique: Counter[str]) -> dict[str, float] | None:
         text.startswith("[") for text in filled
     )
     return {t: float(len(one)) for t, one in zip(filled, lists, strict=True)} if rising and certain else None
-
-
-def _list_steps(name: str, unique: Counter[str]) -> tuple[Note, ...]:
-    count = sum(n for text, n in unique.items() if _LIST.fullmatch(text))
-    return (step(f"{counted(count, 'cell')}: lists of '{name}' replaced by how many they name"),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -41,25 +42,20 @@ def read_records(text: str, name: str) -> Source:
         Where it is no JSON, with the line and column, or holds no records.
     """
     records, lines, unit = _records(text, name)
-    left_out: dict[str, int] = {}
-    lengths: dict[str, int] = {}
+    left_out, lengths = Counter[str](), Counter[str]()
     flat = [dict(_flattened(record, "", 0, left_out, lengths)) for record in records]
     columns = list(dict.fromkeys(key for record in flat for key in record))
     if not columns:
         raise TableError("is JSON without a number or a text in its records", where=name, hint="a record per run")
     if len(columns) > RECORDS.max_columns:
-        raise TableError(
-            f"is JSON whose records hold {len(columns):,} different keys; at most {RECORDS.max_columns:,} are columns",
-            hint="write a record per run, each with the same keys",
-            where=name,
-        )
+        what = f"is JSON whose records hold {len(columns):,} different keys"
+        hint = "write a record per run, each with the same keys"
+        raise TableError(f"{what}; at most {RECORDS.max_columns:,} are columns", hint=hint, where=name)
     steps = [step(f"{counted(len(flat), 'record')} of JSON read as rows, {counted(len(columns), 'column')}")]
-    if lengths:
-        shown = listed([f"'{key}'" for key in lengths], 4)
-        steps.append(step(f"{counted(sum(lengths.values()), 'list')} of {shown} replaced by how many they name"))
-    if left_out:
-        shown = listed([f"'{key}'" for key in left_out], 4)
-        steps.append(step(f"{counted(sum(left_out.values()), 'list')} of {shown} left out"))
+    for lists, done in ((lengths, "replaced by how many they name"), (left_out, "left out")):
+        if lists:
+            shown = listed([f"'{key}'" for key in lists], 4)
+            steps.append(step(f"{counted(sum(lists.values()), 'list')} of {shown} {done}"))
     rows = [[record.get(column, "") for column in columns] for record in flat]
     return source_of(name, columns, rows, lines, unit, steps=tuple(steps))
 
@@ -83,17 +79,13 @@ def _records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str
         lines.append(line)
         at = _after_blanks(text, at)
     if len(values) > 1:
-        kept = [(value, place) for value, place in zip(values, lines, strict=True) if isinstance(value, dict)]
-        if len(kept) < len(values):
+        if not all(isinstance(value, dict) for value in values):
             raise TableError("holds JSON lines that are no records", hint="an object per line", where=name)
-        return [value for value, _ in kept], lines, "line"
+        return values, lines, "line"
     records = _records_in(values[0]) if values else None
     if not records:
-        raise TableError(
-            "is JSON without records of runs",
-            hint="an array of objects, an object per line, or genperf import for the files of a tool",
-            where=name,
-        )
+        hint = "an array of objects, an object per line, or genperf import for the files of a tool"
+        raise TableError("is JSON without records of runs", hint=hint, where=name)
     return records, [*range(1, len(records) + 1)], "record"
 
 
@@ -130,30 +122,29 @@ def _records_in(value: Any) -> list[dict[str, Any]] | None:
         shared = set.intersection(*(set(item) for item in objects))
         if shared and all(not isinstance(item[key], dict) for item in objects for key in shared):
             return [{"name": key, **item} for key, item in value.items()]
-        indexed = [set(item) for item in objects]
-        if all(keys == indexed[0] for keys in indexed) and not any(
-            isinstance(cell, dict) for item in objects for cell in item.values()
-        ):
+        flat = not any(isinstance(cell, dict) for item in objects for cell in item.values())
+        if flat and all(item.keys() == objects[0].keys() for item in objects):
             return [{column: value[column][key] for column in value} for key in objects[0]]
     return [value]
 
 
+def _numbers_devices(item: list[Any]) -> bool:
+    """Tell whether a list names devices by number: 0, 1, 2."""
+    return bool(item) and all(type(c) is int for c in item) and item == sorted({*item}) and item[-1] < 1000
+
+
 def _flattened(
-    value: Mapping[str, Any], prefix: str, depth: int, left_out: dict[str, int], lengths: dict[str, int]
+    value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str], lengths: Counter[str]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the scalars of a record under their paths; lists are counted or left out."""
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
-        if isinstance(item, Mapping):
-            if depth < RECORDS.max_depth:
-                yield from _flattened(item, f"{path}.", depth + 1, left_out, lengths)
-            else:
-                left_out[path] = left_out.get(path, 0) + 1
-        elif isinstance(item, list):
-            if item and all(type(cell) is int for cell in item) and item == sorted(set(item)) and item[-1] < 1000:
-                lengths[path] = lengths.get(path, 0) + 1
-                yield path, str(len(item))
-            else:
-                left_out[path] = left_out.get(path, 0) + 1
+        if isinstance(item, Mapping) and depth < RECORDS.max_depth:
+            yield from _flattened(item, f"{path}.", depth + 1, left_out, lengths)
+        elif isinstance(item, list) and _numbers_devices(item):
+            lengths[path] += 1
+            yield path, str(len(item))
+        elif isinstance(item, list | Mapping):
+            left_out[path] += 1
         else:
             yield path, "" if item is None else json.dumps(item) if isinstance(item, bool | float | int) else item

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import step
-from genperf.table.clean import MISSING, label, number_in
+from genperf.table.clean import filled, label, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import header_of
@@ -39,7 +39,6 @@ _WORD = r"[^\W\d_]+"
 #: `4 GPUs`, `16nodes`, `n=8`, `nodes_4`, `time @ 4 ranks`, `T(8)`.
 _BEFORE = re.compile(rf"(?<![\w.])(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<word>{_WORD})(?![\w.])")
 _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
-_BARE = re.compile(r"\s*(?P<number>\d+)\s*")
 #: What is in the place of the number where a header has none beside it.
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
 
@@ -82,41 +81,31 @@ def melted(cells: Mapping[str, npt.NDArray[Any]], named: Collection[str]) -> Lon
     {'net': ['a', 'a', 'b'], 'GPUs': [1, 4, 1], 'value': ['10', '38', '20']}
     """
     families = _families(cells)
-    if not families:
-        return None
+    melting = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
     made = {name for family in families for name in (family.count, family.value)}
-    if named and (not made - set(cells) & set(named) or {c for f in families for c in f.columns} & set(named)):
+    if not families or (named and (not made - {*cells} & {*named} or {*melting} & {*named})):
         return None
     count, repeated = families[0].count, families[0].repeated
     numbers = sorted({n for family in families for n in family.columns.values()})
-    melted_columns = {column for family in families for column in family.columns}
-    kept = [name for name in cells if name not in melted_columns]
-    rows = np.repeat(np.arange(len(next(iter(cells.values())))), len(numbers))
-    long: dict[str, npt.NDArray[Any]] = {name: cells[name][rows] for name in kept}
-    height = len(rows) // len(numbers)
+    height = len(next(iter(cells.values())))
+    rows = np.repeat(np.arange(height), len(numbers))
+    long = {name: column[rows] for name, column in cells.items() if name not in melting}
     long[count] = np.array(numbers * height, dtype=object)
     headers: dict[str, npt.NDArray[np.object_]] = {}
-    empty = np.full(height, "", dtype=object)
-    filled = np.zeros(len(rows), dtype=bool)
+    measured = np.zeros(len(rows), dtype=bool)
     for family in families:
         at = {number: column for column, number in family.columns.items()}
-        beside = [cells[at[n]] if n in at else empty for n in numbers]
+        beside = [cells[at[n]] if n in at else np.full(height, "", dtype=object) for n in numbers]
         long[family.value] = np.array(beside, dtype=object).T.reshape(-1)
         headers[family.value] = np.array([at.get(n, "") for n in numbers] * height, dtype=object)
-        filled |= [label(cell).lower() not in {*MISSING, ""} for cell in long[family.value]]
-    if not filled.all():
-        long = {name: column[filled] for name, column in long.items()}
-        headers = {name: column[filled] for name, column in headers.items()}
-    absent = int((~filled).sum())
-    in_order = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
-    shown = listed([f"'{column}'" for column in in_order], 4)
+        measured |= filled(long[family.value])
+    long, headers = ({name: column[measured] for name, column in part.items()} for part in (long, headers))
+    shown = listed([f"'{column}'" for column in melting], 4)
     values = " and ".join(f"'{family.value}'" for family in families)
-    text = f"{counted(len(melted_columns), 'column')}: {shown} became rows of {values} with '{count}'"
-    if repeated:
-        text += ", the repeat"
-    if absent:
-        text += f"; {counted(absent, 'empty cell')} left out"
-    melted_rows = Long(long, rows[filled], headers, (step(text),))
+    text = f"{counted(len(melting), 'column')}: {shown} became rows of {values} with '{count}'"
+    text += ", the repeat" if repeated else ""
+    text += "" if measured.all() else f"; {counted(int((~measured).sum()), 'empty cell')} left out"
+    melted_rows = Long(long, rows[measured], headers, (step(text),))
     return _spread(melted_rows, families[0]) if len(families) == 1 and not repeated else melted_rows
 
 
@@ -136,13 +125,12 @@ def _spread(long: Long, family: Wide) -> Long:
     first = np.array([keys.index(key) for key in places], dtype=np.intp)
     count = named[0] if family.count == _COUNT and named[0] not in ("", "column 1") else family.count
     cells = {name: long.cells[name][first] for name in texts} | {count: long.cells[family.count][first]}
-    headers = {}
+    headers: dict[str, npt.NDArray[np.object_]] = {}
     for level in levels:
-        cells[level] = np.full(len(places), "", dtype=object)
-        headers[level] = np.full(len(places), "", dtype=object)
-    for row, (key, level) in enumerate(zip(keys, quantity, strict=True)):
-        cells[level][places[key]] = long.cells[family.value][row]
-        headers[level][places[key]] = long.headers[family.value][row]
+        rows = [row for row, one in enumerate(quantity) if one == level]
+        for columns, values in ((cells, long.cells), (headers, long.headers)):
+            columns[level] = np.full(len(places), "", dtype=object)
+            columns[level][[places[keys[row]] for row in rows]] = values[family.value][rows]
     shown = listed([f"'{level}'" for level in levels], 4)
     text = f"{counted(len(levels), 'name')} of values in '{named[0]}' became columns: {shown}"
     return Long(cells, long.rows[first], headers, (*long.steps, step(text)))
@@ -163,28 +151,23 @@ def alike_headers(names: Iterable[str]) -> dict[tuple[str, str, str], dict[str, 
     """
     parts: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
     for name in names:
-        for kind, word, value, number in _readings(name):
+        if (reading := _reading(name)) is not None:
+            kind, word, value, number = reading
             parts.setdefault((kind, _stem(word), value), {})[name] = number, word
-    return {
-        key: columns
-        for key, columns in parts.items()
-        if len(columns) > 1 and len({number for number, _ in columns.values()}) == len(columns)
-    }
+    numbers = {key: {number for number, _ in columns.values()} for key, columns in parts.items()}
+    return {key: columns for key, columns in parts.items() if 1 < len(columns) == len(numbers[key])}
 
 
 def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
     """Return the columns that belong together, as one or several values at the same counts."""
     candidates = []
     for (kind, stem, value), columns in alike_headers(cells).items():
-        numbers = [number for number, _ in columns.values()]
-        if not _numeric([cells[c] for c in columns]):
-            continue
-        repeated = _are_repeats(kind, stem, numbers, [cells[c] for c in columns])
-        if not repeated and not _are_counts(kind, stem, numbers):
-            continue
-        spelled = max((word for _, word in columns.values()), key=len)
-        count = _RUN if repeated else spelled or _COUNT
-        candidates.append(Wide(count, _value_name(value), {c: n for c, (n, _) in columns.items()}, repeated))
+        numbers, measured = [number for number, _ in columns.values()], [cells[c] for c in columns]
+        repeated = _numeric(measured) and _are_repeats(kind, stem, numbers, measured)
+        if repeated or (_numeric(measured) and _are_counts(kind, stem, numbers)):
+            spelled = max((word for _, word in columns.values()), key=len)
+            count = _RUN if repeated else spelled or _COUNT
+            candidates.append(Wide(count, _value_name(value), {c: n for c, (n, _) in columns.items()}, repeated))
     candidates.sort(key=lambda wide: -len(wide.columns))
     chosen: list[Wide] = []
     for wide in candidates:
@@ -196,31 +179,28 @@ def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
     return chosen
 
 
-def _readings(name: str) -> list[tuple[str, str, str, int]]:
-    """Return how a header may be read: kind, the word that is counted, what is measured, the number."""
-    bare = _BARE.fullmatch(name)
-    if bare is not None:
-        return [("bare", "", "", int(bare["number"]))]
-    multiple = re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)
-    if multiple is not None:
-        return [("before", "", _tidy(multiple[2]), int(multiple[1]))]
-    ordinal = re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)
-    if ordinal is not None:
-        rest = _REPEAT.sub(" ", name[: ordinal.start()] + " " + name[ordinal.end() :])
-        return [("ordinal", "", _tidy(rest), int(ordinal[1]))]
-    readings = []
+def _reading(name: str) -> tuple[str, str, str, int] | None:
+    """Return how a header is read: kind, the word that is counted, what is measured, the number; None without one."""
+    if name.strip().isdecimal() and name.strip().isascii():
+        return "bare", "", "", int(name)
+    if (match := re.fullmatch(r"\s*(\d+)\s*[x×]\s*([^\W\d_].*)", name)) is not None:
+        return "before", "", _tidy(match[2]), int(match[1])
+    if (match := re.search(rf"(?<!\w)#?(\d+){_ORDINAL}(?!\w)", name, re.IGNORECASE)) is not None:
+        rest = _REPEAT.sub(" ", name[: match.start()] + " " + name[match.end() :])
+        return "ordinal", "", _tidy(rest), int(match[1])
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
-        matches = list(pattern.finditer(name))
-        if len(matches) == 1:
+        if len(matches := list(pattern.finditer(name))) == 1:
             match = matches[0]
-            rest = _tidy(name[: match.start()] + " " + name[match.end() :])
-            joint = "given" if kind == "after" and re.search("[=:(]", match["joint"]) else kind
-            word, number = match["word"], int(match["number"])
-            if joint != "before" and _stem(word) in _MEASURED:
-                readings.append(("measured", "", f"{word} {rest}".strip(), number))
-            else:
-                readings.append((joint, word, rest, number))
-    return readings[:1]
+            rest, word, number = (
+                _tidy(name[: match.start()] + " " + name[match.end() :]),
+                match["word"],
+                match["number"],
+            )
+            if kind == "after" and _stem(word) in _MEASURED:
+                return "measured", "", f"{word} {rest}".strip(), int(number)
+            given = kind == "after" and re.search("[=:(]", match["joint"])
+            return "given" if given else kind, word, rest, int(number)
+    return None
 
 
 def _value_name(rest: str) -> str:
@@ -248,8 +228,7 @@ def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence
 
 def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
     """Tell whether the numbers of some headers are counts of one thing: each a multiple of the first, and no years."""
-    low, high = WIDE.years
-    smallest = min(numbers)
+    (low, high), smallest = WIDE.years, min(numbers)
     if smallest < 1 or all(low <= n <= high for n in numbers):
         return False
     multiples = all(n % smallest == 0 for n in numbers)
@@ -275,11 +254,10 @@ def _tidy(text: str) -> str:
 
 def _numeric(columns: Sequence[npt.NDArray[Any]]) -> bool:
     """Tell whether most cells of some columns are numbers, perhaps with a unit; of each at least one."""
-    shares = []
-    for cells in columns:
-        filled = [cell for cell in cells if label(cell).lower() not in {*MISSING, ""}]
-        shares.append((sum(value == value for value in map(_float, filled)), len(filled)))
-    return all(n or not most for n, most in shares) and 2 * sum(n for n, _ in shares) > sum(most for _, most in shares)
+    held = [cells[filled(cells)] for cells in columns]
+    numbers = [sum(value == value for value in map(_float, cells)) for cells in held]
+    enough = 2 * sum(numbers) > sum(map(len, held))
+    return enough and all(number or not len(cells) for number, cells in zip(numbers, held, strict=True))
 
 
 def _float(cell: Any) -> float:
