@@ -29,18 +29,18 @@ QUANTITIES: dict[str, str] = {
 LACKS: dict[str, tuple[str, str]] = {
     "price": ("needs a price", "--price 2/h, with --per COLUMN for what it is paid"),
     "work": (
-        "needs the work of a step, and no column of the model tells it",
+        "needs the work of a step, and no column of the model shows it",
         "fit with --throughput, or with a column of the batch",
     ),
     "sequence": (
-        "needs the tokens of a sample, and no column of the model tells them",
+        "needs the tokens of a sample, and no column of the model shows them",
         'fit with a column such as seq_length, or --show "tokens_per_s=throughput*2048"',
     ),
     "parameters": (
-        "needs the parameters, and no column of the model tells them",
+        "needs the parameters, and no column of the model shows them",
         "fit with a column of them, or of the layers and the width; --map parameters=COLUMN",
     ),
-    "workers": ("needs the devices, and no column of the model tells them", "--map workers=COLUMN"),
+    "workers": ("needs the devices, and no column of the model shows them", "--map workers=COLUMN"),
     "machines": ("needs a column that counts what is paid for", "--per FORMULA, as --per 'replicas + servers'"),
 }
 ONE = Number(1.0)

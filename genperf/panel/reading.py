@@ -41,20 +41,9 @@ from genperf.table.roles import lets_of, names_of
 from genperf.vocabulary.headers import Header, header_of
 from genperf.vocabulary.names import WAYS, canonical_of, column_of, counted_noun, meant_by, plain_name, plural_of
 
-Role = Literal[
-    "setting",
-    "kind",
-    "measured",
-    "spread",
-    "ratio",
-    "consequence",
-    "repeat",
-    "ending",
-    "phase",
-    "label",
-    "constant",
-    "empty",
-]
+Chosen = Literal["setting", "kind", "repeat", "label", "constant", "empty"]
+Measurement = Literal["measured", "spread", "ratio", "consequence", "ending", "phase"]
+Role = Chosen | Measurement
 #: The roles of `read_table` that name columns.
 _SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
 _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")

@@ -17,12 +17,8 @@ from genperf.vocabulary.names import GENERAL, WAYS, canonical_of, column_of
 
 #: What a factor is counted in; the others are numbers.
 UNITS: dict[str, str] = {
-    "bytes": "B",
-    "activations": "B",
-    "batch": "sample",
-    "global_batch": "sample",
-    "samples": "sample",
-    "micro_batch": "sample",
+    **dict.fromkeys(("bytes", "activations"), "B"),
+    **dict.fromkeys(("batch", "global_batch", "samples", "micro_batch"), "sample"),
     "work": "flop",
 }
 #: Canonical names of amounts: a column of such a name never counts the workers.
@@ -138,20 +134,11 @@ def axis_of(
 
 def _counts(factors: Sequence[Factor], mapping: Mapping[str, str]) -> list[Factor]:
     """Return the extrinsic factors above zero that may count something: no amount, and none that the mapping names."""
-    return [
-        factor
-        for factor in factors
-        if factor.role == "extrinsic"
-        and (factor.positive or factor.distinct == 0)
-        and canonical_of(factor.name) not in AMOUNTS
-        and factor.name not in mapping.values()
-    ]
+    above_zero = [f for f in factors if f.role == "extrinsic" and (f.positive or f.distinct == 0)]
+    return [f for f in above_zero if canonical_of(f.name) not in AMOUNTS and f.name not in mapping.values()]
 
 
 def _only(candidates: Sequence[Factor], varying: Collection[str]) -> Factor | None:
     """Return the only candidate that varies, or else the only one at all; None where there are several."""
     changing = [factor for factor in candidates if factor.name in varying]
-    for choice in (changing, candidates):
-        if len(choice) == 1:
-            return choice[0]
-    return None
+    return next((choice[0] for choice in (changing, candidates) if len(choice) == 1), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import errno
 import glob
 import io
@@ -87,7 +88,7 @@ _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORE
 
 
 def read_content(source: str | Path) -> tuple[str, bytes]:
-    """Read a file, or standard input ("-"), and decompress it: told by its content, not by its name.
+    """Read a file, or standard input ("-"), and decompress it by its content, whatever its name.
 
     Returns
     -------
@@ -159,11 +160,8 @@ def _bounded(data: bytes | str, name: str, most: int) -> bytes:
     """Return what was read of a stream."""
     encoded = data.encode() if isinstance(data, str) else bytes(data)
     if len(encoded) > most:
-        raise GenperfError(
-            f"holds more than {most / 1e6:g} MB, and does not tell its size",
-            hint="write it to a file: a table of that size is summarised while it is read",
-            where=name,
-        )
+        hint = "write it to a file: a table of that size is summarised while it is read"
+        raise GenperfError(f"holds more than {most / 1e6:g} MB, and does not tell its size", hint=hint, where=name)
     return encoded
 
 
@@ -172,7 +170,7 @@ def _refuse_foreign(data: bytes, name: str) -> None:
     for magic, (what, hint) in _FOREIGN.items():
         if data.startswith(magic):
             if magic == b"PK\x03\x04":
-                what, hint = next((named for part, named in _ZIPPED.items() if part in data), (what, hint))
+                what, hint = next((kind for part, kind in _ZIPPED.items() if part in data), (what, hint))
             negated = "" if "not read" in what else ", not text"
             raise TableError(f"is {what}{negated}", hint=hint, where=name)
     if b"brain.Event:" in data[:64]:
@@ -222,11 +220,8 @@ def decoded(data: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line, byte = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
-        raise TableError(
-            f"byte {byte} of this line is not {encoding.removesuffix('-sig').upper()} text",
-            hint="save the file as UTF-8",
-            where=f"{name}: line {line}",
-        ) from None
+        what = f"byte {byte} of this line is not {encoding.removesuffix('-sig').upper()} text"
+        raise TableError(what, hint="save the file as UTF-8", where=f"{name}: line {line}") from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         hint = "save a text in UTF-16 or UTF-32 as UTF-8"
@@ -272,11 +267,9 @@ def _decompressed(data: bytes, name: str) -> bytes:
     except (OSError, EOFError, ValueError, zlib.error, import_module("lzma").LZMAError):
         raise TableError("the compressed file is damaged or cut off", where=name) from None
     if len(content) > CONTENT.max_unpacked_bytes:
-        raise TableError(
-            f"holds more than {CONTENT.max_unpacked_bytes // 1_000_000} MB when it is decompressed",
-            hint="decompress it first: a plain table of that size is summarised while it is read",
-            where=name,
-        )
+        what = f"holds more than {CONTENT.max_unpacked_bytes // 1_000_000} MB when it is decompressed"
+        hint = "decompress it first: a plain table of that size is summarised while it is read"
+        raise TableError(what, hint=hint, where=name)
     if _compression(content) is not None:
         raise TableError("is compressed twice", hint="decompress it once", where=name)
     return content
@@ -288,14 +281,9 @@ def _compression(data: bytes) -> str | None:
 
 def _opener(kind: str, name: str) -> Callable[[io.BytesIO], Any]:
     """Return the function that opens a compressed stream."""
-    if kind != "zstd":
-        opened: Callable[[io.BytesIO], Any] = import_module(kind).open
+    with contextlib.suppress(ImportError):
+        opened: Callable[[io.BytesIO], Any] = import_module("compression.zstd" if kind == "zstd" else kind).open
         return opened
-    try:
-        opened = import_module("compression.zstd").open
-        return opened
-    except ImportError:
-        pass
     try:
         arrow = import_module("pyarrow")
     except ImportError:
@@ -345,12 +333,10 @@ def _read_pipe(path: str | Path, most: int) -> bytes:
                 raise _nobody(path, "writer")
         # Without a byte there is a writer that is still at work.
         os.set_blocking(handle, True)
-        pieces = [first or b""]
-        held = len(pieces[0])
-        while held < most and (piece := file.read(most - held)):
-            pieces.append(piece)
-            held += len(piece)
-    return b"".join(pieces)
+        data = bytearray(first or b"")
+        while len(data) < most and (piece := file.read(most - len(data))):
+            data += piece
+    return bytes(data)
 
 
 def open_pipe_to_write(path: str | Path) -> IO[bytes]:
@@ -380,8 +366,5 @@ def open_pipe_to_write(path: str | Path) -> IO[bytes]:
 
 def _nobody(path: str | Path, who: str) -> GenperfError:
     does = "reads" if who == "reader" else "writes to"
-    return GenperfError(
-        f"is a pipe that no process {does}; waited {PIPE.seconds:g} s",
-        hint=f"start the {who} first, or name a file",
-        where=str(path),
-    )
+    hint = f"start the {who} first, or name a file"
+    return GenperfError(f"is a pipe that no process {does}; waited {PIPE.seconds:g} s", hint=hint, where=str(path))

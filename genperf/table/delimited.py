@@ -132,8 +132,7 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
 def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool) -> bool:
     """Tell whether a record is the header of a table: names without a number, and below them a number."""
     names = [cell.strip() for cell in record]
-    numbers = any(parts_of(cell.strip()) for row in below for cell in row)
-    if len(names) < 2 or any(map(_is_number, names)) or not numbers:
+    if len(names) < 2 or any(map(_is_number, names)) or not any(parts_of(c.strip()) for row in below for c in row):
         return False
     if names == [cell.strip() for cell in head]:
         return True

@@ -64,16 +64,9 @@ def measure(name: str, role: Role, values: Sequence[Any] | npt.NDArray[Any]) -> 
         levels = tuple(sorted(counts, key=lambda level: (-counts[level], level)))
         return Factor(name, role, distinct=len(levels), levels=levels)
     numbers = np.asarray(values, dtype=float)
-    return Factor(
-        name,
-        role,
-        lower=float(numbers.min()),
-        upper=float(numbers.max()),
-        centre=_centre(numbers),
-        distinct=len(np.unique(numbers)),
-        integer=bool(np.all(numbers == np.floor(numbers))),
-        positive=bool(np.all(numbers > 0)),
-    )
+    integer, positive = bool(np.all(numbers == np.floor(numbers))), bool(np.all(numbers > 0))
+    lower, upper, distinct = float(numbers.min()), float(numbers.max()), len(np.unique(numbers))
+    return Factor(name, role, lower, upper, _centre(numbers), distinct, integer=integer, positive=positive)
 
 
 def _centre(numbers: npt.NDArray[np.float64]) -> float:

@@ -118,9 +118,8 @@ class LargeSource:
         try:
             import duckdb
         except ImportError:
-            raise TableError(
-                "reading several or large files needs DuckDB", hint='pip install "genperf[large]"', where=self.name
-            ) from None
+            hint = 'pip install "genperf[large]"'
+            raise TableError("reading several or large files needs DuckDB", hint=hint, where=self.name) from None
         # A path that names a server would make it fetch an extension, and the file.
         local = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
         self._connection = duckdb.connect(config={"memory_limit": AGGREGATION.memory_limit, **local})
@@ -136,17 +135,16 @@ class LargeSource:
         """Make the view `rows`: text files as text, so that every cell is judged by the same rules as in small ones."""
         listed = "[" + ", ".join(_text(name) for name in self.files) + "]"
         heads = [_head(name) for name in self.files]
-        if all(head[:4] == b"PAR1" for head in heads):
-            self._run(f"create view rows as select * from read_parquet({listed}, union_by_name=true)")
-            return
-        if any(head[:4] == b"PAR1" for head in heads):
+        parquet = [head[:4] == b"PAR1" for head in heads]
+        reader = f"read_parquet({listed}, union_by_name=true)"
+        if any(parquet) and not all(parquet):
             raise TableError("some files are Parquet and some are text", hint="name one kind", where=self.name)
-        first = heads[0].decode("utf-8", "replace")
-        separator = self.delimiter or ("," if heads[0][:2] == b"\x1f\x8b" else guess_delimiter(first))
-        self._run(
-            f"create view rows as select * from read_csv({listed}, delim={_text(separator)}, header=true, "
-            "all_varchar=true, union_by_name=true, comment='#', strict_mode=true)"
-        )
+        if not any(parquet):
+            first = heads[0].decode("utf-8", "replace")
+            separator = self.delimiter or ("," if heads[0][:2] == b"\x1f\x8b" else guess_delimiter(first))
+            options = "header=true, all_varchar=true, union_by_name=true, comment='#', strict_mode=true"
+            reader = f"read_csv({listed}, delim={_text(separator)}, {options})"
+        self._run(f"create view rows as select * from {reader}")
 
     def _run(self, query: str) -> Any:
         import duckdb
@@ -171,11 +169,8 @@ class LargeSource:
         limit = AGGREGATION.max_texts + 1
         distinct = self._run(f"select distinct {cell} as t from rows {where} limit {limit}").fetchall()
         if numbers and len(distinct) == limit:
-            raise TableError(
-                f"column '{column}' says how runs ended in more than {AGGREGATION.max_texts:,} different texts",
-                hint="--status with a column of few words",
-                where=self.name,
-            )
+            what = f"column '{column}' says how runs ended in more than {AGGREGATION.max_texts:,} different texts"
+            raise TableError(what, hint="--status with a column of few words", where=self.name)
         return sorted(text for (text,) in distinct if text is not None)
 
     def summarise(self, aggregation: Aggregation) -> pd.DataFrame:
@@ -205,11 +200,8 @@ class LargeSource:
         number = f"try_cast(rows.{_name(aggregation.value)} as double)"
         weight = f"try_cast(rows.{_name(aggregation.weight)} as double)" if aggregation.weight else "1.0"
         usable = f"{number} between {NUMBERS.smallest!r} and {NUMBERS.largest!r}"
-        cells = [
-            f"coalesce(cast(rows.{_name(name)} as varchar) in ({', '.join(map(_text, texts))}), false)"
-            for name, texts in aggregation.failing.items()
-            if texts
-        ]
+        words = {f"rows.{_name(n)}": ", ".join(map(_text, texts)) for n, texts in aggregation.failing.items() if texts}
+        cells = [f"coalesce(cast({cell} as varchar) in ({texts}), false)" for cell, texts in words.items()]
         failed = " or ".join(cells) or "false"
         self._run(
             f"create or replace temp view measured as select {keys}, {usable} is true and not ({failed}) as good, "
@@ -237,23 +229,18 @@ class LargeSource:
         )
         count = self._run("select count(*) from summary").fetchone()[0]
         if count > AGGREGATION.max_configurations:
-            raise TableError(
-                f"{count} different settings: a column that differs from row to row is named as a factor or a group",
-                hint="name only what was set",
-                where=self.name,
-            )
+            what = "a column that differs from row to row is named as a factor or a group"
+            raise TableError(f"{count} different settings: {what}", hint="name only what was set", where=self.name)
         summary: pd.DataFrame = self._run("select * from summary").df()
         summary = summary.sort_values(list(names), kind="stable", key=_in_order).reset_index(drop=True)
         nothing = [np.nan] * len(shares + ends)
         quantiles = np.array([nothing if np.ndim(q) == 0 else q for q in summary.pop("q")], float)
         middle = quantiles[:, 0] if exact else self._medians(summary, quantiles[:, -2:], names)
-        summary[aggregation.value] = middle
-        for j, name in enumerate(QUANTILES, start=1):
-            summary[name] = quantiles[:, j]
+        columns = {aggregation.value: middle, **{name: quantiles[:, j] for j, name in enumerate(QUANTILES, start=1)}}
         for name in ("_mean", "_variance"):
-            summary[name] = _rounded(summary[name].to_numpy(dtype=float, na_value=np.nan))
+            columns[name] = _rounded(summary[name].to_numpy(dtype=float, na_value=np.nan))
         weight = summary.pop("weight")
-        return with_columns(summary, {aggregation.weight: weight}) if aggregation.weight else summary
+        return with_columns(summary, {**columns, **({aggregation.weight: weight} if aggregation.weight else {})})
 
     def _medians(
         self, summary: pd.DataFrame, brackets: npt.NDArray[np.float64], names: Sequence[str]
@@ -269,16 +256,13 @@ class LargeSource:
         ).fetchall()
         medians = np.full(len(summary), np.nan)
         repeats = summary["_repeats"].to_numpy()
-        outside = []
         for number, below, values in between:
             low, high = (repeats[number] - 1) // 2 - below, repeats[number] // 2 - below
             if values is not None and low >= 0 and high < len(values):
                 medians[number] = 0.5 * (values[low] + values[high])
             else:
-                outside.append(int(number))
-        for number in outside:
-            answer = self._run(f"select quantile_cont(x, 0.5) {joined} and number = {number}").fetchone()
-            medians[number] = answer[0]
+                exact = f"select quantile_cont(x, 0.5) {joined} and number = {int(number)}"
+                medians[number] = self._run(exact).fetchone()[0]
         return medians
 
 
@@ -385,13 +369,12 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     notes += failure_notes(int(summary["_failed"].sum()) if len(checked.failures) else 0)
     notes += _left_out(summary, checked, options)
     frame = _one_row_each(large, aggregation, summary, checked)
-    fields_of_table = {f.name: getattr(checked, f.name) for f in fields(Table)}
-    table = AggregatedTable(**{**fields_of_table, "frame": frame, "unused": tuple(unused), "notes": ()})
-    rows, configurations = counted(table.rows, "row"), counted(len(table), "configuration")
+    rows, configurations = counted(int(frame[REPEATS].sum()), "row"), counted(len(frame), "configuration")
     text = f"{rows} summarised as {configurations} while reading"
-    if table.target.is_time and (phases := phase_columns(unused)):
+    if checked.target.is_time and (phases := phase_columns(unused)):
         text += f"; columns of phases are dropped, {shown_phases(phases)}: --no-aggregate keeps them"
-    return replace(table, notes=(Note(text, "aggregated"), *notes))
+    changed = {"frame": frame, "unused": tuple(unused), "notes": (Note(text, "aggregated"), *notes)}
+    return AggregatedTable(**{**{f.name: getattr(checked, f.name) for f in fields(Table)}, **changed})
 
 
 def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation, list[str]]:
@@ -406,17 +389,15 @@ def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation,
     value = measurement.column
     read = columns.origins(names)
     if value in read or value in columns.derived:
-        raise TableError(
-            f"a filter or formula with '{value}' differs from row to row, and rows are summarised",
-            hint="leave it out, or --no-aggregate for a table that memory holds",
-            where=large.name,
-        )
+        what = f"a filter or formula with '{value}' differs from row to row, and rows are summarised"
+        hint = "leave it out, or --no-aggregate for a table that memory holds"
+        raise TableError(what, hint=hint, where=large.name)
     keys = tuple(c for c in sample.cells if c in read)
     in_role = {*keys, value, roles.weight, roles.repeat, *options.failures.columns}
     unused = [c for c in sample.cells if c not in in_role]
-    rule = options.failures
-    if sample.cells[value].dtype.kind in "iuf" and rule.usual_words:
-        rule = replace(rule, usual_words=False)  # a column of numbers holds no words
+    # A column of numbers holds no words.
+    words = options.failures.usual_words and sample.cells[value].dtype.kind not in "iuf"
+    rule = replace(options.failures, usual_words=words)
     failing = _failing(large, rule, value, columns.names)
     return Aggregation(keys, value, measurement.kind == "throughput", roles.weight, failing), unused
 
@@ -464,11 +445,8 @@ def _left_out(summary: pd.DataFrame, checked: Table, options: ReadOptions) -> li
     examples += [r.complaint for r in checked.rejected]
     total = int(summary[["_repeats", "_unusable"]].to_numpy().sum())
     if bad and not options.skip_bad_rows:
-        raise TableError(
-            f"{bad} of {total} rows cannot be used\n  {examples[0]}",
-            hint="--skip-bad-rows goes on without them",
-            where=checked.source,
-        )
+        hint = "--skip-bad-rows goes on without them"
+        raise TableError(f"{bad} of {total} rows cannot be used\n  {examples[0]}", hint=hint, where=checked.source)
     text = f"{bad + gone} of {total} rows left out because they cannot be used; for example: {examples[0]}"
     return [Note(text, "rows_rejected")]
 
@@ -483,22 +461,19 @@ def _one_row_each(large: LargeSource, aggregation: Aggregation, summary: pd.Data
     """Return the frame with one row per configuration, its statistics in the target's unit."""
     frame = checked.frame
     place = frame[PLACE].to_numpy(dtype=int)
-    statistics, median = frame[list(STATISTICS)].reset_index(drop=True), checked.measured
+    statistics, median = frame, checked.measured
     # The measured column's unit in the target's: the work of a throughput, or 0.001 s in a millisecond.
     factor = median / summary[aggregation.value].to_numpy(dtype=float)[place]
     first = np.unique(checked.configuration, return_index=True)[1]
     if len(first) < len(frame):
         # Settings that differ in the file are the same configuration: they are summarised together.
         keys = summary.iloc[place][list(aggregation.keys)]
-        together = large.summarise_by(aggregation, keys, checked.configuration)
-        statistics = together[list(STATISTICS)]
+        statistics = large.summarise_by(aggregation, keys, checked.configuration)
         frame, factor = frame.iloc[first], factor[first]
-        median = together[aggregation.value].to_numpy(dtype=float) * factor
+        median = statistics[aggregation.value].to_numpy(dtype=float) * factor
         if aggregation.weight:
-            frame = with_columns(frame, {aggregation.weight: together[aggregation.weight].to_numpy(dtype=float)})
-    scaled = {
-        name: statistics[name].to_numpy(dtype=float) * factor ** POWERS[name] if name in POWERS else statistics[name]
-        for name in STATISTICS
-    }
+            frame = with_columns(frame, {aggregation.weight: statistics[aggregation.weight].to_numpy(dtype=float)})
+    scaled = {name: statistics[name].to_numpy(dtype=float) * factor**power for name, power in POWERS.items()}
+    counts = {REPEATS: statistics[REPEATS].to_numpy()}
     frame = frame.drop(columns=[PLACE, *STATISTICS]).reset_index(drop=True)
-    return with_columns(frame, {checked.target.column: median, **{k: np.asarray(v) for k, v in scaled.items()}})
+    return with_columns(frame, {checked.target.column: median, **counts, **scaled})

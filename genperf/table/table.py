@@ -268,10 +268,7 @@ class Table:
 
         A table without group columns is one group, of key ().
         """
-        if not self.group:
-            yield (), self
-            return
-        yield from _split(self)
+        yield from _split(self) if self.group else [((), self)]
 
     @cached_property
     def sha256(self) -> str:
@@ -387,15 +384,9 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         part = frame.iloc[start:end]
         part.index = pd.RangeIndex(end - start)
-        yield (
-            tuple(label(values[start]) for values in names),
-            {
-                "frame": part,
-                "columns": {n: v[start:end] for n, v in columns.items()},
-                "measured": values[start:end],
-                "configuration": number[start:end],
-            },
-        )
+        cut = {"measured": values[start:end], "configuration": number[start:end], "frame": part}
+        cut["columns"] = {n: v[start:end] for n, v in columns.items()}
+        yield tuple(label(values[start]) for values in names), cut
 
 
 def _measured(factor: Factor, values: npt.NDArray[Any], known: dict[tuple[str, bytes], Factor]) -> Factor:

@@ -68,11 +68,9 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     if whole is not None:
         return f"{quote_name(whole)}{each}"
     if workers is None:
-        raise TableError(
-            "no column counts the workers, and a throughput alone does not tell the work of a step",
-            hint='--extrinsic with the column of the workers, or --work "batch*workers", the samples of a step',
-            where=where,
-        )
+        what = "no column counts the workers, and a throughput alone does not show the work of a step"
+        hint = '--extrinsic with the column of the workers, or --work "batch*workers", the samples of a step'
+        raise TableError(what, hint=hint, where=where)
     return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}{each}"
 
 
