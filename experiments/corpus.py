@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 import genperf as gp
 from genperf.estimate import FitOptions
-from genperf.fitting.assemble import Request, assembled
+from genperf.fitting.auto import AUTO, Auto
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import MeasuredSeries, series_of
 from genperf.growth.record import FILE as RECORD
@@ -122,7 +122,7 @@ def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> li
 def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, float | str]:
     """Fit `auto` and predict, as `genperf.fit` does."""
     ensemble = fit_series(case.table, case.series, shared.of(key))
-    answer = assembled(case.table, ensemble, Request("auto", FitOptions(), 0)).predict_columns(case.asked[FACTORS])
+    answer = Auto(AUTO, FitOptions()).assembled(case.table, ensemble, 0).predict_columns(case.asked[FACTORS])
     return {name: answer[name][0] for name in ("time", "lower", "upper", "verdict")}
 
 

@@ -2,4 +2,3 @@
 
 from genperf.fitting.door import fit, fit_group, model_of, model_or_table
 from genperf.fitting.expressions import fitted_phases
-from genperf.fitting.models import model_named

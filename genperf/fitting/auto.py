@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from genperf.errors import FitError, GenperfError, Note
-from genperf.estimate import FitOptions
-from genperf.fitting.assemble import Request, assembled
+from genperf.fitting.model import Model
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import refuse_one_scale, series_of
 from genperf.growth.sharing import TableShares, could_name, table_shares
-from genperf.prediction import Ensemble, Member
+from genperf.prediction import Member
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
 from genperf.table import Table
@@ -26,7 +25,7 @@ TOGETHER = 16
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Model):
     """The ensemble that suits a table.
 
     A table in which only the scale varies is a series, by which the curves of a bank are reweighted
@@ -34,18 +33,12 @@ class Auto:
     (`genperf.process`).
     """
 
-    options: FitOptions
     #: Whether the user asked that groups share how they scale: what they share is the same without, the notes say more.
     pool: bool = False
     #: What every group should know.
     notes: tuple[Note, ...] = ()
     #: What the series of the table show each other; see `prepared`.
     shared: TableShares = field(default_factory=TableShares)
-
-    @property
-    def name(self) -> str:
-        """What the user calls it."""
-        return AUTO
 
     def prepared(self, table: Table) -> Auto:
         """Return the model with what each group of a table learns and borrows from the others.
@@ -64,10 +57,6 @@ class Auto:
         names = ",".join(unnamed[:COLUMNS_SHOWN])
         text = f"groups may be alike in columns that have no role: --categorical {names} would let pooling use them"
         return replace(self, notes=(Note(text, "similarity"),), shared=shared)
-
-    def tables_per_task(self, table: Table) -> int:
-        """Return how many series a worker is handed at once; of many factors, one."""
-        return TOGETHER if self.shared.series else 1
 
     def request(self, table: Table) -> str:
         """Return how one group is fitted, as a text."""
@@ -98,23 +87,20 @@ class Auto:
             from genperf.process import fit_factors
 
             ensemble = fit_factors(table, self.options)
-            return self._assembled(table, ensemble, seed, self.notes)
-        return self._assembled(table, fit_series(table, series, shared), seed, self.notes)
-
-    def _assembled(self, table: Table, ensemble: Ensemble, seed: int, notes: Sequence[Note]) -> FitResult:
-        """Return the result of an ensemble."""
+        else:
+            ensemble = fit_series(table, series, shared)
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
         members = tuple(_in_half_precision(member) for member in ensemble.members)
-        complete = replace(ensemble, members=members, notes=(*ensemble.notes, *notes))
-        return assembled(table, complete, Request(AUTO, self.options, seed, used={"request": self.request(table)}))
+        complete = replace(ensemble, members=members, notes=(*ensemble.notes, *self.notes))
+        return self.assembled(table, complete, seed)
 
 
 def _in_half_precision(member: Member) -> Member:
     """Round a member's draws, and the scales of its discrepancy, to half precision."""
-    series = member.discrepancy
     discrepancy = member.discrepancy
-    if series is not None:
-        offsets = None if series.offsets is None else in_half_precision(series.offsets)
-        discrepancy = msgspec.structs.replace(series, scales=in_half_precision(series.scales), offsets=offsets)
+    if discrepancy is not None:
+        offsets = None if discrepancy.offsets is None else in_half_precision(discrepancy.offsets)
+        scales = in_half_precision(discrepancy.scales)
+        discrepancy = msgspec.structs.replace(discrepancy, scales=scales, offsets=offsets)
     central = None if member.central is None else in_half_precision(member.central)
     return replace(member, draws=in_half_precision(member.draws), discrepancy=discrepancy, central=central)

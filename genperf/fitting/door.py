@@ -12,10 +12,12 @@ import pandas as pd
 from genperf.engine import Engine, one_blas_thread
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions
-from genperf.fitting.auto import AUTO
-from genperf.fitting.models import Model, model_named
+from genperf.fitting.auto import AUTO, Auto
+from genperf.fitting.expressions import ExpressionModel, FamilyModel, FormulaModel, GenericModel
+from genperf.fitting.model import Model
 from genperf.fleet import fit_fleet
-from genperf.models.network import with_devices_per_node
+from genperf.models import MODELS
+from genperf.models.network import network_of, with_devices_per_node
 from genperf.panel import Panel
 from genperf.panel.tables import read_table, table_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
@@ -228,6 +230,38 @@ def fit_group(
     return result
 
 
+def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
+    """Return a model by its name, or for a formula.
+
+    Parameters
+    ----------
+    pool : bool
+        Whether groups share how they scale; of `auto` only.
+
+    Raises
+    ------
+    FitError
+        For another model that is to pool, or that is given hints.
+
+    Examples
+    --------
+    >>> [type(model_named(name, FitOptions())).__name__ for name in ("auto", "generic", "amdahl", "a/workers + c")]
+    ['Auto', 'GenericModel', 'FamilyModel', 'FormulaModel']
+    """
+    if name == AUTO:
+        return Auto(AUTO, options, pool)
+    if network_of(options.hints) is not None:
+        raise FitError("only auto reads hints of the network", hint="leave --hint out, or --model auto")
+    if pool:
+        raise FitError("only auto can pool groups", hint="--group A,B with --model auto")
+    kind: type[ExpressionModel] = FamilyModel
+    if name == "generic":
+        kind = GenericModel
+    elif name not in MODELS and not name.replace("-", "").isalnum():
+        kind = FormulaModel
+    return kind(name, options)
+
+
 class Task:
     """What a worker does: fits a model to each of some tables, and says why where that fails.
 
@@ -259,8 +293,8 @@ class Task:
         ModelError, FitError
             Where that fails, also for a further quantity.
         """
-        result = fit_one(self.model, table, self.seed)
-        further = {name: fit_one(model, table.further[name], self.seed) for name, model in self.further.items()}
+        result = self.model.one(table, self.seed)
+        further = {name: model.one(table.further[name], self.seed) for name, model in self.further.items()}
         return replace(result, further=further) if further else result
 
     def _beside(self, result: FitResult, table: Table) -> FitResult:
@@ -303,20 +337,6 @@ def further_models(table: Table, also_models: Mapping[str, str], options: FitOpt
         name: model_named(model, free, pool and model == AUTO).prepared(table.further[name])
         for name, model in named.items()
     }
-
-
-def fit_one(model: Model, table: Table, seed: int) -> FitResult:
-    """Fit a model to a whole table.
-
-    Raises
-    ------
-    ModelError, FitError
-        Where that fails.
-    """
-    (result,) = model.fit([table], seed)
-    if isinstance(result, GenperfError):
-        raise result
-    return result
 
 
 def reusable(before: Before, key: tuple[str, ...], table: Table, task: Task) -> FitResult | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -12,7 +12,6 @@ from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import (
     NO_GROWTH,
     Estimate,
-    FitOptions,
     Growth,
     affordable,
     at_once,
@@ -23,7 +22,7 @@ from genperf.estimate import (
     levels_by_content,
 )
 from genperf.expression import Expression
-from genperf.fitting.assemble import Request, assembled
+from genperf.fitting.model import Model
 from genperf.models import MODELS, Family, family_named, held_at
 from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, kinds_of, products_of, structures
 from genperf.models.interactions import interactions
@@ -41,32 +40,37 @@ TABLES_PER_TASK = 200
 Written = tuple[Sequence[Expression], list[Note]]
 
 
-@dataclass(frozen=True)
-class ExpressionModel(ABC):
+class ExpressionModel(Model):
     """A model whose expression follows from the factors of a table."""
 
-    name: str
-    options: FitOptions
     #: Whether the expressions follow from the factors alone, and not from the rows.
     from_factors: ClassVar[bool] = True
 
-    def prepared(self, table: Table) -> ExpressionModel:
-        """Return the model as it is: groups have nothing to do with each other."""
-        return self
-
-    def request(self, table: Table) -> str:
-        """Return how one group is fitted, as a text."""
-        return self.options.request
-
     @abstractmethod
-    def written(self, table: Table) -> Written:
-        """Return the expressions for a table, with notes on what they leave out.
+    def expressions(self, table: Table) -> Written:
+        """Return the expressions for a table in which a factor varies, with notes on what they leave out.
 
         Raises
         ------
         ModelError, FitError
             Where the table lacks what the model needs.
         """
+
+    def written(self, table: Table) -> Written:
+        """Return the expressions for a table, as `expressions` does.
+
+        Raises
+        ------
+        ModelError, FitError
+            Also where every factor has one value.
+        """
+        if all(f.distinct <= 1 for f in table.factors):
+            raise FitError(
+                "every factor has one value, so nothing can be said of any other",
+                where=table.source,
+                hint="measure at least one more value of a factor",
+            )
+        return self.expressions(table)
 
     def tables_per_task(self, table: Table) -> int:
         """Return how many groups a worker is handed at once: many where they are solved together."""
@@ -96,36 +100,27 @@ class ExpressionModel(ABC):
                     affordable(expressions, len(table.medians()))
                     alike.setdefault((expressions[0], len(table.medians())), []).append(i)
                 else:
-                    fitted = self._estimate(expressions, table, seed)
-                    results[i] = self._result(table, fitted, seed, notes[i])
+                    results[i] = self._result(table, self._estimate(expressions, table, seed), seed, notes[i])
             except GenperfError as error:
                 results[i] = error
         for (expression, _), places in alike.items():
             batch = estimate_alike(expression, [tables[i] for i in places], self.options, seed)
-            for i, fitted_or_error in zip(places, batch, strict=True):
-                results[i] = (
-                    fitted_or_error
-                    if isinstance(fitted_or_error, FitError)
-                    else self._result_or_error(tables[i], fitted_or_error, seed, notes[i])
-                )
+            for i, fitted in zip(places, batch, strict=True):
+                try:
+                    if isinstance(fitted, FitError):
+                        raise fitted
+                    results[i] = self._result(tables[i], fitted, seed, notes[i])
+                except GenperfError as error:
+                    results[i] = error
         return [results[i] for i in range(len(tables))]
 
     def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
-        """Say whether a table is solved together with others."""
+        """Return whether a table is solved together with others."""
         return len(expressions) == 1 and at_once(expressions[0], self.options)
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
         """Fit one table."""
         return estimate(expressions, table, self.options, seed)
-
-    def _result_or_error(
-        self, table: Table, fitted: Estimate, seed: int, notes: Sequence[Note]
-    ) -> FitResult | GenperfError:
-        """Return the result of one of many tables, or why there is none; the parameters are those of `_result`."""
-        try:
-            return self._result(table, fitted, seed, notes)
-        except GenperfError as error:
-            return error
 
     def _result(self, table: Table, fitted: Estimate, seed: int, notes: Sequence[Note]) -> FitResult:
         """Return the result of one fitted member."""
@@ -143,7 +138,7 @@ class ExpressionModel(ABC):
             used["held_out_error"] = 100.0 * fitted.held_out
         member = replace(fitted.member, draws=in_single_precision(fitted.member.draws))
         ensemble = Ensemble((member,), fitted.spread, fitted.evidence, notes=fitted.notes)
-        return assembled(table, ensemble, Request(self.name, options, seed, notes, used))
+        return self.assembled(table, ensemble, seed, notes, used)
 
 
 class FamilyModel(ExpressionModel):
@@ -160,29 +155,24 @@ class FamilyModel(ExpressionModel):
         """
         return family_named(self.name)
 
-    def written(self, table: Table) -> Written:
+    def expressions(self, table: Table) -> Written:
         """Return the family's expressions for a table, and which factors it goes without."""
-        refuse_one_value(table)
         mapping = self.options.mapping
         # Phases that are measured change the expression, and are fitted another way.
-        alone = [] if self.phases(table) else self.family.expressions(table.factors, mapping)
+        alone = [] if fitted_phases(table, self.name) else self.family.expressions(table.factors, mapping)
         expressions = held_at(alone, self.options.fix)
         left_out = self.family.left_out(table.factors, mapping)
         text = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
         return expressions, [Note(text, "left_out")] if left_out else []
 
-    def phases(self, table: Table) -> dict[str, str]:
-        """Return the columns that the family fits each on its own, by the phase they measure."""
-        return fitted_phases(table, self.name)
-
     def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
-        return not self.phases(table) and super()._together(expressions, table)
+        return not fitted_phases(table, self.name) and super()._together(expressions, table)
 
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
         """Fit one table."""
         # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
         options = self.options if self.options.lam is not None else replace(self.options, lam=self.options.strength)
-        if self.phases(table):
+        if fitted_phases(table, self.name):
             return estimate_phases(self.family, table, options, seed)
         return estimate(expressions, table, options, seed, self.family.choice)
 
@@ -192,9 +182,8 @@ class GenericModel(ExpressionModel):
 
     from_factors: ClassVar[bool] = False
 
-    def written(self, table: Table) -> Written:
+    def expressions(self, table: Table) -> Written:
         """Return the structures that are worth trying, without factors that no configuration can tell."""
-        refuse_one_value(table)
         table = levels_by_content(table)
         following = following_counts(table.medians())
         expressions, notes = fewer_factors(table, lambda factors: self._structures(factors, following))
@@ -230,20 +219,17 @@ class GenericModel(ExpressionModel):
             most = GENERIC.max_grown
             candidates = [replace(s, name="grown") for s in candidates if s.name == "product" and s.products <= most]
         elif wanted != "auto":
-            candidates = [s for s in candidates if s.name == wanted] or [
-                Structure(s) for s in STRUCTURES if s == wanted
-            ]
+            named = [s for s in candidates if s.name == wanted]
+            candidates = named or [Structure(s) for s in STRUCTURES if s == wanted]
         return [generic(factors, s, following=following).with_fixed(self.options.fix) for s in candidates]
 
 
 class FormulaModel(ExpressionModel):
     """A formula of the user's; its constants are found by name."""
 
-    def written(self, table: Table) -> Written:
+    def expressions(self, table: Table) -> Written:
         """Return the formula as an expression over the table's factors."""
-        refuse_one_value(table)
-        options = self.options
-        count = len(table.medians())
+        options, count = self.options, len(table.medians())
         expression = user_expression(
             self.name, table.factors, mapping=options.mapping, fix=options.fix, configurations=count
         )
@@ -254,19 +240,3 @@ def fitted_phases(table: Table, model: str) -> dict[str, str]:
     """Return the columns that a model fits each on its own, by the phase they measure; none but for families."""
     phases = MODELS[model].phases if model in MODELS else {}
     return {phase: column for phase, column in table.phases.items() if phase in phases}
-
-
-def refuse_one_value(table: Table) -> None:
-    """Refuse a table in which nothing varies.
-
-    Raises
-    ------
-    FitError
-        Where every factor has one value.
-    """
-    if all(f.distinct <= 1 for f in table.factors):
-        raise FitError(
-            "every factor has one value, so nothing can be said of any other",
-            where=table.source,
-            hint="measure at least one more value of a factor",
-        )
