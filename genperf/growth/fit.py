@@ -125,7 +125,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         np.average(constants[inner], axis=0, weights=central[inner]),
         constants,
         one.share,
-        Status("reweighted", -one.posterior.log_evidence, True, len(layout.curves), 1, 1),
+        Status("reweighted", -one.posterior.log_evidence, True, len(layout.order), 1, 1),
         unidentified=expression.constant_names[:2] if reading.free_constant else (),
         label=_label(series, reading) if several else "overheads",
         discrepancy=discrepancy,
