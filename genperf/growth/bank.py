@@ -87,21 +87,7 @@ class Prior:
         return tuple(substitute(parse(o.formula).node, {o.constant: Number(1.0)}) for o in self.overheads)
 
     def shapes(self, workers: Array, nodes: Array) -> Array:
-        """Return the overheads of size one, shape (overheads, counts).
-
-        Parameters
-        ----------
-        workers, nodes : ndarray of shape (counts,)
-            n workers on m nodes, g = n/m on each.
-
-        Examples
-        --------
-        >>> prior().shapes(np.array([8.0, 16.0]), np.array([1.0, 2.0])).round(3)[:4]
-        array([[0.875, 0.875],
-               [3.   , 4.   ],
-               [1.   , 1.   ],
-               [0.   , 1.   ]])
-        """
+        """Return the overheads of size one at some counts of workers and nodes, shape (overheads, counts)."""
         out = np.empty((len(self.formulas), len(workers)))
         for row, formula, unit in zip(out, self.formulas, self.units, strict=True):
             row[:] = evaluate(formula, {"workers": workers, "nodes": nodes}) / unit
@@ -116,15 +102,9 @@ def prior() -> Prior:
     classes, walks = plain["classes"].values(), plain["walks"]
     return Prior(
         tuple(registered[name] for name in plain["overheads"]),
-        np.array(plain["units"]),
-        np.array(plain["median"]),
-        np.array(plain["spread"]),
-        np.array(plain["strength"]),
-        np.array(plain["seconds"]),
-        np.array([each["share"] for each in classes]),
-        np.array([each["present"] for each in classes]),
-        np.array(walks["step"]),
-        np.array(walks["share"]),
+        *(np.array(plain[name]) for name in ("units", "median", "spread", "strength", "seconds")),
+        *(np.array([each[name] for each in classes]) for name in ("share", "present")),
+        *(np.array(walks[name]) for name in ("step", "share")),
         walks["noise"],
     )
 
@@ -133,68 +113,6 @@ def shorter(seconds: float) -> float:
     """Return how far ln of an overhead's relative size is moved: −τ·exp(−½(τ/range)²), τ = ln(T/usual)."""
     tau = float(np.log(seconds / BANK.usual_time))
     return -tau * float(np.exp(-0.5 * (tau / BANK.usual_range) ** 2))
-
-
-#: Binary digits of a point.
-BITS = 30
-#: Degree, coefficients and initial numbers of the polynomial of each dimension from the second on (Joe & Kuo 2008).
-POLYNOMIALS = (
-    (1, 0, (1,)),
-    (2, 1, (1, 3)),
-    (3, 1, (1, 3, 1)),
-    (3, 2, (1, 1, 1)),
-    (4, 1, (1, 1, 3, 3)),
-    (4, 4, (1, 3, 5, 13)),
-    (5, 2, (1, 1, 5, 5, 17)),
-    (5, 4, (1, 1, 5, 5, 5)),
-    (5, 7, (1, 1, 7, 11, 19)),
-    (5, 11, (1, 1, 5, 1, 1)),
-    (5, 13, (1, 1, 1, 3, 11)),
-    (5, 14, (1, 3, 5, 5, 31)),
-    (6, 1, (1, 3, 3, 9, 7, 49)),
-    (6, 13, (1, 1, 1, 15, 21, 21)),
-    (6, 16, (1, 3, 1, 13, 27, 49)),
-    (6, 19, (1, 1, 1, 15, 7, 5)),
-    (6, 22, (1, 3, 1, 15, 13, 25)),
-    (6, 25, (1, 1, 5, 5, 19, 61)),
-)
-
-
-def sobol(points: int, dimension: int) -> Array:
-    """Return the first points of a Sobol' sequence, each moved to the middle of its cell, shape (points, dimension).
-
-    Parameters
-    ----------
-    points : int
-        A power of two: every half, quarter, … of the cube then holds its share exactly.
-    dimension : int
-        At most 19. `scipy.stats.qmc` has more, and takes half a second to import.
-
-    Examples
-    --------
-    >>> sobol(2, 2)
-    array([[0.25, 0.25],
-           [0.75, 0.75]])
-    """
-    directions = np.stack([_directions(j) for j in range(dimension)], axis=1)
-    before = np.arange(points - 1)
-    # The lowest zero bit of the number before is the one that changes in Gray-code order.
-    lowest = np.log2(~before & (before + 1)).astype(int)
-    steps = np.concatenate([np.zeros((1, dimension), np.int64), directions[lowest]])
-    return np.asarray((np.bitwise_xor.accumulate(steps, axis=0) / 2.0**BITS + 0.5 / points) % 1.0)
-
-
-def _directions(dimension: int) -> npt.NDArray[np.int64]:
-    """Return the direction numbers of a dimension, shape (bits,)."""
-    degree, coefficients, initial = POLYNOMIALS[dimension - 1] if dimension else (0, 0, (1,) * BITS)
-    m = list(initial)
-    for i in range(len(m), BITS):
-        value = m[i - degree] ^ (m[i - degree] << degree)
-        for j in range(1, degree):
-            if coefficients >> (degree - 1 - j) & 1:
-                value ^= m[i - j] << j
-        m.append(value)
-    return np.array([m[i] << (BITS - 1 - i) for i in range(BITS)], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,3 +170,59 @@ def bank(curves: int = BANK.curves) -> Bank:
         np.sum(moves * each, axis=1),
         0.5 * np.sum(moves**2, axis=1),
     )
+
+
+# --- evenly spread points --------------------------------------------------------------------------------------------
+
+#: Binary digits of a point.
+BITS = 30
+#: Degree, coefficients and initial numbers of the polynomial of each dimension from the second on (Joe & Kuo 2008).
+POLYNOMIALS = (
+    (1, 0, (1,)),
+    (2, 1, (1, 3)),
+    (3, 1, (1, 3, 1)),
+    (3, 2, (1, 1, 1)),
+    (4, 1, (1, 1, 3, 3)),
+    (4, 4, (1, 3, 5, 13)),
+    (5, 2, (1, 1, 5, 5, 17)),
+    (5, 4, (1, 1, 5, 5, 5)),
+    (5, 7, (1, 1, 7, 11, 19)),
+    (5, 11, (1, 1, 5, 1, 1)),
+    (5, 13, (1, 1, 1, 3, 11)),
+    (5, 14, (1, 3, 5, 5, 31)),
+    (6, 1, (1, 3, 3, 9, 7, 49)),
+    (6, 13, (1, 1, 1, 15, 21, 21)),
+    (6, 16, (1, 3, 1, 13, 27, 49)),
+    (6, 19, (1, 1, 1, 15, 7, 5)),
+    (6, 22, (1, 3, 1, 15, 13, 25)),
+    (6, 25, (1, 1, 5, 5, 19, 61)),
+)
+
+
+def sobol(points: int, dimension: int) -> Array:
+    """Return the first points of a Sobol' sequence, each moved to the middle of its cell, shape (points, dimension).
+
+    Parameters
+    ----------
+    points : int
+        A power of two: every half, quarter, … of the cube then holds its share exactly.
+    dimension : int
+        At most 19. `scipy.stats.qmc` has more, and takes half a second to import.
+    """
+    directions = np.stack([_directions(j) for j in range(dimension)], axis=1)
+    before = np.arange(points - 1)
+    # The lowest zero bit of the number before is the one that changes in Gray-code order.
+    lowest = np.log2(~before & (before + 1)).astype(int)
+    steps = np.concatenate([np.zeros((1, dimension), np.int64), directions[lowest]])
+    return np.asarray((np.bitwise_xor.accumulate(steps, axis=0) / 2.0**BITS + 0.5 / points) % 1.0)
+
+
+def _directions(dimension: int) -> npt.NDArray[np.int64]:
+    """Return the direction numbers of a dimension, shape (bits,)."""
+    degree, coefficients, initial = POLYNOMIALS[dimension - 1] if dimension else (0, 0, (1,) * BITS)
+    m = list(initial)
+    for i in range(len(m), BITS):
+        m.append(m[i - degree] ^ (m[i - degree] << degree))
+        for j in range(1, degree):
+            m[i] ^= (coefficients >> (degree - 1 - j) & 1) * (m[i - j] << j)
+    return np.array([m[i] << (BITS - 1 - i) for i in range(BITS)], np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,8 +42,7 @@ class ClusterSettings:
 CLUSTER = ClusterSettings()
 
 
-@dataclass(frozen=True, eq=False)
-class Kinds:
+class Kinds(NamedTuple):
     """Kinds of cluster, by their step to the second node or by the common strength."""
 
     #: Shape (kinds,). Before any series is known.
@@ -60,13 +60,9 @@ def step_kinds() -> Kinds:
     heavy = _kinds(drawn.step - BANK.unseen_median, BANK.unseen_spread, CLUSTER.unseen_step, CLUSTER.kinds)
     # A step that does not arise shows nothing but its absence.
     absent = ~drawn.present[:, STEP]
-    ratio = np.concatenate(
-        [
-            np.where(drawn.unseen, 0.0, np.where(absent, 1.0, plain.ratio)) / (1.0 - BANK.unseen),
-            np.where(drawn.unseen, np.where(absent, 1.0, heavy.ratio), 0.0) / BANK.unseen,
-        ]
-    )
-    return Kinds(np.concatenate([(1.0 - BANK.unseen) * plain.share, BANK.unseen * heavy.share]), ratio)
+    parts = ((plain, 1.0 - BANK.unseen, ~drawn.unseen), (heavy, BANK.unseen, drawn.unseen))
+    ratio = [np.where(mine, np.where(absent, 1.0, kinds.ratio), 0.0) / share for kinds, share, mine in parts]
+    return Kinds(np.concatenate([share * kinds.share for kinds, share, _ in parts]), np.concatenate(ratio))
 
 
 @cache
@@ -88,21 +84,19 @@ def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
 class Cluster:
     """What one series or several show of their cluster."""
 
-    #: Shape (kinds,). Log-likelihoods.
-    step: Array
-    strength: Array
-    #: Shape (walks,). Shares of the walks, summed over the series.
-    walks: Array
+    #: Log-likelihoods of the kinds of step and of the kinds of strength, and the shares of the walks, summed.
+    sums: tuple[Array, Array, Array]
     #: Series that count.
     series: float = 1.0
 
     @cached_property
     def factors(self) -> tuple[Array, Array]:
         """What the weights of walks and curves are multiplied by, of shapes (walks, 1) and (curves,)."""
-        shares = (CLUSTER.walks * prior().walk_share + self.walks) / (CLUSTER.walks + self.series)
+        *known, walks = self.sums
+        shares = (CLUSTER.walks * prior().walk_share + walks) / (CLUSTER.walks + self.series)
         curves = np.ones(len(bank().step))
-        for kinds, known in ((step_kinds(), self.step), (strength_kinds(), self.strength)):
-            likely = kinds.share * np.exp(known - known.max())
+        for kinds, log in zip((step_kinds(), strength_kinds()), known, strict=True):
+            likely = kinds.share * np.exp(log - log.max())
             curves *= (likely / likely.sum()) @ kinds.ratio
         return (shares / prior().walk_share)[:, None], curves
 
@@ -128,7 +122,7 @@ def shown(weights: Array, beyond: bool) -> Cluster:
     curve, step = weights.sum(axis=0), step_kinds()
     ratios = step.ratio @ curve if beyond else np.ones(len(step.share))
     strength = np.log(strength_kinds().ratio @ curve)
-    return Cluster(np.log(np.maximum(ratios, 1e-300)), strength, weights.sum(axis=1))
+    return Cluster((np.log(np.maximum(ratios, 1e-300)), strength, weights.sum(axis=1)))
 
 
 def combined(others: Sequence[Cluster]) -> Cluster | None:
@@ -137,6 +131,7 @@ def combined(others: Sequence[Cluster]) -> Cluster | None:
         return None
     scale = min(1.0, CLUSTER.most / len(others))
     # In order of size, so that no sum depends on the order of the series.
-    parts = ([each.step for each in others], [each.strength for each in others], [each.walks for each in others])
-    step, strength, walks = (scale * np.sort(np.stack(each), axis=0).sum(axis=0) for each in parts)
-    return Cluster(step, strength, walks, scale * len(others))
+    step, strength, walks = (
+        scale * np.sort(np.stack(each), axis=0).sum(axis=0) for each in zip(*(one.sums for one in others), strict=True)
+    )
+    return Cluster((step, strength, walks), scale * len(others))

@@ -15,8 +15,9 @@ from genperf.discrepancy.series import walk_from
 from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, Node, names_in, parse, substitute
 from genperf.growth.bank import BANK, CONSTANT, DOUBLING, LATENCY, bank, prior
+from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
-from genperf.growth.measured import Anchors, MeasuredSeries, mixture_notes, outliers, repeat_noise, scale_note
+from genperf.growth.measured import Anchors, MeasuredSeries, notes_of, repeat_noise
 from genperf.growth.readings import Reading, Weighed, as_wide_as_one_node, forecast_of, weighed
 from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
@@ -47,27 +48,26 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     """
     noise = float(np.sqrt(repeat_noise(table)[0]))
     whole = shared.beside(series)
-    readings = shared.readings(whole)
+    readings = weighed(whole, shared.known)
     shown = as_wide_as_one_node(readings)
     members = tuple(
         _member(whole, wide, each.share, len(shown) > 1, noise) for each, wide in zip(readings, shown, strict=True)
     )
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
-    notes = [*scale_note(series), *outliers(table), *mixture_notes(table, series), *hint_notes(series)]
-    notes += shared.notes(", ".join(table.key), series)
-    return Ensemble(
-        members, Spread(noise=noise), _look_back(series, shared), options | shared.options(series.column), tuple(notes)
-    )
+    notes = [*notes_of(table, series), *hint_notes(series)]
+    more, notes_of_shared = shared.notes(", ".join(table.key), series)
+    evidence = _look_back(series, shared.known)
+    return Ensemble(members, Spread(noise=noise), evidence, options | more, (*notes, *notes_of_shared))
 
 
-def _look_back(series: MeasuredSeries, shared: Shared) -> tuple[Evidence, ...]:
+def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidence, ...]:
     """Predict the largest scale from the smaller ones; nothing where fewer than two would be left."""
     scale = series.values(series.scale)
     scales = np.unique(scale)
     if len(scales) < 3:
         return ()
     smaller, largest = series.take(scale < scales[-1]), series.take(scale == scales[-1])
-    central = forecast_of(weighed(smaller, shared.known), largest).middle
+    central = forecast_of(weighed(smaller, cluster), largest).quantiles([0.5], central=True)[0]
     work = series.works[0][0] if len(series.works) == 1 else "1"
     last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
     return (

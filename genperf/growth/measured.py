@@ -17,14 +17,15 @@ from genperf.models.network import network_of
 from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
 from genperf.table.axis import several_nodes
-from genperf.table.table import REPEATS
 from genperf.vocabulary.names import canonical_of
 
 
 @dataclass(frozen=True)
-class RepeatSettings:
-    """What repeats of one configuration say of its noise."""
+class SeriesSettings:
+    """Which table is a series, and what repeats of one configuration say of its noise."""
 
+    #: Configurations of a series at most: its covariance is taken apart whole. A larger table has a process.
+    most_configurations: int = 256
     #: A run so many standard deviations from its configuration's median is named: five, as in physics.
     outlying_deviations: float = 5.0
     #: And so far from it as a share, so that very quiet series name nothing. A guess: who would look at less?
@@ -33,17 +34,6 @@ class RepeatSettings:
     median_variance: float = np.pi / 2.0
     #: Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
     clipped_deviations: float = 3.0
-
-
-REPEATED = RepeatSettings()
-
-
-@dataclass(frozen=True)
-class SeriesSettings:
-    """Which table is a series."""
-
-    #: Configurations of a series at most: its covariance is taken apart whole. A larger table has a process.
-    most_configurations: int = 256
 
 
 SERIES = SeriesSettings()
@@ -135,24 +125,18 @@ class MeasuredSeries:
         return self._known[text]
 
     def axes(self, work: str) -> tuple[str, ...]:
-        """Name the scale over the columns, and what varies beside it at one and the same scale.
-
-        Parameters
-        ----------
-        work : str
-            Of one worker, over canonical names.
-        """
+        """Name the scale over the columns, and what varies beside it at one and the same scale: nodes, or the work."""
         scale = self.values(self.scale)
-        if len(np.unique(scale)) == len(scale):
-            return (self.over_columns(self.scale),)
-        beside = [
-            self.over_columns(text)
-            for text in ("nodes", work)
-            if text != self.scale
-            and all(self.factors.has(n) for n in names_in(parse(text).node))
-            and any(np.ptp(np.log(self.values(text)[scale == n])) > 1e-9 for n in np.unique(scale))
-        ]
-        return (self.over_columns(self.scale), *beside)
+        beside = []
+        if len(np.unique(scale)) < len(scale):
+            beside = [
+                text
+                for text in ("nodes", work)
+                if text != self.scale
+                and all(self.factors.has(n) for n in names_in(parse(text).node))
+                and any(np.ptp(np.log(self.values(text)[scale == n])) > 1e-9 for n in np.unique(scale))
+            ]
+        return tuple(self.over_columns(text) for text in (self.scale, *beside))
 
     def over_columns(self, text: str) -> str:
         """Return a formula over canonical names as one over the table's columns."""
@@ -168,7 +152,10 @@ class MeasuredSeries:
 def series_of(
     table: Table, mapping: Mapping[str, str], hints: Mapping[str, str], single: bool = False
 ) -> MeasuredSeries | None:
-    """Read a table as a series, if all that varies in it is how far it is scaled.
+    """Read a table as a series, if all that varies in it is how far it is scaled; None for other tables.
+
+    None also where only the batch varies, where a count is below one (a share of a worker exchanges nothing), and of
+    more than `SERIES.most_configurations`.
 
     Parameters
     ----------
@@ -178,12 +165,6 @@ def series_of(
         See `genperf.fit`.
     single : bool
         Whether one scale is enough: similar series show how it grows.
-
-    Returns
-    -------
-    MeasuredSeries or None
-        None for other tables, for those in which only the batch varies, and where a count is below one: a share of a
-        worker exchanges nothing; for more than `SERIES.most_configurations`.
     """
     panel = Panel(table.factors, mapping, group=table.group, scaling=table.scaling, target=table.target)
     axis, panel = panel.axis(), panel.with_axis
@@ -200,13 +181,15 @@ def series_of(
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
     order = np.argsort(columns[column], kind="stable")
     network = network_of(hints)
+    repeats = table.repeats
+    noise = repeat_noise(table)[0]
     series = MeasuredSeries(
         panel,
         axis.canonical,
         column,
         {name: values[order] for name, values in columns.items()},
         np.log(medians.measured)[order],
-        _variances(table, medians)[order],
+        (noise * np.where(repeats > 2, SERIES.median_variance, 1.0) / repeats)[order],
         tuple((work.formula, work.from_table) for work in possible_work(panel)),
         table.target.true_seconds,
         network is not None,
@@ -248,60 +231,41 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
     # Of each configuration one run is (nearly) the median itself and says nothing.
     size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
     usual = 1.4826 * float(np.median(size))
-    return float(np.sum(np.minimum(away**2, (REPEATED.clipped_deviations * usual) ** 2)) / freedom), away
+    return float(np.sum(np.minimum(away**2, (SERIES.clipped_deviations * usual) ** 2)) / freedom), away
 
 
-def outliers(table: Table) -> list[Note]:
-    """Name the runs that lie far from the median of their repeats."""
-    variance, away = repeat_noise(table)
-    far = np.abs(away) > max(REPEATED.outlying_deviations * np.sqrt(variance), np.log1p(REPEATED.outlying_share))
+# --- notes -----------------------------------------------------------------------------------------------------------
+
+
+def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:
+    """Name the scale where it is assumed, runs far from their repeats, and columns that may part the series."""
     notes = []
+    if canonical_of(series.column) not in ("workers", "nodes"):
+        text = f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise"
+        notes.append(Note(text, "scale"))
+    variance, away = repeat_noise(table)
+    far = np.abs(away) > max(SERIES.outlying_deviations * np.sqrt(variance), np.log1p(SERIES.outlying_share))
     for row in np.flatnonzero(far & (np.bincount(table.configuration)[table.configuration] > 2)):
         at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)
         times = f"{np.exp(away[row]):.2g}"
         notes.append(Note(f"a run at {at} took {times} times the median of its repeats; the median is used", "outlier"))
-    return notes
-
-
-def mixture_notes(table: Table, series: MeasuredSeries) -> list[Note]:
-    """Say that a column in no role changes along the series: its smaller scales may be of other machines.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "site": list("aaabb"), "s": [1.0, 1.1, 1.2, 2.5, 2.6]})
-    >>> table = read_table(runs, time="s", extrinsic="gpus")
-    >>> print(mixture_notes(table, series_of(table, {}, {}))[0].text)
-    'site' is a up to gpus=4 then b from 8: if they are different machines, --group site parts them
-    """
-    scale, notes = table.columns[series.column].astype(float), []
-    order = np.argsort(scale, kind="stable")
     # A summarised table names the columns in no role, and does not keep them.
-    for name in (name for name in table.unused if name in table.frame):
-        cells = table.frame[name].to_numpy()[order]
-        if not all(isinstance(cell, str) for cell in cells):
-            continue
-        first, last = cells == cells[0], cells == cells[-1]
-        ends, begins = scale[order][first], scale[order][last]
-        parted = bool(np.all(first | last)) and cells[0] != cells[-1] and float(ends.max()) < float(begins.min())
-        if parted and min(len(np.unique(ends)), len(np.unique(begins))) > 1:
-            text = (
-                f"'{name}' is {cells[0]} up to {series.column}={ends.max():g} then {cells[-1]} from {begins.min():g}: "
-                f"if they are different machines, --group {shlex.quote(name)} parts them"
-            )
-            notes.append(Note(text, "mixture"))
-    return notes
+    return notes + [note for name in table.unused if name in table.frame for note in _parted(table, series, name)]
 
 
-def scale_note(series: MeasuredSeries) -> list[Note]:
-    """Say that a column of an unknown name is taken as the workers."""
-    if canonical_of(series.column) in ("workers", "nodes"):
+def _parted(table: Table, series: MeasuredSeries, name: str) -> list[Note]:
+    """Say that a column in no role changes along the series: its smaller scales may be of other machines."""
+    scale, cells = table.columns[series.column].astype(float), table.frame[name].to_numpy()
+    if not all(isinstance(cell, str) for cell in cells):
         return []
-    return [Note(f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise", "scale")]
-
-
-def _variances(table: Table, medians: Table) -> Array:
-    repeats = medians.frame[REPEATS].to_numpy(dtype=float)
-    variance = repeat_noise(table)[0] * np.where(repeats > 2, REPEATED.median_variance, 1.0) / repeats
-    return np.asarray(variance)
+    smallest, largest = (cells[np.argsort(scale, kind="stable")[end]] for end in (0, -1))
+    first, last = cells == smallest, cells == largest
+    ends, begins = scale[first], scale[last]
+    parted = bool(np.all(first | last)) and smallest != largest and float(ends.max()) < float(begins.min())
+    if not parted or min(len(np.unique(ends)), len(np.unique(begins))) < 2:
+        return []
+    text = (
+        f"'{name}' is {smallest} up to {series.column}={ends.max():g} then {largest} from {begins.min():g}: "
+        f"if they are different machines, --group {shlex.quote(name)} parts them"
+    )
+    return [Note(text, "mixture")]

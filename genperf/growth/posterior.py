@@ -179,26 +179,14 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Equally likely curves of a posterior, each with a walk.
-
-    Examples
-    --------
-    A tenth more with each doubling, and 16 workers on two nodes of eight:
-
-    >>> n = np.array([1.0, 2.0, 4.0, 8.0])
-    >>> runs = Series(Counts(n, np.ones(4), np.ones(4)), np.log(1.0 + 0.1 * np.log2(n)), np.zeros(4))
-    >>> there = Counts(np.array([16.0]), np.array([2.0]), np.ones(1))
-    >>> central, lower, upper = forecast([posterior_of(runs).draws()], [1.0], [there]).interval()
-    >>> bool(1.3 < central[0] < 1.6), bool(upper[0] > 1.7)
-    (True, True)
-    """
+    """Equally likely curves of a posterior, each with a walk."""
 
     posterior: Posterior
     #: Shape (draws,).
     walk: Index
     curve: Index
 
-    @property
+    @cached_property
     def away(self) -> Array:
         """The distances of ln T from each curve at the measured counts, shape (draws, counts)."""
         return self.posterior.series.logarithms - self.posterior.layout.curves[:, self.curve].T
@@ -214,10 +202,7 @@ class Draws:
 
             E = f(x*) + θ + k'·K⁻¹·(y − f − θ),  var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·step·beyond)²
             + noise²
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (draws, counts)
+        Each is of shape (draws, counts).
         """
         layout = self.posterior.layout
         x, steps = layout.coordinates(counts), layout.steps
@@ -247,20 +232,16 @@ class Forecast:
     weights: Array
     central: Array
 
-    def quantiles(self, levels: Array) -> Array:
-        """Return quantiles of T, shape (levels, counts)."""
-        return mixture_quantiles(self.mean, self.weights, np.sqrt(self.variance), levels)
-
-    @property
-    def middle(self) -> Array:
-        """The median of T where draws count as they do for the central value, shape (counts,)."""
-        return np.asarray(mixture_quantiles(self.mean, self.central, np.sqrt(self.variance), np.array([0.5]))[0])
+    def quantiles(self, levels: Sequence[float], central: bool = False) -> Array:
+        """Return quantiles of T, shape (levels, counts), of the interval or where draws count as for its centre."""
+        weights = self.central if central else self.weights
+        return mixture_quantiles(self.mean, weights, np.sqrt(self.variance), np.asarray(levels))
 
     def interval(self, level: float = 0.9) -> tuple[Array, Array, Array]:
         """Return central values and interval of T, each of shape (counts,)."""
         tail = 0.5 * (1.0 - level)
-        lower, upper = self.quantiles(np.array([tail, 1.0 - tail]))
-        return np.clip(self.middle, lower, upper), lower, upper
+        lower, upper = self.quantiles([tail, 1.0 - tail])
+        return np.clip(self.quantiles([0.5], central=True)[0], lower, upper), lower, upper
 
 
 def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[Counts]) -> Forecast:

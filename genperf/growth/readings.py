@@ -79,22 +79,19 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
     for work, from_table in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
         share = 1.0 if len(series.works) == 1 else READING.shared_work if varies else 1.0 - READING.shared_work
-        out += [
-            Reading(workers, size, work, share * part, from_table and not varies, unknown and size.startswith("max("))
+        waits = [(limit, power, chance * part) for limit, chance in series.limits for power, part in LIMIT.powers]
+        unlimited = share * (1.0 - sum(chance for *_, chance in waits))
+        each = [
+            Reading(workers, size, work, unlimited * part, from_table and not varies, unknown and size[:4] == "max(")
             for size, part in nodes
         ]
-        if not series.limits:
-            continue
+        out += each
         # What ends is that of one machine.
-        alone, count = replace(out[-1], share=share), "workers" if factors.node("workers") is not None else "nodes"
-        ends = [(limit, chance, *power) for limit, chance in series.limits for power in LIMIT.powers]
-        waits = [(f"max(1, {count}/{limit:.4g})**{power:g}", chance * part) for limit, chance, power, part in ends]
-        unlimited = 1.0 - sum(chance for _, chance in waits)
-        out[-len(nodes) :] = [replace(each, share=each.share * unlimited) for each in out[-len(nodes) :]]
-        out += [
-            replace(alone, work=wait if work == "1" else f"{work}*{wait}", share=share * chance)
-            for wait, chance in waits
-        ]
+        count = "workers" if factors.node("workers") is not None else "nodes"
+        for limit, power, chance in waits:
+            wait = f"max(1, {count}/{limit:.4g})**{power:g}"
+            text = wait if work == "1" else f"{work}*{wait}"
+            out.append(replace(each[-1], work=text, share=share * chance))
     return out
 
 

@@ -12,6 +12,12 @@ from functools import cache
 from pathlib import Path
 
 FILE = Path(__file__).parent / "record.json"
+#: What a protocol predicts.
+PROTOCOLS = {
+    "near": "at up to twice the largest count that was given",
+    "far": "at four times the largest count that was given and more",
+    "node": "at the first count beyond the one node that was given",
+}
 
 
 @dataclass(frozen=True)
@@ -46,16 +52,11 @@ class Record:
     @property
     def sentence(self) -> str:
         """What the record says, in words."""
-        how = {
-            "near": "at up to twice the largest count that was given",
-            "far": "at four times the largest count that was given and more",
-            "node": "at the first count beyond the one node that was given",
-        }[self.protocol]
         verdict = f", with the verdict {self.verdict}" if self.verdict else ""
-        share = 100.0 * self.covered / self.predictions
         return (
             f"How often this was right elsewhere: {self.predictions} series of {self.clusters} other clusters were "
-            f"predicted {how}{verdict}; the 90 % interval held {share:.0f} % of them, and the median error was "
+            f"predicted {PROTOCOLS[self.protocol]}{verdict}; the 90 % interval held "
+            f"{100.0 * self.covered / self.predictions:.0f} % of them, and the median error was "
             f"{self.median_error:.0f} %."
         )
 
@@ -69,22 +70,18 @@ def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
         The count that is predicted, over the largest measured one.
     leaves_node : bool
         Whether it lies beyond one node, where no run does.
-    verdict : str
-        Of the prediction.
 
     Examples
     --------
-    >>> record_like(2.0, False, "ok").protocol, record_like(3.0, False, "caution").protocol
-    ('near', 'far')
-    >>> record_like(2.0, True, "extrapolating-blind").protocol, record_like(64.0, False, "caution")
-    ('node', None)
+    >>> record_like(2.0, False, "ok").protocol, record_like(2.0, True, "extrapolating-blind").protocol
+    ('near', 'node')
     """
     if not 1.0 < ratio <= RECORDS.far:
         return None
     protocol = "far" if ratio > RECORDS.near else "node" if leaves_node else "near"
-    listed = [record for record in _records() if record.protocol == protocol]
-    same = [r for r in listed if r.verdict == verdict and r.predictions >= RECORDS.fewest]
-    return next(iter([*same, *(r for r in listed if not r.verdict)]), None)
+    records = {record.verdict: record for record in _records() if record.protocol == protocol}
+    same = records.get(verdict)
+    return same if same is not None and same.predictions >= RECORDS.fewest else records.get("")
 
 
 def departs(doublings: float) -> float:

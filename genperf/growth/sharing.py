@@ -21,7 +21,7 @@ from genperf.errors import GenperfError, Note
 from genperf.growth.alike import CHANGES, Shown, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
-from genperf.growth.readings import Weighed, forecast_of, weighed
+from genperf.growth.readings import forecast_of, weighed
 from genperf.panel import Panel
 from genperf.prediction.bands import quantiles
 from genperf.table import Table
@@ -106,10 +106,6 @@ class Shared:
     nearest: tuple[str, ...] = ()
     donors: int = 0
 
-    def readings(self, series: MeasuredSeries) -> list[Weighed]:
-        """Return the readings of the series, which `beside` has extended, by all that is known of it."""
-        return weighed(series, self.known)
-
     def beside(self, series: MeasuredSeries) -> MeasuredSeries:
         """Return the series with ln T at larger counts: as its runs and similar series together have it."""
         if not self.changes:
@@ -135,27 +131,19 @@ class Shared:
         """What counts of the cluster: nothing beside similar series."""
         return None if self.changes else self.cluster
 
-    @property
-    def share(self) -> float:
-        """Of the variance of the change to the largest count, the part that similar series took away."""
-        return 1.0 - sum(each.share * min(each.sd / each.prior_sd, 1.0) ** 2 for each in self.changes[-1])
-
-    def options(self, column: str) -> dict[str, str | float | None]:
-        """Return what a model file keeps of similar series."""
-        if not self.changes:
-            return {}
-        reached = float(self.columns[column][-1])
-        return {"pooled_share": round(self.share, 3), "borrowed_to": reached, "donors": "; ".join(self.nearest)}
-
-    def notes(self, name: str, series: MeasuredSeries) -> list[Note]:
-        """Say from which series the growth is estimated, and whose network is in the interval."""
-        notes = []
+    def notes(self, name: str, series: MeasuredSeries) -> tuple[dict[str, str | float | None], list[Note]]:
+        """Return what a model file keeps of similar series, and from which the growth and the network are."""
+        notes, options = [], {}
         if self.changes:
-            scales = ", ".join(f"{n:g}" for n in self.columns[series.column])
+            reached = self.columns[series.column]
+            # Of the variance of the change to the largest count, the part that similar series took away.
+            share = 1.0 - sum(each.share * min(each.sd / each.prior_sd, 1.0) ** 2 for each in self.changes[-1])
+            options = {"pooled_share": round(share, 3), "borrowed_to": float(reached[-1])}
+            options["donors"] = "; ".join(self.nearest)
             text = (
-                f"not measured beyond {series.column}={series.values(series.scale)[-1]:g}: at {scales} the growth is "
-                f"estimated from {self.donors} similar groups (most like it: {'; '.join(self.nearest[:3])}); pooled "
-                f"share {100.0 * self.share:.0f} %"
+                f"not measured beyond {series.column}={series.values(series.scale)[-1]:g}: at "
+                f"{', '.join(f'{n:g}' for n in reached)} the growth is estimated from {self.donors} similar groups "
+                f"(most like it: {'; '.join(self.nearest[:3])}); pooled share {100.0 * share:.0f} %"
             )
             notes.append(Note(text, "pooled"))
         if self.beyond and series.on_one_node:
@@ -164,12 +152,12 @@ class Shared:
                 f"group{'s' * (self.beyond != 1)} of the table showed there is part of the interval"
             )
             notes.append(Note(text, "table_prior"))
-        return notes
+        return options, notes
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what is shared: other series, other fits. Empty without any."""
-        parts = [] if self.cluster is None else [self.cluster.step, self.cluster.strength, self.cluster.walks]
+        parts = [] if self.cluster is None else [*self.cluster.sums]
         parts += [*self.columns.values(), *(np.array(each) for listed in self.changes for each in listed)]
         return hashlib.sha256(np.concatenate(parts).round(6).tobytes()).hexdigest()[:12] if parts else ""
 
@@ -349,7 +337,7 @@ def _seconds(curves: Sequence[Curve], count: Count) -> Array:
 def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[float, float]]:
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
     some = _some(donors, SHARING.predicted)
-    levels: Array = np.asarray((np.arange(15) + 0.5) / 15.0)
+    levels = [(k + 0.5) / 15.0 for k in range(15)]
     last = []
     for series, counts in ((curve.series, curve.counts) for curve in some):
         earlier = weighed(series.take(series.values(series.scale) <= base[0]))

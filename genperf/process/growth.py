@@ -13,7 +13,7 @@ from genperf.arrays import Index
 from genperf.discrepancy.stack import NORMAL
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.growth.measured import Anchors, MeasuredSeries
-from genperf.growth.readings import forecast_of
+from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import Curve, shared_by
 from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
@@ -55,7 +55,7 @@ class Growth:
             there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
             columns = {name: there[-1][name] for name in self.rows.columns}
             target = replace(self.rows, columns=columns, logarithms=np.zeros(len(GROWTH.ahead)))
-            central, lower, upper = forecast_of(shared.readings(shared.beside(curve.series)), target).interval()
+            central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.known), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
         return Anchors({name: np.concatenate([each[name] for each in there]) for name in there[0]}, centre, variance)
