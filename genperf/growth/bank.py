@@ -73,8 +73,8 @@ class Prior:
     #: Shape (walks,). Standard deviation of ln T per doubling, and the prior share.
     walk_step: Array
     walk_share: Array
-    #: Standard deviation of one configuration, over that of its walk per doubling.
-    noise: float
+    #: Shape (). Standard deviation of one configuration, over that of its walk per doubling.
+    noise: Array
 
     @cached_property
     def between(self) -> Mask:
@@ -104,8 +104,7 @@ def prior() -> Prior:
         tuple(registered[name] for name in plain["overheads"]),
         *(np.array(plain[name]) for name in ("units", "median", "spread", "strength", "seconds")),
         *(np.array([each[name] for each in classes]) for name in ("share", "present")),
-        *(np.array(walks[name]) for name in ("step", "share")),
-        walks["noise"],
+        *(np.array(walks[name]) for name in ("step", "share", "noise")),
     )
 
 

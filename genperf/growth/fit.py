@@ -115,7 +115,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         series.columns,
         series.logarithms,
         variances,
-        known.noise * step,
+        float(known.noise) * step,
         steps / step,
         Extrapolation(axes, series.over_columns(reading.work), BANK.slope * step, series.over_columns(reading.nodes)),
         offsets,

@@ -133,7 +133,8 @@ class Shared:
 
     def notes(self, name: str, series: MeasuredSeries) -> tuple[dict[str, str | float | None], list[Note]]:
         """Return what a model file keeps of similar series, and from which the growth and the network are."""
-        notes, options = [], {}
+        notes: list[Note] = []
+        options: dict[str, str | float | None] = {}
         if self.changes:
             reached = self.columns[series.column]
             # Of the variance of the change to the largest count, the part that similar series took away.
