@@ -11,6 +11,7 @@ import pandas as pd
 
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
+from genperf.prediction.bands import Forecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.table import Target
 from genperf.words.numbers import count_text, join_values
@@ -70,7 +71,7 @@ class Shown(ABC):
                 plain[each.name] = records(value)
             elif isinstance(value, tuple):
                 plain[each.name] = [list(one) if isinstance(one, tuple) else one for one in value]
-            elif not isinstance(value, (Curves, Ladder, Shown)):
+            elif not isinstance(value, (Curves, Forecast, Ladder, Shown)):
                 plain[each.name] = value
         return plain
 
@@ -120,8 +121,9 @@ class Scaling(Shown):
     quantity: Target
     #: The configurations of the curve.
     steps: Ladder
-    #: ln of the predicted value of each draw there.
+    #: ln of the predicted value of each draw there: how the rows vary together, and each by itself.
     curves: Curves
+    forecast: Forecast
 
     @property
     def refusal(self) -> str:

@@ -119,7 +119,12 @@ class Curves:
         return Ratios(self.weights, *(np.vstack(each) for each in zip(*parts, strict=True)))
 
 
-def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Curves:
+def curves_of(
+    result: FitResult,
+    columns: Mapping[str, Any],
+    members: Sequence[Member] | None = None,
+    parts: Sequence[tuple[Array, Array]] | None = None,
+) -> Curves:
     """Return ln T of every draw, with the covariance of a process between the rows.
 
     Without a process, and for more rows than `DRAWN.most_rows`, all rows of a draw depart together, by what the
@@ -128,22 +133,25 @@ def curves_of(result: FitResult, columns: Mapping[str, Any], members: Sequence[M
     Parameters
     ----------
     columns : mapping of str to ndarray of shape (rows,)
+    parts : sequence, optional
+        The `forecasts` of the members there, where they are known.
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
     many = len(far) > DRAWN.most_rows
     none = np.empty((0, len(far), len(far)))
     stacked = none if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
-    parts = []
-    for member, (mean, variance) in zip(members, forecasts(members, columns), strict=True):
+    of_members = []
+    parts = forecasts(members, columns) if parts is None else parts
+    for member, (mean, variance) in zip(members, parts, strict=True):
         covariances, scale = stacked, np.zeros(len(mean), dtype=np.intp)
         if member.discrepancy is not None and not many:
             # Draws of one scale have one covariance.
             _, first, scale = np.unique(member.discrepancy.scales, return_index=True, return_inverse=True)
             covariances = member.discrepancy.kept(first).covariance(columns)
         shared = member.mean_variance(result.spread, far) + (0.0 if len(covariances) else variance)
-        parts.append(_Part(mean, covariances, scale, np.sqrt(shared)))
-    return Curves(shares(members), tuple(parts))
+        of_members.append(_Part(mean, covariances, scale, np.sqrt(shared)))
+    return Curves(shares(members), tuple(of_members))
 
 
 def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:

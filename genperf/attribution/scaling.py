@@ -17,7 +17,8 @@ from genperf.attribution.ladder import Ladder, ladder, measured_steps
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
 from genperf.panel.work import POSSIBLE, relative_work
-from genperf.prediction import Member, central_times, stack_of
+from genperf.prediction import Member, central_times, distance_beyond, forecasts, stack_of
+from genperf.prediction.member import forecast_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
@@ -125,9 +126,11 @@ def scaling_along(
         The steps at which the efficiency has an interval; no prediction then has one, nor a verdict. All where omitted.
     """
     target, counts, name = result.schema.target, steps.counts, steps.along.name
+    parts, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
+    forecast = forecast_of(result.members, result.spread, steps.columns, far, parts)
     values: dict[str, Any] = {name: counts}
     if places is not None:
-        values[target.name] = central_times(result.members, steps.columns)
+        values[target.name] = forecast.central()
     if places is None or not np.all((values[target.name] > 0.0) & np.isfinite(values[target.name])):
         predicted = result.predict_columns(frame_of(steps.columns), interval, "confidence")
         shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
@@ -145,7 +148,8 @@ def scaling_along(
         crossovers=crossovers(result, steps, ends_of(interval)),
         quantity=target,
         steps=steps,
-        curves=curves_of(result, steps.columns),
+        curves=curves_of(result, steps.columns, parts=parts),
+        forecast=forecast,
     )
     return _with_points(plain, result, level, places) if target.is_time else plain
 

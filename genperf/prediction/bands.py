@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Literal
@@ -67,6 +67,13 @@ class Forecast:
     centre: Array | None
     #: Shape (draws,). The shares for that median; None of a single normal distribution, whose quantiles are exact.
     central_shares: Array | None = None
+
+    def at(self, rows: npt.NDArray[np.intp]) -> Forecast:
+        """Return the forecast of some of the rows."""
+        centre = None if self.centre is None else self.centre[rows]
+        return replace(
+            self, mean=self.mean[:, rows], variance=self.variance[:, rows], total=self.total[:, rows], centre=centre
+        )
 
     def central(self) -> Array:
         """Return the central value, shape (rows,), in the target's unit."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -114,6 +115,12 @@ class Member:
         with np.errstate(all="ignore"):
             return np.asarray(np.log(self.expression.evaluate(columns, self.draw_values())))
 
+    @cached_property
+    def log_at_anchors(self) -> Array:
+        """The same where its discrepancy was measured, shape (draws, anchors)."""
+        assert self.discrepancy is not None
+        return self.log_draws(self.discrepancy.anchors)
+
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:
         """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""
         known = self.discrepancy is not None
@@ -197,12 +204,18 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
         if discrepancy is None:
             out.append((curve, np.zeros((1, curve.shape[1]))))
         else:
-            out.append(discrepancy.forecast(columns, member.log_draws(discrepancy.anchors), curve))
+            out.append(discrepancy.forecast(columns, member.log_at_anchors, curve))
     return out
 
 
-def forecast_of(members: Sequence[Member], spread: Spread, columns: Mapping[str, Any], doublings: Array) -> Forecast:
-    """Return what all draws of some members predict, as arrays.
+def forecast_of(
+    members: Sequence[Member],
+    spread: Spread,
+    columns: Mapping[str, Any],
+    doublings: Array,
+    parts: Sequence[tuple[Array, Array]] | None = None,
+) -> Forecast:
+    """Return what all draws of some members predict, as arrays; `parts` are their `forecasts` there, where known.
 
     Parameters
     ----------
@@ -213,7 +226,7 @@ def forecast_of(members: Sequence[Member], spread: Spread, columns: Mapping[str,
     if stack_of(members) is not None:
         centre, variance, total = pooled(members, columns)
         return Forecast(centre[None], np.ones(1), variance[None], total[None], centre)
-    parts = forecasts(members, columns)
+    parts = forecasts(members, columns) if parts is None else parts
     means = np.vstack([mean for mean, _ in parts])
     # The draws of all members have one variance where none has a discrepancy.
     series = any(m.discrepancy is not None for m in members)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.engine.phases import doing
 from genperf.errors import GenperfError, Note
-from genperf.prediction.bands import Band
+from genperf.prediction.bands import Band, Forecast
 from genperf.prediction.distance import distance_beyond
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, central_times, forecast_of, stack_of
@@ -168,13 +168,14 @@ def _predicted(model: Fitted, query: Query, interval: float, band: Band) -> dict
 
 
 def central_and_band(
-    model: Fitted, columns: Columns, interval: float, band: Band = "prediction"
+    model: Fitted, columns: Columns, interval: float, band: Band = "prediction", forecast: Forecast | None = None
 ) -> tuple[Array, Array, Array, Array]:
     """Return the central value, the ends of a band, and ln(upper/lower) of the 90 % prediction interval.
 
-    Each is of shape (rows,). The draws are evaluated once for all of them.
+    Each is of shape (rows,). The draws are evaluated once for all of them, unless their forecast is known.
     """
-    forecast = forecast_of(model.members, model.spread, columns, distance_beyond(model.schema, columns))
+    if forecast is None:
+        forecast = forecast_of(model.members, model.spread, columns, distance_beyond(model.schema, columns))
     lower, upper = forecast.band(interval, band, model.floor)
     same = (interval, band) == (0.9, "prediction")
     low90, high90 = (lower, upper) if same else forecast.band(0.9, "prediction", model.floor)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 import pandas as pd
 
+from genperf.arrays import Index
 from genperf.attribution import Scaling
 from genperf.attribution.elasticity import doublings_by_level, doublings_for_people
 from genperf.attribution.ladder import Ladder
@@ -123,20 +124,25 @@ def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str
 def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
     """Return the counts at which the slider stops, and the factors that follow them."""
     rows = slider(path.counts)
-    counts = path.counts[rows]
     follow = {
         names.index(n): [plain(v) for v in values[rows]]
         for n, values in path.columns.items()
         if n != path.along.name and n in names and len({plain(v) for v in values}) > 1
     }
-    drawn = thinned(counts, PLACE.drawn_steps, np.array([path.along.upper]))
     return {
-        "counts": [float(c) for c in counts],
+        "counts": path.counts[rows].tolist(),
         "follow": {str(k): v for k, v in follow.items()},
         "work": None if path.work is None else [short(float(w), 9) for w in path.work[rows]],
-        "drawn": [int(i) for i in drawn if counts[i] <= path.along.upper * PLACE.drawn * 1.0001],
+        "drawn": _drawn(path).tolist(),
         "kind": path.kind,
     }
+
+
+def _drawn(path: Ladder) -> Index:
+    """Return which stops of the slider are in the figures."""
+    counts = path.counts[slider(path.counts)]
+    drawn = thinned(counts, PLACE.drawn_steps, np.array([path.along.upper]))
+    return np.asarray(drawn[counts[drawn] <= path.along.upper * PLACE.drawn * 1.0001])
 
 
 def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
@@ -160,16 +166,19 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
 
 
 def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
-    """Return the predictions at the counts of the slider, or at the one place where there is none."""
-    if place.scaling is None:
-        query = read_query(place.frame, result.schema)
-    else:
-        steps = place.scaling.steps
-        rows = slider(steps.counts)
-        query = read_query(pd.DataFrame({name: values[rows] for name, values in steps.columns.items()}), result.schema)
+    """Return the predictions at the counts of the slider with the terms of those drawn, or at the one place."""
+    columns = read_query(place.frame, result.schema).columns
+    drawn, forecast = np.arange(1), None
+    if place.scaling is not None:
+        steps, rows = place.scaling.steps, slider(place.scaling.steps.counts)
+        along = pd.DataFrame({name: values[rows] for name, values in steps.columns.items()})
+        columns, drawn = read_query(along, result.schema).columns, _drawn(steps)
+        if result is place.result:
+            known = place.scaling.curve[result.schema.target.name].to_numpy(float)[rows]
+            forecast = replace(place.scaling.forecast.at(rows), centre=np.log(known))
     # Verdicts are about the 90 % interval, whatever is shown.
-    value, lower, upper, log_width = central_and_band(result, query.columns, interval)
-    names, amounts = amounts_of(result, query.columns, value)
+    value, lower, upper, log_width = central_and_band(result, columns, interval, forecast=forecast)
+    names, amounts = amounts_of(result, {name: values[drawn] for name, values in columns.items()}, value[drawn])
     return {
         "value": [float(f"{v:.12g}") for v in value],
         "lower": [short(v, 7) for v in np.minimum(lower, value)],

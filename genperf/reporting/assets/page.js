@@ -35,8 +35,10 @@ function parts(x) {
     const { time: value, seconds: terms } = engine.parts(x);
     return { value, terms };
   }
-  const i = sheet.path ? Math.max(0, sheet.path.counts.indexOf(x[sheet.along])) : 0;
-  return { value: sheet.stops.value[i], terms: new Map(Object.entries(sheet.stops.terms).map(([k, v]) => [k, v[i]])) };
+  // Without an engine, the terms are those of the counts that are drawn.
+  const stop = sheet.path ? Math.max(0, sheet.path.counts.indexOf(x[sheet.along])) : 0;
+  const i = sheet.path ? Math.max(0, sheet.path.drawn.indexOf(stop)) : 0;
+  return { value: sheet.stops.value[stop], terms: new Map(Object.entries(sheet.stops.terms).map(([k, v]) => [k, v[i]])) };
 }
 
 // The configuration with the count of workers set, and what follows it unless it was set by hand.
