@@ -23,6 +23,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
 from genperf.table.cells import frame_of
+from genperf.words.growth import DOUBT
 from genperf.words.numbers import count_text, interval_note, range_text, with_article
 from genperf.words.quantity import scaling_question
 
@@ -157,12 +158,23 @@ def scaling_along(
 def of_each_kind(
     result: FitResult, unknown: Scaling, level: float = Knee.level, places: Index | None = None
 ) -> list[Scaling]:
-    """Return a curve of a time as each kind of scaling that is possible where nothing shows which it is."""
+    """Return a curve of a time as each kind of scaling that is possible where nothing shows which it is.
+
+    A kind by which measured workers do more than they can is left out, where another is left.
+    """
     steps, panel = unknown.steps, result.panel.scaled_along(unknown.steps.along)
-    each = [
-        replace(steps, kind=kind, work=relative_work(panel, steps.columns, steps.counts, kind)) for kind in POSSIBLE
+    values = unknown.curve[unknown.quantity.name].to_numpy(float)
+    last = int(np.argmin(np.abs(steps.counts - steps.along.upper)))
+    works = {kind: relative_work(panel, steps.columns, steps.counts, kind) for kind in POSSIBLE}
+    able = {
+        kind: work
+        for kind, work in works.items()
+        if work is not None and work[last] * values[0] / values[last] <= DOUBT.most_efficiency
+    }
+    return [
+        _with_points(replace(unknown, kind=kind, steps=replace(steps, kind=kind, work=work)), result, level, places)
+        for kind, work in (able or works).items()
     ]
-    return [_with_points(replace(unknown, kind=one.kind, steps=one), result, level, places) for one in each]
 
 
 def _with_points(plain: Scaling, result: FitResult, level: float, places: Index | None) -> Scaling:

@@ -24,7 +24,7 @@ from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import Place, nearest, short, with_intervals
 from genperf.table.cells import columns_of
-from genperf.words.growth import DOUBT, first_sentence, pays_judged, pays_sentence
+from genperf.words.growth import first_sentence, pays_judged, pays_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
 from genperf.words.quantity import further_words, only_for_times, with_unit
@@ -162,13 +162,9 @@ def _band(place: Place, answer: Scaling, verdict: str) -> Answer:
 
 
 def _of_each_kind(place: Place, unknown: Scaling, verdict: str) -> list[Answer]:
-    """Return the answers about scaling for weak and for strong, with these names, where nothing shows which it is.
-
-    A kind by which measured workers do more than they can is left out.
-    """
-    along, largest = unknown.along, unknown.steps.along.upper
+    """Return the answers about scaling for weak and for strong, with these names, where nothing shows which it is."""
+    along = unknown.along
     each = of_each_kind(place.result, unknown, places=with_intervals(place.count, unknown.steps))
-    each = [one for one in each if _efficiencies(one, largest)[0] <= 100.0 * DOUBT.most_efficiency] or each
     why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
     out = []
     for about, kinds in (

@@ -77,12 +77,9 @@ NAMED = NamedSettings()
 
 
 def limit_sentence(limit: Limit, places: str) -> str:
-    """Return the largest part and the next, or what doubling the strongest factors does; empty where neither is known.
+    """Return the largest part and the next at a configuration, or what doubling the strongest factors does.
 
-    Parameters
-    ----------
-    places : str
-        The configuration.
+    It is empty where neither is known.
 
     Examples
     --------

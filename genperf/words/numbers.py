@@ -39,14 +39,7 @@ def singular(name: str) -> str:
 
 
 def range_text(lower: float, upper: float, last: float) -> str:
-    """Return an interval of counts, whose ends may lie beyond the last count that was evaluated.
-
-    Parameters
-    ----------
-    lower, upper : float
-        The ends; infinite where the draws do not reach them.
-    last : float
-        The last count that was evaluated.
+    """Return an interval of counts, whose ends are infinite where they lie beyond the last one that was evaluated.
 
     Examples
     --------
@@ -60,14 +53,7 @@ def range_text(lower: float, upper: float, last: float) -> str:
 def interval_note(level: float, lower: str, upper: str, middle: str, unit: str = "") -> str:
     """Return an interval in brackets, to stand behind its central value; nothing where all three read the same.
 
-    Parameters
-    ----------
-    level : float
-        Nominal coverage, between 0 and 1.
-    lower, upper, middle : str
-        The ends and the central value, as they are written.
-    unit : str
-        Of the ends.
+    `level` is the nominal coverage, between 0 and 1.
 
     Examples
     --------

@@ -21,7 +21,7 @@ def heading(target: Target) -> str:
 
 
 def value_name(target: Target) -> str:
-    """Return what is told first of a prediction: the throughput where one was measured, else the quantity.
+    """Return what is reported first of a prediction: the throughput where one was measured, else the quantity.
 
     Examples
     --------
@@ -72,14 +72,7 @@ def term_column(target: Target) -> str:
 
 
 def constant_unit(unit: str, target: Target) -> str:
-    """Return the unit of a constant: families write it for a time, as seconds per something.
-
-    Parameters
-    ----------
-    unit : str
-        As the family gives it: `s`, `s/B`, `s*flop`, or empty.
-    target : Target
-        The quantity that the model predicts.
+    """Return the unit of a constant: families write it for a time, as `s`, `s/B` or `s*flop`.
 
     Examples
     --------
@@ -98,7 +91,7 @@ def constant_unit(unit: str, target: Target) -> str:
 
 
 def only_for_times(parts: str, target: Target) -> str:
-    """Return the sentence that tells why some parts of an answer are left out.
+    """Return the sentence why some parts of an answer are left out.
 
     Examples
     --------
@@ -109,7 +102,7 @@ def only_for_times(parts: str, target: Target) -> str:
 
 
 def scaling_question(along: str) -> str:
-    """Return the question that is asked where nothing tells the kind of scaling.
+    """Return the question where nothing shows the kind of scaling.
 
     Examples
     --------
