@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from genperf.cli.declared import declared
 from genperf.cli.options import names_of, pairs, recognised_table, training_of
-from genperf.cli.output import Output, show_json, tell
+from genperf.cli.output import Output, tell
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     if len(o.table) == 1 and is_model_file(o.table[0]):
         fitted = load_model(o.table[0])
         reply = ask_fitted(fitted, _configuration(o.at, names_of(fitted)), replace(question, hints=hints))
-        show_json(reply.to_dict()) if out.as_json else tell(str(reply))
+        if not out.written(reply):
+            tell(str(reply))
         return
     opened = recognised_table(_source(o.table, given["delimiter"]), {**given, "mapping": o.mapping})
     wanted = _configuration(o.at, opened.source.columns)
     answer = ask_recognised(opened, wanted, o.want, question, hints, o.seed)
-    if out.as_json:
-        show_json(answer.to_dict())
+    if out.written(answer):
         return
     if not out.quiet:
         tell(answer.read_as)

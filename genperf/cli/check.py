@@ -126,9 +126,8 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
 
 def _show_source(source: Source, out: Output) -> None:
     """Show how a table was understood, without a role of any column."""
-    if out.as_json:
-        steps = [str(step) for step in source.steps]
-        show_json({"source": source.name, "rows": len(source.lines), "columns": list(source.columns), "steps": steps})
+    columns, steps = list(source.columns), [str(step) for step in source.steps]
+    if out.written({"source": source.name, "rows": len(source.lines), "columns": columns, "steps": steps}):
         return
     tell(f"{source.name}: {counted(len(source.lines), 'row')}, {counted(len(source.columns), 'column')}")
     _show_rows(source, out)

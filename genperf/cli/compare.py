@@ -9,7 +9,7 @@ import click
 
 from genperf.cli.declared import declared
 from genperf.cli.options import model_or_table, pairs, under_columns
-from genperf.cli.output import Output, show_json, show_rows, tell
+from genperf.cli.output import Output, show_rows, tell
 
 
 @declared("compare", "result options")
@@ -33,9 +33,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
         price=None if o.price is None else price_of(o.price, o.per),
         interval=o.interval,
     )
-    out.write(ranking.table)
-    if out.as_json:
-        show_json(ranking.to_dict())
+    if out.written(ranking, ranking.table):
         return
     tell(ranking.sentence)
     head, rows = ranking.shown()

@@ -11,7 +11,7 @@ from genperf.attribution.elasticity import doublings_for_people
 from genperf.cli.declared import declared
 from genperf.cli.fit import formula_lines, shares_line
 from genperf.cli.options import grid, model_or_table, names_of, number, one_group, pairs, read, values_at
-from genperf.cli.output import Output, for_people, show_json, tell
+from genperf.cli.output import Output, for_people, tell
 from genperf.errors import GenperfError
 from genperf.words.numbers import samples_called
 
@@ -59,9 +59,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
 
         table = _read_again(chosen, o.group, o.importance, o.unit)
         explanation = replace(explanation, importance=importance(table, seed=o.seed))
-    if out.as_json:
-        show_json(explanation.to_dict())
-    else:
+    if not out.written(explanation):
         _show(explanation, chosen, o.members, out)
     out.draw(lambda: _figure(explanation, chosen, here, o.interval))
 
@@ -84,9 +82,7 @@ def _show_causes(o: SimpleNamespace, out: Output) -> None:
             key = zip(slow.schema.group, (o.group or "").split(","), strict=True)
             sound = one_group(fitted, ",".join(sound.get(name, value) for name, value in key), o.model)
     diagnosis = why(slow, pairs(o.at, "--at", names), sound=sound or None, hints=pairs(o.hints, "--hint"))
-    if out.as_json:
-        show_json(diagnosis.to_dict())
-    else:
+    if not out.written(diagnosis):
         tell(str(diagnosis))
 
 

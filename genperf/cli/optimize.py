@@ -9,7 +9,7 @@ import click
 
 from genperf.cli.declared import declared
 from genperf.cli.options import amount_of, capacities, model_or_table, names_of, one_group, pairs, plain_range
-from genperf.cli.output import Output, show_json, tell
+from genperf.cli.output import Output, tell
 from genperf.formula.amounts import with_amounts
 
 
@@ -53,9 +53,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
         job=Job(steps, o.per, per_second(o.price), samples, o.price if "/" in o.price else ""),
         top=o.top,
     )
-    out.write(optimum.best)
-    if out.as_json:
-        show_json(optimum.to_dict())
+    if out.written(optimum, optimum.best):
         return
     if not out.output or not out.quiet:
         for title, frame in optimum.tables:

@@ -81,6 +81,14 @@ class Output:
             write_whole(self.output, csv_pieces(table, self.raw))
             self.note(f"wrote {self.output}")
 
+    def written(self, answer: Any, table: Shown | None = None) -> bool:
+        """Write an answer's table, where a file is named, and the answer as JSON, where that is wanted: then True."""
+        if table is not None:
+            self.write(table)
+        if self.as_json:
+            show_json(answer if isinstance(answer, dict) else answer.to_dict())
+        return self.as_json
+
     def draw(self, figure: Callable[[], Figure]) -> None:
         """Write a figure in the format of the file's ending, where a file is named."""
         if self.plot:

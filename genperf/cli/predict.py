@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.cli.declared import declared
 from genperf.cli.options import pairs, training_of, values_at
-from genperf.cli.output import Output, records, show_json, show_predictions
+from genperf.cli.output import Output, records, show_predictions
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
 
@@ -51,10 +51,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
         from genperf.words.growth import price_text
 
         out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, o.per)[0])}")
-    out.write(predicted)
-    if out.as_json:
-        show_json({"predictions": records(predicted)})
-    elif not out.output:
+    if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         show_predictions(rounded(predicted, fitted, shows), plain=out.no_color)
     out.draw(lambda: _figure(fitted, predicted, o.interval))
 

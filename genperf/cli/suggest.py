@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from genperf.cli.declared import declared
 from genperf.cli.options import model_or_table, number, one_group, target_of
-from genperf.cli.output import Output, for_people, show_json, tell
+from genperf.cli.output import Output, for_people, tell
 
 
 @declared("suggest", "result options")
@@ -21,9 +21,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
         within=None if o.within is None else _share(o.within),
         **{name: getattr(o, name) for name in ("cost", "candidates", "k", "interval", "band")},
     )
-    out.write(suggestion.chosen)
-    if out.as_json:
-        show_json(suggestion.to_dict())
+    if out.written(suggestion, suggestion.chosen):
         return
     if len(suggestion.candidates):
         settings = [f.name for f in fitted.schema.factors]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from genperf.cli.declared import declared
 from genperf.cli.options import fit_arguments, read
-from genperf.cli.output import Output, show_json
+from genperf.cli.output import Output
 from genperf.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
         outcome = validate(
             measured, o.models, o.scheme, seed=seed, interval=o.interval, workers=workers, progress=done, **arguments
         )
-    out.write(outcome.predictions())
-    if out.as_json:
-        show_json(outcome.to_dict())
-    else:
+    if not out.written(outcome, outcome.predictions()):
         _show(outcome, measured, o.scheme, out)
     out.draw(lambda: predicted_against_measured(outcome))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from genperf.cli.declared import declared
-from genperf.cli.output import Output, show_json, show_rows
+from genperf.cli.output import Output, show_rows
 
 
 @declared("world", "result options")
@@ -24,9 +24,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
     for cluster in clusters:
         cluster["citation"] = f"https://github.com/{cluster['repository']}/tree/{cluster['commit']}"
     counts = {"series": sum(c["series"] for c in clusters), "clusters": len(clusters), "rows": len(table)}
-    if out.as_json:
-        show_json({**counts, "sources": sorted({c["source"] for c in clusters}), "list": clusters})
-    else:
+    if not out.written({**counts, "sources": sorted({c["source"] for c in clusters}), "list": clusters}):
         head = ("cluster", "device", "a node", "inside", "between", "series", "to", "licence", "source")
         keys = ("cluster", "device", "devices_per_node", "inside", "between", "series", "devices", "licence")
         rows = [[*(str(c[key]) or "–" for key in keys), f"{c['repository']} @ {c['commit'][:8]}"] for c in clusters]

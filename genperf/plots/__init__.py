@@ -1,7 +1,6 @@
 """Figures (matplotlib, extra `plots`). Every function returns a Figure; none is shown, nothing is styled at import."""
 
-from genperf.plots.bars import published, sobol, waterfall
-from genperf.plots.quality import constants, predicted_against_measured, residuals
+from genperf.plots.figures import constants, predicted_against_measured, published, residuals, sobol, waterfall
 from genperf.plots.scaling import efficiency, groups, scaling, speedup, terms
 from genperf.plots.style import image, kind_of, save
 
