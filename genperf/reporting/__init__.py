@@ -1,7 +1,7 @@
 """The HTML page: the answers about a model, with figures and sliders, in one file (jinja2)."""
 
-from genperf.reporting.beside import Job
 from genperf.reporting.held_out import held_out
-from genperf.reporting.html import View, page, proposal_page, report
+from genperf.reporting.html import page, proposal_page, report
+from genperf.reporting.place import Job, View
 
 __all__ = ["Job", "View", "held_out", "page", "proposal_page", "report"]

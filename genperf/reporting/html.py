@@ -5,33 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from genperf.advice.ask import Question
-from genperf.attribution.derived import price_of
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.engine.phases import doing, listening
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
-from genperf.formula.amounts import amount
 from genperf.prediction import discrepancies_of
-from genperf.reporting.beside import Job, capacity_of, further_of, measures_of, splits_of
-from genperf.reporting.engine import Formulas, Model, fitting, rules
+from genperf.reporting.engine import Formulas, Model, rules
 from genperf.reporting.held_out import held_out
 from genperf.reporting.held_out import shown as shown_validation
-from genperf.reporting.place import place_of
+from genperf.reporting.place import View, place_of, question_of
 from genperf.reporting.proposal import PROPOSAL, filled, proposal
-from genperf.reporting.provenance import command_of, hints_of, versions
-from genperf.reporting.sheet import quantity_of, sheet
+from genperf.reporting.provenance import command_of, versions
+from genperf.reporting.sheet import capacity_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation
-from genperf.words.numbers import samples_called, with_article
+from genperf.words.numbers import with_article
 from genperf.words.quantity import heading
 from genperf.words.verdict import LIKELY_TO_FIT
 
@@ -61,24 +56,6 @@ class PageSettings:
 
 
 PAGE = PageSettings()
-
-
-@dataclass(frozen=True)
-class View:
-    """What a report page is about."""
-
-    #: The configuration that the answers are about; twice the largest measured count of workers where omitted.
-    target: Mapping[str, Any] | None = None
-    #: The factor that counts the workers; chosen by the field's names where omitted.
-    along: str | None = None
-    #: Nominal coverage of all intervals.
-    interval: float = 0.9
-    #: Made of the table's name where omitted.
-    title: str | None = None
-    #: A price, and how much there is to do: the page then shows costs and durations.
-    job: Job = Job()  # noqa: RUF009 - frozen
-    #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
-    capacity: Mapping[str, float] = field(default_factory=dict)
 
 
 def report(
@@ -201,7 +178,7 @@ def proposal_page(
         raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")
     (key, result), *_ = what.results.items()
     limit = PROPOSAL.efficiency if efficiency is None else efficiency
-    question = _question(result, what.group, key, view)
+    question = question_of(result, what.group, key, view)
     return proposal(result, question, view.target, limit, view.along, view.title).text(kind)
 
 
@@ -222,38 +199,20 @@ def _groups(whole: FitResult | GroupedResult, view: View, formulas: Formulas) ->
         try:
             # What one group takes is not reported: it is a small part of the whole.
             with listening(None):
-                place = place_of(result, _question(result, whole.group, key, view), view.target, view.along)
+                place = place_of(result, question_of(result, whole.group, key, view), view.target, view.along)
                 model = Model(result, formulas)
-                shown = sheet(place, model, live)
+                shown = sheet(place, model, live, dict(zip(whole.group, key, strict=True)), view.job)
         except GenperfError as error:
             # A group without an answer is named on the page; the only one is an error.
             if len(whole.results) == 1:
                 raise
             failed[key] = error.message
         else:
-            beside = {
-                "measures": measures_of(model, dict(zip(whole.group, key, strict=True)), view.job),
-                "feasibility": fitting(model),
-                "further": further_of(place, formulas, live),
-                "splits": splits_of(model),
-            }
-            out.append({"key": list(key), "sheet": {**shown, **beside}})
+            out.append({"key": list(key), "sheet": shown})
     if not out:
         key, why = next(iter(failed.items()))
         raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
     return [*out, *({"key": list(key), "failed": why} for key, why in failed.items())]
-
-
-def _question(result: FitResult, names: tuple[str, ...], key: tuple[str, ...], view: View) -> Question:
-    """Return what the answers need beside the model: the price, and the values of the group that are numbers."""
-    values = {name: amount(text) for name, text in zip(names, key, strict=True)}
-    sample = samples_called(result.schema.target.throughput) if result.schema.target.throughput else "samples"
-    paid = None if view.job.price is None else price_of(view.job.price, view.job.per)
-    constants = {name: value for name, value in values.items() if value is not None}
-    steps, plan = result.schema.of_steps, view.job.plan
-    return Question(
-        None, sample, paid, view.job.per, constants, view.interval, steps, plan=plan, hints=hints_of(result)
-    )
 
 
 def _bytes(result: FitResult) -> int:

@@ -1,26 +1,30 @@
-"""Where a page answers: the configuration, and the predictions along the count of workers."""
+"""What a page is about: what is asked, the configuration, and the predictions along the count of workers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from genperf.advice.ask import Question
+from genperf.advice.plan import Plan, plan_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling
+from genperf.attribution.derived import price_of
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
+from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured
 from genperf.prediction import read_query
 from genperf.prediction.query import checked_values
+from genperf.reporting.provenance import hints_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor
-from genperf.words.numbers import count_text
+from genperf.words.numbers import count_text, samples_called
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,49 @@ class PlaceSettings:
 
 
 PLACE = PlaceSettings()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the page takes as price and as work in all; both can be changed on it."""
+
+    #: Of one worker, or of what `per` counts: `2/h`.
+    price: str | None = None
+    #: A column, or a formula over the factors.
+    per: str | None = None
+    #: The work in all, in the unit of the throughput or of the batch: `300B`.
+    samples: str | None = None
+    #: Of the work in all: done within `5d`, for so much money at most.
+    deadline: str | None = None
+    budget: str | None = None
+
+    @property
+    def plan(self) -> Plan | None:
+        """What is to be done, by when and for how much; None where nothing says how much there is."""
+        return plan_of(self.samples, self.deadline, self.budget)
+
+    def shown(self) -> dict[str, float | None]:
+        """Return the numbers: money for an hour, and the work in all."""
+        hourly = None if self.price is None else price_of(self.price).per_second * 3600.0
+        return {"price": hourly, "size": None if self.plan is None else self.plan.samples}
+
+
+@dataclass(frozen=True)
+class View:
+    """What a report page is about."""
+
+    #: The configuration that the answers are about; twice the largest measured count of workers where omitted.
+    target: Mapping[str, Any] | None = None
+    #: The factor that counts the workers; chosen by the field's names where omitted.
+    along: str | None = None
+    #: Nominal coverage of all intervals.
+    interval: float = 0.9
+    #: Made of the table's name where omitted.
+    title: str | None = None
+    #: A price, and how much there is to do: the page then shows costs and durations.
+    job: Job = Job()
+    #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
+    capacity: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +125,18 @@ class Place:
     def shown(self) -> str:
         """The configuration in a sentence."""
         return "the centre of the data" if self.along is None else count_text(self.count, self.along.name)
+
+
+def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...], view: View) -> Question:
+    """Return what the answers need beside the model: the price, and the values of the group that are numbers."""
+    values = {name: amount(text) for name, text in zip(names, key, strict=True)}
+    sample = samples_called(result.schema.target.throughput) if result.schema.target.throughput else "samples"
+    paid = None if view.job.price is None else price_of(view.job.price, view.job.per)
+    constants = {name: value for name, value in values.items() if value is not None}
+    steps, plan = result.schema.of_steps, view.job.plan
+    return Question(
+        None, sample, paid, view.job.per, constants, view.interval, steps, plan=plan, hints=hints_of(result)
+    )
 
 
 def place_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,21 +10,28 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from genperf.advice.layouts import split_columns
+from genperf.advice.problem import Goal, capacity_constraints
 from genperf.arrays import Index
 from genperf.attribution import Scaling
 from genperf.attribution.elasticity import doublings_by_level, doublings_for_people
 from genperf.attribution.ladder import Ladder
 from genperf.attribution.terms import amounts_of, by_label
+from genperf.errors import GenperfError, TableError
+from genperf.formula import Name, Node, call, parse, render
+from genperf.panel import Panel
+from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.panel import Median
-from genperf.panel.work import work_of_columns
+from genperf.panel.work import work_of_columns, work_of_step
 from genperf.prediction import read_query
-from genperf.prediction.predict import central_and_band
+from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, growth_to, summary
-from genperf.reporting.engine import Model, engine, judging
-from genperf.reporting.place import PLACE, Place, short, slider, thinned
+from genperf.reporting.engine import Formulas, Model, engine, fitting, judging
+from genperf.reporting.place import PLACE, Job, Place, short, slider, thinned
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.vocabulary.names import column_of
+from genperf.words.growth import price_text
 from genperf.words.numbers import samples_called
 from genperf.words.quantity import constant_unit, heading
 
@@ -44,7 +51,7 @@ class SheetSettings:
 SHEET = SheetSettings()
 
 
-def sheet(place: Place, model: Model, live: bool) -> dict[str, Any]:
+def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job: Job) -> dict[str, Any]:
     """Return the contents of the page for one model; where it is not live, with predictions at the slider's counts."""
     result, interval, grown = place.result, place.question.interval, growth_to(place)
     schema, predicted = result.schema, summary(place, grown)
@@ -54,18 +61,17 @@ def sheet(place: Place, model: Model, live: bool) -> dict[str, Any]:
         "formula": result.best.expression.text(result.best.values),
         "answers": [vars(a) for a in answers(place, predicted["verdict"], grown)],
         "summary": predicted,
-        "factors": [factor_of(f, schema.medians, i) for i, f in enumerate(schema.factors)],
+        "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [plain(place.values[n]) for n in names],
         "along": None if place.along is None else names.index(place.along.name),
         "path": None if place.scaling is None else _path(place.scaling.steps, names),
-        "drawn": None if place.along is None else place.along.upper * PLACE.drawn,
         "efficiency": _efficiency(place.scaling),
         "measured": [
             [*m.values, short(m.value), short(m.lowest), short(m.highest), m.repeats]
             for m in schema.medians[: SHEET.max_measured]
         ],
         "engine": engine(model, interval) if live else None,
-        "stops": None if live else stops(result, place, interval),
+        "stops": None if live else _stops(result, place, interval),
         "judging": judging(model),
         "constants": _constants(result, interval),
         "doublings": _doublings(result, interval),
@@ -73,6 +79,10 @@ def sheet(place: Place, model: Model, live: bool) -> dict[str, Any]:
         "facts": _facts(result),
         "evidence": [_evidence(result, k) for k in range(len(result.evidence))],
         "notes": [str(n) for n in result.notes],
+        "measures": _measures(model, group, job),
+        "feasibility": fitting(model),
+        "further": _further(place, model.formulas, live),
+        "splits": _splits(model),
     }
 
 
@@ -86,13 +96,13 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
         "heading": heading(target),
         "isTime": target.is_time,
         "ofSteps": schema.of_steps,
-        "rate": rate_unit(result),
+        "rate": _rate_unit(result),
         "column": target.throughput or target.column,
         "first": "throughput" if target.work else "value",
     }
 
 
-def rate_unit(result: FitResult) -> str:
+def _rate_unit(result: FitResult) -> str:
     """Return the unit of the throughput: `images/s` of a column `images_per_s`, else samples.
 
     Where only the number of workers determines the work, it is the steps of one worker.
@@ -115,7 +125,7 @@ def _finite(value: float | None, digits: int) -> float | None:
     return None if value is None or not np.isfinite(value) else short(value, digits)
 
 
-def factor_of(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
+def _factor(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
     """Return what the page needs of a factor."""
     measured = sorted({float(m.values[index]) for m in medians}) if factor.numeric else []
     return {**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured[: SHEET.max_values]}
@@ -134,7 +144,6 @@ def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
         "follow": {str(k): v for k, v in follow.items()},
         "work": None if path.work is None else [short(float(w), 9) for w in path.work[rows]],
         "drawn": _drawn(path).tolist(),
-        "kind": path.kind,
     }
 
 
@@ -165,7 +174,7 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     }
 
 
-def stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
+def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
     """Return the predictions at the counts of the slider with the terms of those drawn, or at the one place."""
     columns = read_query(place.frame, result.schema).columns
     drawn, forecast = np.arange(1), None
@@ -217,7 +226,6 @@ def _doublings(result: FitResult, interval: float) -> dict[str, Any] | None:
 def _facts(result: FitResult) -> dict[str, Any]:
     schema = result.schema
     return {
-        "source": schema.source,
         "column": schema.target.column,
         "rows": schema.rows,
         "configurations": schema.configurations,
@@ -238,3 +246,117 @@ def _evidence(result: FitResult, k: int) -> list[Any]:
     last = None if evidence.last_point is None else 100.0 * float(np.expm1(evidence.last_point))
     error = short(100.0 * float(np.expm1(evidence.error)), 4)
     return [evidence.factor, evidence.held_out, error, _finite(last, 4)]
+
+
+#: What the page's formulas read beside the factors → the number that the script passes for it.
+GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
+
+
+def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
+    """Return what the page needs for each quantity, as numbers of formulas; None where it is unknown."""
+    panel = model.result.panel
+    paid = _paid(panel, job)
+    given: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
+    work = work_of_step(panel, group)
+    if work is not None:
+        given["steps"] = call("divide", Name("samples"), work)
+    known = quantities_of(panel, {**given, "machines": None if paid is None else parse(paid).node}, group)
+
+    def number(name: str, needs: Node | None = work) -> int | None:
+        """Take a formula up where it is known."""
+        if needs is None or not known.has(name):
+            return None
+        return model.formulas.add(known.node(name), model.factors, GIVEN)
+
+    of_samples = _rate_unit(model.result) == "samples/s"
+    name = (paid or "").replace("`", "")
+    return {
+        "throughput": number("throughput"),
+        "tokens": number("tokens_per_s") if of_samples else None,
+        "cost": number("cost"),
+        "duration": number("total"),
+        "paid": number("machines", ONE),
+        "paidName": name,
+        "paidUnit": price_text("1/h", name).removeprefix("1"),
+    }
+
+
+def _paid(panel: Panel, job: Job) -> str | None:
+    """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
+    if panel.target is None or not panel.target.is_time:
+        return None
+    try:
+        return render(paid_for(panel, job.per)[1])
+    except TableError:
+        if job.price is None and job.per is None:
+            return None
+        raise
+
+
+def _further(place: Place, formulas: Formulas, live: bool) -> list[dict[str, Any]]:
+    """Return what the page needs to predict the further quantities of a model, live or at the slider's counts."""
+    result, interval = place.result, place.question.interval
+    shown = []
+    for name, one in result.further.items():
+        columns = {factor: np.array([value]) for factor, value in place.values.items()}
+        model = Model(one, formulas)
+        known = live or bool(known_rows(one, columns, 1).all())
+        shown.append(
+            {
+                "name": name,
+                "unit": one.schema.target.unit,
+                "factors": [_factor(f, one.schema.medians, i) for i, f in enumerate(one.schema.factors)],
+                "engine": engine(model, interval) if live else None,
+                "stops": _stops(one, place, interval) if known and not live else None,
+                "judging": judging(model),
+                "measured": [_measured(median) for median in one.schema.medians],
+            }
+        )
+    return shown
+
+
+def _measured(median: Median) -> list[Any]:
+    return [*median.values, short(median.value), median.repeats]
+
+
+def _splits(model: Model) -> dict[str, Any] | None:
+    """Return what the page needs to propose other splits of the same devices; None for a model without ways."""
+    columns = split_columns(model.result)
+    if columns is None or len(columns.varied) < 2:
+        return None
+    places = {name: index for index, name in enumerate(model.factors)}
+    tensor = columns.ways.get("tensor_parallel")
+    data = columns.ways.get("data_parallel")
+    return {
+        "ways": [places[way.name] for way in columns.ways.values()],
+        "varied": [places[way.name] for way in columns.varied],
+        "tensor": None if tensor is None else places[tensor.name],
+        "data": None if data is None else places[data.name],
+        "workers": None if columns.workers is None else places[columns.workers.name],
+        "nodes": None if columns.nodes is None else places[columns.nodes.name],
+        "inside": columns.inside,
+        "conditions": [model.formula(text) for text in columns.conditions],
+    }
+
+
+def capacity_of(result: FitResult, capacity: Mapping[str, float]) -> dict[str, float | None]:
+    """Return the capacity of each quantity that may have one: None where the user gave none.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4], "gb": [9.0, 5.0, 3.0]})
+    >>> table = gp.read_table(runs, quantity="gb:GB", extrinsic="workers")
+    >>> capacity_of(gp.fit(table, "a + b/workers", draws=5), {"gb": 16})
+    {'gb': 16.0}
+    """
+    Goal(capacity=capacity).check()
+    capacity_constraints(capacity, result.schema, result.further)
+    target = result.schema.target
+    bounded = [name for name in (target.name, *result.further) if name != target.name or not target.is_time]
+    if unbounded := [name for name in capacity if name not in bounded]:
+        raise GenperfError(
+            f"a page compares no {unbounded[0]} with a capacity", hint="--capacity memory=80, of a further quantity"
+        )
+    return {name: float(capacity[name]) if name in capacity else None for name in bounded}

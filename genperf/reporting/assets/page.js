@@ -7,7 +7,6 @@ const withUnit = (text) => (QUANTITY.unit ? `${text} ${QUANTITY.unit}` : text);
 const amount = (v) => withUnit(plain(+v.toPrecision(4)));
 const nameOf = (group) => group.key.join(" · ");
 const chip = (verdict) => h("span", { class: `chip ${verdict}` }, verdict);
-const numeric = (f) => f.numeric;
 // A number stays on the line of its unit.
 const UNIT = new RegExp(`(\\d) (%|${QUANTITY.unit.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") || "%"})(?!\\w)`, "g");
 const tidy = (words) => words.replace(UNIT, (_, digit, unit) => `${digit}\u00a0${unit}`);

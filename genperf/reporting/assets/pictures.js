@@ -58,6 +58,5 @@ function offer(blob, name) {
 
 // A button under a figure that saves it.
 function picturing(id, name) {
-  const button = h("button", { class: "save", type: "button", onclick: () => painted($(id)).then((blob) => offer(blob, name)) }, "Download PNG");
-  return button;
+  return h("button", { class: "save", type: "button", onclick: () => painted($(id)).then((blob) => offer(blob, name)) }, "Download PNG");
 }
