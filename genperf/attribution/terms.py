@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from genperf.arrays import Array
-from genperf.attribution.draws import ends_of, log_paths, quantiles, shares
+from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
 from genperf.models import MODELS
-from genperf.prediction import Member, Query, central_times, stack_of
+from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.result import FitResult
 from genperf.table import Target
 from genperf.words.quantity import term_column
@@ -136,11 +136,13 @@ class Parts:
 def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
     """Return the parts of the predicted values."""
     members = serving(result.members)
-    central = central_times(result.members, columns)
-    names, of_members, best = _best(members, columns, central)
+    # Of stacked members one serves: their forecasts are the pool's.
+    parts = forecasts(members, columns) if members is result.members else None
+    central = central_times(result.members, columns, parts)
+    names, of_members, best = _best(members, columns, central, parts)
     departs = FORM in names
     rows = best.shape[2]
-    paths = np.exp(log_paths(result, columns, members)) if departs else None
+    paths = np.exp(curves_of(result, columns, members, parts).paths) if departs else None
     drawn = np.zeros((sum(len(m.draws) for m in members), len(names), rows))
     start = 0
     for member in members:
@@ -175,7 +177,10 @@ def _weighed(weights: Array, shares: Array, central: Array) -> Array:
 
 
 def _best(
-    members: Sequence[Member], columns: Mapping[str, Any], central: Array
+    members: Sequence[Member],
+    columns: Mapping[str, Any],
+    central: Array,
+    parts: Sequence[tuple[Array, Array]] | None = None,
 ) -> tuple[tuple[str, ...], Array, Array]:
     """Return the terms, the members' values (members, rows) and their parts by term (members, terms, rows)."""
     terms = list(dict.fromkeys(t.name for m in members for t in m.expression.terms))
@@ -183,7 +188,11 @@ def _best(
     stacked = stack_of(members) is not None
     departs = stacked or any(m.discrepancy is not None for m in members)
     names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
-    of_members = central[None, :] if stacked else np.array([central_times([m], columns) for m in members])
+    if stacked:
+        of_members = central[None, :]
+    else:
+        each = zip(members, forecasts(members, columns) if parts is None else parts, strict=True)
+        of_members = np.array([central_times([m], columns, [part]) for m, part in each])
     whole = of_members if departs else [None] * len(members)
     best = [_split(m, columns, m.values, value, names) for m, value in zip(members, whole, strict=True)]
     return names, of_members, np.array(best)

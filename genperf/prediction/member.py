@@ -253,8 +253,10 @@ def _log_mean(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
     return np.asarray(weights @ log_times(members, columns) / weights.sum())
 
 
-def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
-    """Return the central predictions, shape (rows,), in the target's unit.
+def central_times(
+    members: Sequence[Member], columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
+) -> Array:
+    """Return the central predictions, shape (rows,), in the target's unit; `parts` are the `forecasts`, where known.
 
     They are the weighted geometric mean of the members' values. Where each draw of a member has a discrepancy of its
     own, they are the median of all draws; of stacked members, their pool.
@@ -263,4 +265,4 @@ def central_times(members: Sequence[Member], columns: Mapping[str, Any]) -> Arra
         return np.asarray(np.exp(pooled(members, columns)[0]))
     if all(m.discrepancy is None for m in members):
         return np.asarray(np.exp(_log_mean(members, columns)))
-    return forecast_of(members, Spread(), columns, np.zeros(1)).central()
+    return forecast_of(members, Spread(), columns, np.zeros(1), parts).central()

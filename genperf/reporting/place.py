@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ class Place:
         """The count of workers of the configuration; NaN where no factor counts them."""
         return float("nan") if self.along is None else float(self.values[self.along.name])
 
-    @property
+    @cached_property
     def frame(self) -> pd.DataFrame:
         """The configuration as one row."""
         return pd.DataFrame({name: [value] for name, value in self.values.items()})
