@@ -24,13 +24,9 @@ _RESERVED = (
 
 
 def export(result: FitResult, to: str) -> str:
-    """Return the fitted expression with its constants, without its interval.
+    """Return the fitted expression with its constants, without its interval, as one of `TARGETS`.
 
-    Parameters
-    ----------
-    to : str
-        One of `TARGETS`. In Python, C and JavaScript it is a function `predict` of the factors, with the value that
-        `result.predict` has.
+    In Python, C and JavaScript it is a function `predict` of the factors, with the value that `result.predict` has.
 
     Raises
     ------

@@ -78,25 +78,12 @@ def report(
     Parameters
     ----------
     what : FitResult, GroupedResult or Table
-        A table is fitted, and the model compared with baselines on held-out configurations.
-    view : View, optional
-        The configuration that the answers are about, the factor that counts the workers, the intervals' coverage, the
-        title.
+        A table is fitted by `model`, with `seed` and so many processes as `workers`, and compared with baselines on
+        held-out configurations.
     table : Table, optional
         What a model was fitted to, where that is at hand: its rejected rows are then listed.
     validation : Validation or str, optional
         From `genperf.validate`, to show; or a scheme by which a table is validated.
-    model : str
-        For a table: what to fit.
-    seed : int
-        For a table: of the fits.
-    workers : int
-        For a table: processes that fit.
-
-    Returns
-    -------
-    Path
-        Where it was written.
 
     Raises
     ------
@@ -160,13 +147,7 @@ def page(
 def proposal_page(
     what: FitResult | GroupedResult, view: View | None = None, kind: str = "html", efficiency: float | None = None
 ) -> str:
-    """Return a proposal for machine time (`genperf.reporting.proposal`) as HTML on two pages, LaTeX or CSV.
-
-    Parameters
-    ----------
-    kind : {"html", "tex", "csv"}
-    efficiency : float, optional
-        The least efficiency of a count that is asked for; 0.75 where omitted.
+    """Return a proposal for machine time as `html` on two pages, `tex` or `csv`; `efficiency` is the least requested.
 
     Raises
     ------

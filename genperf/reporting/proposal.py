@@ -168,18 +168,11 @@ def proposal(
     along: str | None = None,
     title: str | None = None,
 ) -> Proposal:
-    """Return the page of a proposal.
+    """Return the page of a proposal, which requests the target's count.
 
-    Parameters
-    ----------
-    question : Question
-        With `per` for what machine-hours count (nodes where there are such, else the workers), with `plan` for how much
-        is to be done.
-    target : mapping, optional
-        As for `place_of`; its count is the one that is asked for. Without it, that is the largest one whose efficiency
-        is at least `limit` and whose verdict is not blind.
-    limit : float
-        The least efficiency of a count that is asked for.
+    Without a target, that is the largest one whose efficiency is at least `limit` and whose verdict is not blind. The
+    question has in `per` what machine-hours count (nodes where there are such, else the workers), and in `plan` how
+    much is to be done.
 
     Raises
     ------
