@@ -60,7 +60,7 @@ def test_the_knee_of_weak_scaling(shell: Shell) -> None:
     assert "throughput falls" not in out
     status, _, err = shell("explain", "m.json", "--knee", "--scaling", "strong")
     assert status == 1
-    assert "the scaling is said to be strong, and with the work '32*gpus' of a step it is weak" in err
+    assert "the scaling is given as strong, and with the work '32*gpus' of a step it is weak" in err
 
 
 def test_efficiency_is_refused_until_the_scaling_is_told(shell: Shell, tmp_path: Path) -> None:
