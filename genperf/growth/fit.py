@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +17,7 @@ from genperf.growth.bank import BANK, CONSTANT, DOUBLING, LATENCY, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
 from genperf.growth.measured import Anchors, MeasuredSeries, notes_of, repeat_noise
+from genperf.growth.posterior import POSTERIOR
 from genperf.growth.readings import Reading, Weighed, as_wide_as_one_node, forecast_of, weighed
 from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
@@ -25,27 +25,8 @@ from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.table import Table
 
 
-@dataclass(frozen=True)
-class FitSettings:
-    """What is kept of a posterior."""
-
-    #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
-    central: float = 0.5
-
-
-FIT = FitSettings()
-
-
 def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> Ensemble:
-    """Reweight the bank by the runs of a series.
-
-    Parameters
-    ----------
-    series : MeasuredSeries
-        Of the table, see `series_of`.
-    shared : Shared
-        What the other series of the table show.
-    """
+    """Reweight the bank by the runs of a series, of a table whose other series share what they show."""
     noise = float(np.sqrt(repeat_noise(table)[0]))
     whole = shared.beside(series)
     readings = weighed(whole, shared.known)
@@ -100,7 +81,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     if reading.free_constant:
         # Work that did not vary: how much of its time is a constant, the prior alone says.
         constants[:, [0, 1 + places.index(CONSTANT)]] /= 1.0 + sizes[:, [CONSTANT]]
-    quarter = round(0.5 * (1.0 - FIT.central) * len(level))
+    quarter = round(0.5 * (1.0 - POSTERIOR.shown) * len(level))
     inner = slice(quarter, len(level) - quarter)
     central = bank().central[drawn.curve]
     axes = series.axes(reading.work)

@@ -61,20 +61,7 @@ def _log_normal(values: Array, mean: float, sd: float) -> Array:
 
 
 def hint_notes(series: MeasuredSeries) -> tuple[Note, ...]:
-    """Say what a hint was used for, why it was not, and where the measured times contradict it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.growth.measured import series_of
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "nodes": [1, 1, 1, 2], "s": [0.30, 0.31, 0.32, 1.52]})
-    >>> table = read_table(runs, time="s", extrinsic="gpus,nodes")
-    >>> series = series_of(table, {}, {"bandwidth": "10Gbit/s", "parameters": "25M"})
-    >>> print(hint_notes(series)[0].text)
-    the hint says that two nodes exchange the message in 0.08 s; the step to nodes=2 was measured as 1.2 s, 15 times as
-    much: the measured times count
-    """
+    """Say what a hint was used for, why it was not, and where the measured times contradict it."""
     if not series.hinted:
         return ()
     exchange = series.exchange

@@ -21,6 +21,8 @@ class PosteriorSettings:
     draws: int = 800
     #: Draws of a reading that counts at all.
     least_draws: int = 24
+    #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
+    shown: float = 0.5
     #: `layouts`, `counts`: layouts that are kept, of 1 MB each, and counts, of 130 kB each. A series without nodes and
     #: its look-back have up to twelve layouts.
     layouts: int = 32

@@ -203,28 +203,15 @@ class TableShares:
 
 
 def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, str]) -> TableShares:
-    """Return what the groups of a table show each other; nothing without groups.
-
-    Examples
-    --------
-    Three programs leave the node for a twentieth of their time; the fourth never left it:
-
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> rows = [(p, n, max(1, n // 4), 1.0 + 0.05 * (n > 4)) for p in "abcd" for n in (1, 2, 4, 8, 16)]
-    >>> runs = pd.DataFrame(rows, columns=["program", "gpus", "nodes", "seconds"])
-    >>> runs = runs[(runs.program != "d") | (runs.nodes == 1)]
-    >>> table = read_table(runs, time="seconds", extrinsic="gpus,nodes", group="program")
-    >>> table_shares(table, {}, {}).of(("d",)).beyond
-    3
-    """
+    """Return what the groups of a table show each other; nothing without groups."""
     if not table.group:
         return TableShares()
     try:
         chosen = table.take(_looked_at(table, mapping))
     except GenperfError:
         return TableShares()
-    numeric = {name for name in table.group if all(_positive(value) for value in table.frame[name].unique())}
+    values = {name: pd.to_numeric(table.frame[name], errors="coerce") for name in table.group}
+    numeric = {name for name, each in values.items() if ((each > 0.0) & (each < np.inf)).all()}
     curves = []
     groups = sorted(chosen.groups(), key=lambda pair: pair[0])
     for key, part in groups:
@@ -263,14 +250,6 @@ def _looked_at(table: Table, mapping: Mapping[str, str]) -> Mask:
 def _mixed(name: str) -> str:
     """Return a hash to sort by: neighbours in a table are alike, and this takes series from all over it."""
     return hashlib.sha256(name.encode()).hexdigest()
-
-
-def _positive(text: object) -> bool:
-    """Tell whether a text is a number above zero."""
-    try:
-        return 0.0 < float(str(text)) < np.inf
-    except ValueError:
-        return False
 
 
 # --- similar series --------------------------------------------------------------------------------------------------
@@ -387,16 +366,7 @@ def _grown(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, at: Co
 
 
 def could_name(table: Table) -> list[str]:
-    """Return the columns in no role that hold names, constant in every group and different between some.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"net": list("abc"), "host": list("xxy"), "gpus": [1, 2, 1], "t": [1.0, 1.1, 2.0]})
-    >>> could_name(read_table(runs, time="t", extrinsic="gpus", group="net"))
-    ['host']
-    """
+    """Return the columns in no role that hold names, constant in every group and different between some."""
     groups = table.frame.groupby(list(table.group)).ngroups
     out = []
     for name in table.unused:
