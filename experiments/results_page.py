@@ -1,15 +1,16 @@
-"""Check the pages of docs/results/ and write their summary, docs/results.md.
+"""Check the pages of docs/results/ and write their summary, docs/results.md, and docs/results/gates.md.
 
     python experiments/results_page.py
 
 Each page of results answers one question and is written by the experiment that it names. The summary's text is
-`results_summary.md`, beside this script. No figure is typed there: a reference in braces names the cell of a page.
+`results_summary.md`, beside this script, that of the gates `results_gates.md`. No figure is typed there: a reference in
+braces names the cell of a page.
 
     {page > section > row > column}                the cell of the section's first table
     {page > section # lead > row > column}         of the table after a line that starts with `lead`
     {page > section > first & second > column}     of the row that starts with these cells
     {page > section > * > column; least}           the least of all rows
-    {page ~ a pattern with one (group)}            the group's text on the page
+    {page ~ a pattern with one (group)}            the group's text on the page; changes may follow as well
 
 `section` is the beginning of a heading; the first cell of the table's head may stand for `lead`. After the column may
 follow, in this order: `median` or `mean` (of "median (mean)"), `least`, `greatest`, `least size`, `greatest size` or
@@ -28,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 SUMMARY = ROOT / "docs" / "results.md"
 TEMPLATE = Path(__file__).with_name("results_summary.md")
+GATES = Path(__file__).with_name("results_gates.md")
 #: The pages, in the order of the summary.
 PAGES = (
     "extrapolation",
@@ -46,6 +48,7 @@ PAGES = (
     "transformers-choice",
     "transformers-fits",
     "process",
+    "gates",
     "partitioned",
     "generic-constants",
     "solvers",
@@ -172,12 +175,12 @@ def figure(reference: str) -> str:
     if match is None:
         raise LookupError(f"not a reference: {reference!r}")
     page, kind, rest = match.groups()
-    if kind == "~":
-        (text,) = re.findall(rest, (RESULTS / f"{page}.md").read_text(encoding="utf-8"))
-        return str(text)
     address, *changes = rest.split("; ")
-    section, row, column = address.split(" > ")
-    texts = column_of(page, section, row, column)
+    if kind == "~":
+        texts = re.findall(address, (RESULTS / f"{page}.md").read_text(encoding="utf-8"))
+    else:
+        section, row, column = address.split(" > ")
+        texts = column_of(page, section, row, column)
     for change in changes:
         texts = changed(texts, change)
     (text,) = texts
@@ -216,7 +219,16 @@ def index() -> str:
 
 def summary() -> str:
     """Return the summary: its text with the figures of the pages."""
-    text = TEMPLATE.read_text(encoding="utf-8").replace("{pages}", index())
+    return filled(TEMPLATE.read_text(encoding="utf-8").replace("{pages}", index()))
+
+
+def gates() -> str:
+    """Return the page of the gates with the figures of the other pages."""
+    return filled(GATES.read_text(encoding="utf-8"))
+
+
+def filled(text: str) -> str:
+    """Return a text with figures in the place of its references."""
     return REFERENCE.sub(lambda match: figure(match[0][1:-1]), text)
 
 
@@ -228,6 +240,7 @@ def check() -> list[str]:
 
 
 if __name__ == "__main__":
+    (RESULTS / "gates.md").write_text(gates(), encoding="utf-8")
     if wrong := check():
         raise SystemExit("\n".join(wrong))
     SUMMARY.write_text(summary(), encoding="utf-8")

@@ -121,6 +121,7 @@ def test_the_pages_of_results_pass_their_own_check() -> None:
 
 def test_the_summary_is_that_of_the_pages() -> None:
     assert text_of(SUMMARY) == results_page.summary()
+    assert text_of(RESULTS / "gates.md") == results_page.gates()
 
 
 def test_the_examples_of_the_script_hold() -> None:
