@@ -5,6 +5,7 @@ joblib schedules. Tasks are drawn as workers become free; a worker that dies los
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -189,22 +190,21 @@ def _unreachable(kind: str, engine: Engine, error: Exception) -> GenperfError:
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Return a context in which linear algebra uses one thread.
 
-    On matrices as small as those of a fit, several threads are slower too.
+    On matrices as small as those of a fit, several threads are slower too. The linear algebra of scipy can be limited
+    only once it is loaded: what loads it afterwards enters anew.
 
     Examples
     --------
     >>> with one_blas_thread():
     ...     pass
     """
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[Any] = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
     return limited
 
 
-@lru_cache(maxsize=1)
-def _controller() -> Any:
-    """Return what controls the threads; looking the libraries up takes milliseconds, and is done once a process."""
-    # The linear algebra of scipy can be limited only once it is loaded.
-    import scipy.linalg  # noqa: F401
+@lru_cache(maxsize=2)
+def _controller(scipy: bool) -> Any:
+    """Return what controls the threads, with scipy's or without; looking them up takes milliseconds."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

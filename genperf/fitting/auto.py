@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from genperf.engine import one_blas_thread
 from genperf.errors import FitError, GenperfError, Note
 from genperf.fitting.model import Model
 from genperf.growth.fit import fit_series
@@ -86,7 +87,9 @@ class Auto(Model):
             # A series needs none of it.
             from genperf.process import fit_factors
 
-            ensemble = fit_factors(table, self.options)
+            # It has loaded the linear algebra of scipy.
+            with one_blas_thread():
+                ensemble = fit_factors(table, self.options)
         else:
             ensemble = fit_series(table, series, shared)
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
