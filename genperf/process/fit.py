@@ -89,16 +89,18 @@ def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> Members:
         constants = basis.without_traces(basis.fitted(y), y)
         residual = y - basis.log_sum(constants)
         fit = fit_sizes(x, residual - residual.mean(), prior, candidates[0].fit if candidates else None)
-        candidates.append(Candidate(mean.kind, mean, basis, constants, y, fit, x))
+        candidates.append(Candidate(mean, basis, constants, y, fit, x))
     growth = growth_of(table, mapping, noise)
     anchors = None if growth is None else growth.anchors(np.arange(len(y)))
+    kinds = [c.mean.kind for c in candidates]
     if anchors is not None:
-        candidates.append(replace(candidates[0], kind="growth"))
+        candidates.append(replace(candidates[0], anchors=anchors))
+        kinds.append("growth")
     doing("weighing its means")
     folds = predict_held_out(candidates, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
-    pseudo = np.array([dict(STACK.prior)[c.kind] for c in candidates])
+    pseudo = np.array([dict(STACK.prior)[kind] for kind in kinds])
     weights = weights_of(folds.log_density(), np.ones(len(y)), pseudo)
-    return Members(table, mapping, candidates, growth, anchors, folds, pseudo, weights)
+    return Members(table, mapping, candidates, growth if anchors is not None else None, folds, pseudo, weights)
 
 
 def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
@@ -106,25 +108,26 @@ def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
     columns, generator = {f.name for f in fitted.table.factors}, np.random.default_rng([CONTENT_SEED, 4])
     for k in fitted.order:
         c, weight = fitted.candidates[k], float(fitted.weights[k])
-        anchors = fitted.anchors if c.kind == "growth" else None
-        level, residual, variance = c.residuals(np.arange(len(c.y)), c.constants, anchors)
-        factors, noise = np.array([name for name, _ in c.mean.levels]), c.fit.noise
-        unseen = {name: _of_unseen(c.constants.levels[factors == name]) for name in dict(c.mean.levels)}
+        level, residual, variance = c.residuals(np.arange(len(c.y)), c.constants, c.anchors)
+        factors, noise = np.array([f.name for f, _ in c.mean.levels]), c.fit.noise
+        unseen = {name: _of_unseen(c.constants.levels[factors == name]) for name in dict.fromkeys(factors.tolist())}
         expression, used, constants = c.mean.expression(c.constants, columns)
         draws = _draws([c.constants, *(each[k] for each in fitted.folds.constants)], used, generator)
         scale = np.where(np.arange(len(constants)) < len(used), np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
         part = Part(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen)
-        yield part, Member(expression, constants * scale, draws * scale, weight, status, label=c.label)
+        label = c.mean.label if c.anchors is None else "growth of its series"
+        yield part, Member(expression, constants * scale, draws * scale, weight, status, label=label)
 
 
 def _known(fitted: Members, beyond: Sequence[Beyond]) -> dict[str, Array]:
     """Return the factors that the stack reads, at the rows and at what is forecast of the series."""
     names = [*fitted.candidates[0].fit.kernel.factors, *(n for b in beyond for n in parse(b.factor).names)]
     rows = {f.name: fitted.table.columns[f.name] for f in fitted.table.factors if f.name in names}
-    if fitted.anchors is None:
+    anchors = fitted.candidates[-1].anchors
+    if anchors is None:
         return rows
-    return {name: np.concatenate([values, fitted.anchors.columns[name]]) for name, values in rows.items()}
+    return {name: np.concatenate([values, anchors.columns[name]]) for name, values in rows.items()}
 
 
 def _of_unseen(effects: Array) -> float:

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from genperf.arrays import Array
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
-from genperf.formula import Call, Name, Node, Number, Text, bind_values, call, chain, evaluate, names_in
+from genperf.formula import Name, Node, Number, bind_values, call, chain, evaluate, names_in, parse, quote_name
 from genperf.models import MODELS
-from genperf.models.compose import unused_name
+from genperf.models.compose import at_level, unused_name
 from genperf.panel import Panel
 from genperf.process.axes import derived
 from genperf.process.settings import SUMS
@@ -138,7 +138,7 @@ class Mean:
     #: Whether a term grows with a count.
     growing: tuple[bool, ...]
     #: Factor and level of each effect.
-    levels: tuple[tuple[str, str], ...] = ()
+    levels: tuple[tuple[Factor, str], ...] = ()
     #: Of the literature, where it is one.
     family: str = ""
 
@@ -147,34 +147,32 @@ class Mean:
         rows = len(next(iter(table.values())))
         with np.errstate(all="ignore"):
             columns = [np.broadcast_to(np.asarray(evaluate(node, table), float), (rows,)) for node in self.nodes]
-        levels = np.array([table[name] == level for name, level in self.levels], float).reshape(-1, rows).T
+        levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
         ridge = np.where(self.growing, SUMS.ridge * SUMS.growing_ridge, SUMS.ridge)
         return Basis(np.column_stack(columns), ridge, levels)
 
     def expression(self, constants: Coefficients, columns: set[str]) -> tuple[Expression, list[int], Array]:
         """Return the expression of the terms above zero, their places, and its constants."""
         used = [j for j in range(len(self.nodes)) if constants.columns[j] > 0.0]
-        levels = [Constant(unused_name(f"d_{n}[{v}]", columns), "level", -np.inf, np.inf, 0.0) for n, v in self.levels]
-        effects: list[Node] = []
-        for constant, (name, level) in zip(levels, self.levels, strict=True):
-            here = Call("where", (call("equal", Name(name), Text(level)), Number(1.0), Number(0.0)))
-            effects.append(call("multiply", Name(constant.name), here))
+        names = [unused_name(f"d_{f.name}[{level}]", columns) for f, level in self.levels]
+        levels = [Constant(name, "level", -np.inf, np.inf, 0.0) for name in names]
+        effects = [call("multiply", Name(name), at_level(*each)) for each, name in zip(self.levels, names, strict=True)]
         factor = [call("exp", chain("add", effects))] if effects else []
         amounts = [coefficient(unused_name(f"a_{_plain(self.names[j])}", columns)) for j in used]
         terms = []
         for amount, j in zip(amounts, used, strict=True):
             basis = [] if self.nodes[j] == Number(1.0) else [self.nodes[j]]
             terms.append(Term(self.names[j], chain("multiply", [Name(amount.name), *basis, *factor])))
-        texts = tuple(dict.fromkeys(name for name, _ in self.levels))
+        texts = tuple(dict.fromkeys(f.name for f, _ in self.levels))
         expression = Expression(self.family or self.kind, tuple(terms), (*amounts, *levels), None, texts)
         return expression, used, np.concatenate([constants.columns[used], constants.levels])
 
 
 def means_of(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
     """Return the means that a table's factors allow, the plainest first."""
-    levels = tuple((f.name, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
-    sums = [_sum("sum", "a sum of products", ("inverse", "rest", "count"), table, levels)]
-    sums.append(_sum("server", "a shared server", ("inverse", "count"), table, levels))
+    levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
+    sums = [_sum("sum", "a sum of products", ("1/{}", "1 - 1/{}", "{}"), table, levels)]
+    sums.append(_sum("server", "a shared server", ("1/{}", "{}"), table, levels))
     return [_work(table, mapping), *(mean for mean in sums if len(mean.names) > 1), *_physics(table, mapping)]
 
 
@@ -195,7 +193,7 @@ def _scaled(node: Node, table: Table) -> Node:
     return call("divide", node, Number(centre))
 
 
-def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: tuple[tuple[str, str], ...]) -> Mean:
+def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: tuple[tuple[Factor, str], ...]) -> Mean:
     """Return a sum of a constant and of products of sizes and of functions of counts."""
     choices = [_choices(f, functions) for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
     products = list(islice(_products(choices), SUMS.most_columns - 1))
@@ -206,22 +204,17 @@ def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: 
 
 
 Choice = tuple[str, Node, str]
+#: How functions of a count behave.
+WAYS = {"1/{}": "falls", "1 - 1/{}": "rises", "{}": "grows"}
 
 
 def _choices(factor: Factor, functions: Sequence[str]) -> list[Choice]:
     """Return the functions of a factor beside 1, with names and how each behaves."""
-    name = Name(factor.name)
+    name = quote_name(factor.name)
     if factor.role != "extrinsic" or factor.lower < 1.0:
-        size = call("divide", name, Number(float(f"{factor.centre:.3g}")))
-        if not factor.positive:
-            size = call("add", Number(1.0), size)
-        return [(factor.name, size, "")]
-    of_count: dict[str, Choice] = {
-        "inverse": (f"1/{factor.name}", call("divide", Number(1.0), name), "falls"),
-        "rest": (f"1 - 1/{factor.name}", call("subtract", Number(1.0), call("divide", Number(1.0), name)), "rises"),
-        "count": (factor.name, name, "grows"),
-    }
-    return [of_count[f] for f in functions]
+        size = f"{name}/{float(f'{factor.centre:.3g}')}"
+        return [(factor.name, parse(size if factor.positive else f"1 + {size}").node, "")]
+    return [(f.format(factor.name), parse(f.format(name)).node, WAYS[f]) for f in functions]
 
 
 def _products(choices: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
@@ -243,9 +236,8 @@ def _name(parts: Sequence[str]) -> str:
 
 def _plain(name: str) -> str:
     """Return a term's name as that of a constant."""
-    return (
-        name.replace(" × ", "_").replace(" / ", "_per_").replace("(1 - 1/", "rest_").replace(")", "").replace(" ", "_")
-    )
+    name = name.replace(" × ", "_").replace(" / ", "_per_").replace("(1 - 1/", "rest_")
+    return name.replace(")", "").replace(" ", "_")
 
 
 def _physics(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
@@ -270,7 +262,7 @@ def _physics(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
                 terms.append((term.name if of == term.name else f"{term.name} of {of}", _scaled(node, table)))
     switches = {c.name.partition("[")[0][2:] for c in expression.constants if c.kind == "level"}
     switching = [f for f in table.categorical if f.name in switches and f.distinct > 1]
-    levels = tuple((f.name, level) for f in switching for level in f.levels)
+    levels = tuple((f, level) for f in switching for level in f.levels)
     if not terms:
         return []
     names, nodes = zip(*terms, strict=True)

@@ -35,8 +35,6 @@ Split = tuple[Index, Index]
 class Candidate:
     """A mean with its process, fitted to all rows."""
 
-    #: Of its prior weight: that of the mean, or `growth` where forecasts of series are beside the rows.
-    kind: str
     mean: Mean
     basis: Basis
     constants: Coefficients
@@ -45,11 +43,8 @@ class Candidate:
     fit: Fit
     #: Of each axis, the coordinates of the rows, shape (rows,).
     x: list[npt.NDArray[Any]]
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return "growth of its series" if self.kind == "growth" else self.mean.label
+    #: What the bank forecasts of the series of a table, as further rows.
+    anchors: Anchors | None = None
 
     def residuals(self, rows: Index, constants: Coefficients, anchors: Anchors | None) -> tuple[float, Array, Array]:
         """Return the level of ln T over the mean; residuals about it and noise variances of rows and of anchors."""
@@ -123,10 +118,10 @@ def predict_held_out(candidates: Sequence[Candidate], splits: Sequence[Split], g
     answers: list[list[tuple[Array, Array, Coefficients]]] = []
     for split in splits:
         anchors = None if growth is None else growth.anchors(split[0], GROWTH.most_looked_back)
-        answers.append([c.held_out(split, None) for c in candidates if c.kind != "growth"])
-        if candidates[-1].kind == "growth":
+        answers.append([c.held_out(split, None) for c in candidates if c.anchors is None])
+        for c in candidates[len(answers[-1]) :]:
             # Without forecasts it is the process of the first.
-            answers[-1].append(answers[-1][0] if anchors is None else candidates[-1].held_out(split, anchors))
+            answers[-1].append(answers[-1][0] if anchors is None else c.held_out(split, anchors))
     mean, sd = (np.vstack([np.column_stack([a[k] for a in each]) for each in answers]) for k in (0, 1))
     rows, number = np.concatenate([test for _, test in splits]), np.arange(len(splits))
     part = np.repeat(number, [len(test) for _, test in splits])
@@ -196,9 +191,8 @@ class Members:
     table: Table
     mapping: Mapping[str, str]
     candidates: list[Candidate]
+    #: Of the last candidate.
     growth: Growth | None
-    #: What the bank forecasts of the series, for the candidate of that kind.
-    anchors: Anchors | None
     folds: HeldOut
     #: Pseudo-rows of each candidate.
     pseudo: Array
@@ -225,9 +219,8 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         cuts = list(cuts_of(values))
         if not cuts:
             continue
-        growth = fitted.growth
-        grows = growth is not None and fitted.anchors is not None and growth.along(parse(factor).names)
-        back = predict_held_out(fitted.candidates, cuts, growth if grows else None)
+        grows = fitted.growth is not None and fitted.growth.along(parse(factor).names)
+        back = predict_held_out(fitted.candidates, cuts, fitted.growth if grows else None)
         alike = within_measured_nodes(back, cuts, several)
         # All look-backs count as one, and the rows of the folds as one more.
         parts = len(np.unique(alike.part))
