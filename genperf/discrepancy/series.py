@@ -132,10 +132,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     def forecast(self, columns: Columns, at_anchors: Array, curve: Array) -> tuple[Array, Array]:
         """Return the mean and variance of ln T for each draw, without the noise of a new run; shape (draws, rows).
 
-        Parameters
-        ----------
-        at_anchors, curve : ndarray of shape (draws, anchors) and (draws, rows)
-            f at the anchors and at the rows, per draw.
+        f is given at the anchors, shape (draws, anchors), and as `curve` at the rows, shape (draws, rows).
         """
         far, growth = self._beyond(columns)
         total, near, gain, rest, precision = self._solved(columns)

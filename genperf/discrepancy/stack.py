@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from statistics import NormalDist
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -140,8 +140,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
         Each is of shape (rows,). `curves` has ln f of all parts, shape (parts, rows).
         """
-        centre, away, share, variance, scale = self._pool(curves, columns, places)
-        noise = np.array([self.parts[k].noise ** 2 for k in places])[:, None]
+        centre, away, share, variance, noise, scale = self._pool(curves, columns, places)
         new = np.maximum(scale * np.sum(share * noise, axis=0), self.repeats**2)
         mean = scale * np.sum(share * (variance + away**2), axis=0)
         return centre, mean, mean + new
@@ -153,7 +152,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
         Of it, rows of different levels have in common what look-backs found them to have.
         """
-        _, away, share, _, scale = self._pool(curves, columns, places)
+        _, away, share, _, _, scale = self._pool(curves, columns, places)
         root, common = np.sqrt(share * scale), np.sqrt(self.weights(columns)[2])
         parts = zip(places, root, away, strict=True)
         covariance = sum(np.outer(a, a) * (self.covariance(columns, k) + np.outer(d, d)) for k, a, d in parts)
@@ -161,14 +160,14 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
         alike = np.all([each[:, None] == each for each in labels], axis=0) if labels else True
         return np.asarray(covariance * np.where(alike, 1.0, np.outer(common, common)))
 
-    def _pool(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, Array, Array, Array, Array]:
-        """Return the centre, and of the parts that count δ, a and the variance; and what the variances grow by."""
+    def _pool(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, ...]:
+        """Return the centre, of the parts that count δ, a, variance and noise, and what the variances grow by."""
         chosen = list(places)
         process, variance = (each[chosen] for each in self.forecast(columns))
         weights, width, _ = self.weights(columns)
         noise = np.array([self.parts[k].noise ** 2 for k in chosen])[:, None]
         share, centre, away = pool(weights[chosen], curves[chosen] + process, np.sqrt(variance + noise))
-        return centre, away, share, variance, (width / NORMAL) ** 2
+        return centre, away, share, variance, noise, (width / NORMAL) ** 2
 
 
 def pool(weights: Array, mean: Array, sd: Array) -> tuple[Array, Array, Array]:
@@ -179,8 +178,8 @@ def pool(weights: Array, mean: Array, sd: Array) -> tuple[Array, Array, Array]:
     return share, centre, mean - centre
 
 
-class Process:
+class Process(NamedTuple):
     """One part of a stack, as the member that it belongs to holds it."""
 
-    def __init__(self, stack: Stack, place: int) -> None:
-        self.stack, self.place = stack, place
+    stack: Stack
+    place: int

@@ -100,7 +100,9 @@ def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> Members:
     folds = predict_held_out(candidates, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
     pseudo = np.array([dict(STACK.prior)[kind] for kind in kinds])
     weights = weights_of(folds.log_density(), np.ones(len(y)), pseudo)
-    return Members(table, mapping, candidates, growth if anchors is not None else None, folds, pseudo, weights)
+    width, order = folds.width(weights, STACK.inside), sorted(range(len(weights)), key=lambda k: -weights[k])
+    growth = None if anchors is None else growth
+    return Members(table, mapping, candidates, growth, folds, pseudo, weights, width, order)
 
 
 def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:

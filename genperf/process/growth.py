@@ -17,7 +17,7 @@ from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import Curve, shared_by
 from genperf.panel import Panel, possible_work
 from genperf.panel.nodes import workers_of_node
-from genperf.process.settings import GROWTH
+from genperf.process.settings import STACK
 from genperf.table import Table
 from genperf.table.table import number_rows
 
@@ -39,7 +39,7 @@ class Growth:
         nodes = self.rows.factors.nodes
         return bool({*names} & {*self.scaled, *([] if nodes is None else [nodes.name])})
 
-    def anchors(self, rows: Index, most: int = GROWTH.most_series) -> Anchors | None:
+    def anchors(self, rows: Index, most: int = STACK.most_series) -> Anchors | None:
         """Return forecasts at twice the largest count of some rows and beyond, from some series among them."""
         workers = self.rows.values(self.rows.scale)
         ordered = rows[np.lexsort((workers[rows], self.series[rows]))]
@@ -49,26 +49,22 @@ class Growth:
         parts = sorted((parts[k] for k in mixed), key=lambda part: (-workers[part[-1]], -len(part)))[:most]
         if not parts:
             return None
-        curves = [self._curve(part) for part in parts]
+        labels = [{f.name: str(self.table.columns[f.name][p[0]]) for f in self.table.categorical} for p in parts]
+        curves = [Curve((str(p[0]),), self.rows.take(p), each, {}) for p, each in zip(parts, labels, strict=True)]
         there, forecasts = [], []
         for part, curve, shared in zip(parts, curves, shared_by(curves), strict=False):
             there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
             columns = {name: there[-1][name] for name in self.rows.columns}
-            target = replace(self.rows, columns=columns, logarithms=np.zeros(len(GROWTH.ahead)))
+            target = replace(self.rows, columns=columns, logarithms=np.zeros(len(STACK.ahead)))
             central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.known), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
         return Anchors({name: np.concatenate([each[name] for each in there]) for name in there[0]}, centre, variance)
 
-    def _curve(self, part: Index) -> Curve:
-        """Return a series, and the levels that part it from others."""
-        labels = {f.name: str(self.table.columns[f.name][part[0]]) for f in self.table.categorical}
-        return Curve((str(part[0]),), self.rows.take(part), labels, {})
-
     def _beyond(self, row: int, largest: float) -> dict[str, npt.NDArray[Any]]:
         """Return a row's configuration at larger counts: its nodes follow, and all else stays."""
         panel, workers = self.rows.factors, self.rows.values(self.rows.scale)
-        grown = largest * np.array(GROWTH.ahead) / workers[row]
+        grown = largest * np.array(STACK.ahead) / workers[row]
         out = {f.name: np.full(len(grown), self.table.columns[f.name][row]) for f in self.table.factors}
         out |= {name: np.asarray(out[name], float) * grown for name in self.scaled}
         nodes, inside = panel.nodes, panel.find("devices_per_node")
@@ -101,12 +97,12 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
         scaled[0].name,
         {f.name: np.asarray(table.columns[f.name], float) for f in table.numeric},
         np.log(table.measured),
-        np.full(len(table), max(noise, GROWTH.least_noise) ** 2),
+        np.full(len(table), max(noise, STACK.least_noise) ** 2),
         tuple((work.formula, work.from_table) for work in works),
         table.target.true_seconds,
     )
     if not all(np.all(rows.values(work.formula) > 0.0) for work in works):
         return None
-    follow = {f.name for f in (*scaled, *known, *([] if whole is None else [whole]))}
-    grow = tuple(f.name for f in (*scaled, *([] if whole is None else [whole])))
-    return Growth(table, rows, grow, number_rows(table.frame, [f.name for f in table.factors if f.name not in follow]))
+    grown = [f.name for f in scaled] if whole is None else [*(f.name for f in scaled), whole.name]
+    parting = [f.name for f in table.factors if f not in known and f.name not in grown]
+    return Growth(table, rows, tuple(grown), number_rows(table.frame, parting))

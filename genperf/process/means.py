@@ -1,7 +1,4 @@
-"""The means of the process: expressions whose constants are quick to fit, so that every look-back fits them anew.
-
-Coefficients and levels of a sum of products are fitted in ln T by damped Gauss–Newton steps.
-"""
+"""The means of the process: sums of products, fitted in ln T by Gauss–Newton steps, anew in every look-back."""
 
 from __future__ import annotations
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+Pairs = tuple[tuple[str, float], ...]
+
 
 @dataclass(frozen=True)
 class SizeSettings:
-    """The prior of each size, its median in units of ln T, and how the sizes are found.
-
-    The medians were set on the tables of `docs/results/process.md`: how little they matter is shown there.
-    """
+    """The prior of each size, its median in units of ln T set on the tables of `docs/results/process.md`."""
 
     #: `deviation`, `number_deviation`, `length_deviation`: standard deviation of ln of a size, of that of a number that
     #: is no count, and of a length. A number has many values, which show its sizes; a wide prior of those of a count
@@ -88,13 +87,7 @@ class StackSettings:
     #: Factors that are looked back along.
     most_factors: int = 5
     #: Pseudo-rows of each kind of member.
-    prior: tuple[tuple[str, float], ...] = (
-        ("work", 1.0),
-        ("sum", 1.0),
-        ("server", 0.01),
-        ("physics", 4.0),
-        ("growth", 1.0),
-    )
+    prior: Pairs = (("work", 1.0), ("sum", 1.0), ("server", 0.01), ("physics", 4.0), ("growth", 1.0))
     #: `inside`, `beyond`: quantiles of |z| that become the width of the 90 % interval, of folds and of look-backs.
     inside: float = 0.92
     beyond: float = 0.9
@@ -105,13 +98,7 @@ class StackSettings:
     least_width: float = 0.5
     #: Of the terms' constants.
     draws: int = 60
-
-
-@dataclass(frozen=True)
-class GrowthSettings:
-    """How the bank of curves forecasts the series of a table."""
-
-    #: Times the largest count at which it does.
+    #: Times the largest count at which the bank of curves forecasts the series of a table.
     ahead: tuple[float, ...] = (2.0, 4.0, 8.0)
     #: `most_series`, `most_looked_back`: series that are forecast, those of the largest counts first, and those of a
     #: look-back, which only weighs the forecasts.
@@ -121,4 +108,4 @@ class GrowthSettings:
     least_noise: float = 0.01
 
 
-SIZES, SUMS, STACK, GROWTH = SizeSettings(), SumSettings(), StackSettings(), GrowthSettings()
+SIZES, SUMS, STACK = SizeSettings(), SumSettings(), StackSettings()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,8 +17,7 @@ from genperf.estimate.prepare import CONTENT_SEED
 from genperf.process.settings import SIZES
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(NamedTuple):
     """A process with its sizes."""
 
     kernel: Product
@@ -134,13 +132,9 @@ def fit_sizes(x: Sequence[npt.NDArray[Any]], y: Array, prior: Product, start: Fi
     density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
     begin = density.median if start is None else density.logarithms(start.kernel, start.noise)
     steps = SIZES.steps if start is None else SIZES.further_steps
+    bounds = [(m - 7.0, m + 5.0) for m in density.median]
     optimum = minimize(
-        density,
-        begin,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(m - 7.0, m + 5.0) for m in density.median],
-        options={"maxiter": steps, "ftol": SIZES.tolerance},
+        density, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": SIZES.tolerance}
     )
     theta = np.asarray(optimum.x)
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))

@@ -21,7 +21,7 @@ from genperf.prediction import Evidence
 from genperf.process.axes import derived
 from genperf.process.growth import Growth
 from genperf.process.means import Basis, Coefficients, Mean
-from genperf.process.settings import GROWTH, SIZES, STACK
+from genperf.process.settings import SIZES, STACK
 from genperf.process.sizes import Fit
 from genperf.table import Table
 from genperf.table.axis import several_nodes
@@ -117,7 +117,7 @@ def predict_held_out(candidates: Sequence[Candidate], splits: Sequence[Split], g
     """Predict the test rows of some splits by every member; with growth where they go beyond a count."""
     answers: list[list[tuple[Array, Array, Coefficients]]] = []
     for split in splits:
-        anchors = None if growth is None else growth.anchors(split[0], GROWTH.most_looked_back)
+        anchors = None if growth is None else growth.anchors(split[0], STACK.most_looked_back)
         answers.append([c.held_out(split, None) for c in candidates if c.anchors is None])
         for c in candidates[len(answers[-1]) :]:
             # Without forecasts it is the process of the first.
@@ -154,8 +154,7 @@ def cuts_of(values: Array) -> Iterator[Split]:
     levels = np.unique(values)
     for cut in levels[-2 : -2 - STACK.cuts : -1] if len(levels) > 2 else ():
         train = np.flatnonzero(values <= cut)
-        following = levels[levels > cut][0]
-        test = np.flatnonzero((values > cut) & (values <= max(cut * STACK.reach, following)))
+        test = np.flatnonzero((values > cut) & (values <= max(cut * STACK.reach, levels[levels > cut][0])))
         if len(train) >= STACK.fewest_rows and len(np.unique(values[train])) > 1:
             yield train, test
 
@@ -196,18 +195,11 @@ class Members:
     folds: HeldOut
     #: Pseudo-rows of each candidate.
     pseudo: Array
-    #: Inside the range.
+    #: `weights`, `width`: inside the range, the width in standard deviations.
     weights: Array
-
-    @property
-    def order(self) -> list[int]:
-        """The candidates, the heaviest first."""
-        return sorted(range(len(self.candidates)), key=lambda k: -self.weights[k])
-
-    @property
-    def width(self) -> float:
-        """Of an interval inside the range, in standard deviations."""
-        return self.folds.width(self.weights, STACK.inside)
+    width: float
+    #: Places of the candidates, the heaviest first.
+    order: list[int]
 
 
 def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
