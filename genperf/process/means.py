@@ -65,7 +65,7 @@ class Basis:
             target = y - self.levels @ levels - log + 1.0
             wanted = self._solved(self.columns / np.exp(log)[:, None], target, c)
             error, step = self._loss(c, levels, y), 1.0
-            while (after := self._loss(tried := c + step * (wanted - c), levels, y)) >= error:
+            while not (after := self._loss(tried := c + step * (wanted - c), levels, y)) < error:
                 step *= 0.5
                 if step < SUMS.least_step:
                     return Coefficients(c, levels)
