@@ -1,7 +1,5 @@
 """Names for the arrays that functions take and return; docstrings give their shapes."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

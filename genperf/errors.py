@@ -4,8 +4,6 @@ Every error a user can cause is a `GenperfError`; the command line prints it and
 so no traceback reaches anyone for bad input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A fleet: one model per group, on any engine; resumable, and a group that fails does not stop the others."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence

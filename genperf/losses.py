@@ -7,8 +7,6 @@ Every loss also gives its *curvature weight* ω, chosen so that `2·ω·(T − t
 it, any loss is solved as a sequence of weighted least squares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias

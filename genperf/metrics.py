@@ -1,7 +1,5 @@
 """How good predictions are: errors in per cent, coverage and width of intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """The progress of a long computation, reported to a listener: a command on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

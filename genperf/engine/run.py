@@ -3,8 +3,6 @@
 joblib schedules. Tasks are drawn as workers become free; a worker that dies loses no other tasks.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager

@@ -4,8 +4,6 @@ The search halves: every expression is fitted with the weakest penalty, and thos
 nearly as well as the best one continue along the path of λ. Some may grow interactions before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

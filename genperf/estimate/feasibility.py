@@ -1,7 +1,5 @@
 """The probability of fitting, from runs that succeeded and runs that failed: a probit with signs and a penalty."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

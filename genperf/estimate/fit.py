@@ -1,7 +1,5 @@
 """One family on one table: choose, fit, draw replicates, look back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -10,8 +10,6 @@ priors: about the known bytes of each part for θ, about nothing for β and the 
 what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs most likely.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any

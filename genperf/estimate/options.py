@@ -1,7 +1,5 @@
 """The options of a fit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal

@@ -1,7 +1,5 @@
 """The result of a fit: a member, its replicates, the errors of its predictions, and which constants are determined."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

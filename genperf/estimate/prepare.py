@@ -1,7 +1,5 @@
 """A table before a fit: rows and levels in an order that only content decides, and fewer factors where runs are few."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A table and an expression as the solver's arrays, and the starts of a polish from many places."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Amounts as people write them: `30B`, `80GB`, `1.5M`, `2h`, `30d`, `25Gbit/s`."""
 
-from __future__ import annotations
-
 import re
 
 #: Seconds in a unit of time.

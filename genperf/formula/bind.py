@@ -1,7 +1,5 @@
 """Binding: put a table's columns into a tree once and compute all that does not depend on the constants."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ broadcasts them. Derivatives are forward mode: exact, also through `max`, which 
 arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Text to a checked tree. Python's own grammar reads the text; only allow-listed syntax gets through."""
 
-from __future__ import annotations
-
 import ast
 import math
 import re
@@ -301,14 +299,12 @@ class _Reader:
 
     def name(self, node: ast.expr, word: str) -> Node:
         name = self.quoted.get(word, word)
+        if word in CALLABLE:
+            self.refuse(node, f"'{word}' is a function and needs brackets")
         if self.names is not None and name not in self.names:
             known = sorted(self.names)
             shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
-            if word in CALLABLE:
-                self.refuse(node, f"'{word}' is a function and needs brackets")
             self.refuse(node, f"unknown name '{name}'", suggest(name, known) or f"one of {shown}")
-        if name in CALLABLE and word == name:
-            self.refuse(node, f"'{word}' is a function and needs brackets")
         if word.startswith("__"):
             self.refuse(node, f"unknown name '{name}'")
         return Name(name)

@@ -71,12 +71,6 @@ class PowerSum:
             if self.product is not None:
                 # From here on, the sum of the terms of each product of powers.
                 terms = np.add.reduceat(terms, np.flatnonzero(np.diff(self.product, prepend=-1)), axis=1)
-            for t, first, count in self._runs:
-                at = by.index(first) if first in column else len(by)
-                if by[at : at + count] == tuple(range(first, first + count)):
-                    np.multiply(terms[:, t, None, :], self.logarithms[t, :count], out=slopes[:, at : at + count])
-                    for position in range(first, first + count):
-                        del column[position]
             for position, uses in self._uses.items():
                 if position not in column:
                     continue
@@ -106,20 +100,6 @@ class PowerSum:
         for position, multiplier in self.plain:
             total += multiplier if position == NO_CONSTANT else constants[:, position, None] * multiplier
         return total
-
-    @cached_property
-    def _runs(self) -> list[tuple[int, int, int]]:
-        """The products whose exponents are in no other and follow each other: product, first position, count."""
-        counts = self.logarithms.any(axis=2).sum(axis=1)
-        used = [self.exponent[t, :count].tolist() for t, count in enumerate(counts)]
-        everywhere = [position for positions in used for position in positions]
-        out = []
-        for t, positions in enumerate(used):
-            whole = bool(self.logarithms[t, : len(positions)].any(axis=1).all())
-            alone = all(everywhere.count(position) == 1 for position in positions)
-            if positions and whole and alone and positions == list(range(positions[0], positions[0] + len(positions))):
-                out.append((t, positions[0], len(positions)))
-        return out
 
     @cached_property
     def _uses(self) -> dict[int, list[tuple[int, slice | Index]]]:

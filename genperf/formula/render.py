@@ -4,8 +4,6 @@ A language is a table: what each function is written as, how tightly that binds,
 to need no brackets.
 """
 
-from __future__ import annotations
-
 import json
 import keyword
 import math

@@ -3,8 +3,6 @@
 The command line, the documentation's table, `auto` and the tests read `MODELS`; adding a family is a file and a line.
 """
 
-from __future__ import annotations
-
 from genperf.errors import ModelError, suggest
 from genperf.models import (
     adam,

@@ -1,7 +1,5 @@
 """An epoch of a partitioned and replicated model with sharded parameter servers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

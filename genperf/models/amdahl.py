@@ -1,7 +1,5 @@
 """Amdahl's law: a serial part that stays and a parallel part that the workers share."""
 
-from __future__ import annotations
-
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import compose
 from genperf.models.family import Family

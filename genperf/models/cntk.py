@@ -1,7 +1,5 @@
 """A whole job on a cluster: every node reads the data, then one server serves all workers in every iteration."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

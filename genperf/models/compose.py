@@ -3,8 +3,6 @@
 Terms that the rows cannot identify are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Ernest: computation shared by the workers, a tree of messages, and a cost per worker."""
 
-from __future__ import annotations
-
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import with_computation
 from genperf.models.family import Family, Overhead

@@ -1,7 +1,5 @@
 """A family of execution-time expressions, the factors of a table that it reads, and its overheads on a series."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """The generic expression: intrinsic processes, each scaled by extrinsic factors, plus a constant."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Partly overlapped computation and synchronisation, as a p-norm of the two."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from genperf.expression import Constant, Expression, coefficient

@@ -1,7 +1,5 @@
 """What a level of a categorical factor, or a combination of levels, may do beyond the shared constants."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """A step that grows with the logarithm of the workers, as collectives in a tree do."""
 
-from __future__ import annotations
-
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import with_computation
 from genperf.models.family import Family, Overhead

@@ -1,7 +1,5 @@
 """Hints of a user about the network between nodes (`--hint`), and the time that one exchange over it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Training with parameter servers, whose links carry every worker's gradients and weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

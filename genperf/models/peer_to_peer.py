@@ -1,7 +1,5 @@
 """Training in which every worker sends its gradients to every other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from genperf.expression import Constant, Expression, coefficient

@@ -1,7 +1,5 @@
 """The performance model normal form: sums of products of powers and logarithms, searched."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial

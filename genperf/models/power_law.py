@@ -1,7 +1,5 @@
 """A step that grows or shrinks as a power of the workers."""
 
-from __future__ import annotations
-
 from genperf.expression import Expression, coefficient, exponent
 from genperf.models.compose import with_computation
 from genperf.models.family import Family

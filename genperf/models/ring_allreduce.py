@@ -1,7 +1,5 @@
 """Synchronous training with a ring all-reduce, which hides behind the backward pass or follows it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from genperf.expression import Expression, coefficient

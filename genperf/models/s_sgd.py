@@ -1,7 +1,5 @@
 """Synchronous SGD phase by phase: input, transfer, forward, backward, exchange and update, overlapped or not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Literal

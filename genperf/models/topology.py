@@ -1,7 +1,5 @@
 """A step at the node boundary: rings inside the nodes, a ring between them, and a latency per doubling."""
 
-from __future__ import annotations
-
 from genperf.expression import Expression, coefficient
 from genperf.models.compose import with_computation
 from genperf.models.family import Family, Overhead, times

@@ -1,7 +1,5 @@
 """The time of a transformer's training step, split by data, tensor, pipeline and context parallelism."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

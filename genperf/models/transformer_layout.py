@@ -4,8 +4,6 @@ The switches of a layout (ZeRO and FSDP stages, recomputation, offload) are read
 multiply the terms by exp(level); a factor that the table lacks is supposed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace

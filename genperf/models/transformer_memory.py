@@ -1,7 +1,5 @@
 """The memory of a device that trains a transformer: weights, gradients, optimizer states, activations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

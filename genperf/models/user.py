@@ -1,7 +1,5 @@
 """A user's formula: its factors, its constants, and which of them are coefficients by structure."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import re

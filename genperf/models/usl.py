@@ -1,7 +1,5 @@
 """The universal scalability law: Amdahl's law and the cost of keeping workers coherent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from genperf.expression import Expression, coefficient

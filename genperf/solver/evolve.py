@@ -1,7 +1,5 @@
 """Differential evolution: first populations, their evolution, and their best members."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

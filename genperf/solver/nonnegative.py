@@ -1,7 +1,5 @@
 """Many small least-squares problems with bounds at once, exactly."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Searching the constants of least cost without a good start: by variable projection, or by evolving all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
