@@ -89,14 +89,7 @@ def coefficient(name: str, unit: str = "s") -> Constant:
 
 
 def exponent(name: str, lower: float, upper: float, start: float = 0.0) -> Constant:
-    """Return an exponent within bounds.
-
-    Parameters
-    ----------
-    lower, upper : float
-        Bounds.
-    start : float
-        Where a search begins by default.
+    """Return an exponent within bounds; a search begins at `start` by default.
 
     Examples
     --------
@@ -183,14 +176,9 @@ class Expression:
         return self.text()
 
     def text(self, constants: Mapping[str, float] | None = None, digits: int = 4) -> str:
-        """Return the expression as text.
+        """Return the expression as text, with the values of constants in their place and of so many significant digits.
 
-        Parameters
-        ----------
-        constants : mapping of str to float, optional
-            Values in the place of the constants. Terms of a sum that are zero are then left out.
-        digits : int
-            Significant digits of numbers.
+        Terms of a sum that are zero are then left out.
         """
         return render(self.filled(constants), lambda v: f"{v:.{digits}g}")
 
@@ -207,8 +195,9 @@ class Expression:
 
     def without_zeros(self, constants: Mapping[str, float]) -> Expression:
         """Return a sum without the terms that are zero and the constants of these; any other total as it is."""
-        zero = {c.name for c in self.constants if c.kind == "coefficient" and constants[c.name] == 0.0}
-        kept = tuple(t for t in self.terms if not _all_zero(names_in(t.node), self.constants, zero))
+        coefficients = {c.name: constants[c.name] for c in self.constants if c.kind == "coefficient"}
+        of_terms = [[value for name, value in coefficients.items() if name in names_in(t.node)] for t in self.terms]
+        kept = tuple(t for t, of_term in zip(self.terms, of_terms, strict=True) if any(of_term) or not of_term)
         if not (self.is_sum and kept):
             return self
         read = {name for term in kept for name in names_in(term.node)}
@@ -290,12 +279,6 @@ def _reads_and_linear(node: Node, names: frozenset[str]) -> tuple[bool, bool]:
             return True, not right_reads and left
         case _:
             return True, False
-
-
-def _all_zero(names: frozenset[str], constants: Sequence[Constant], zero: set[str]) -> bool:
-    """Return whether a term is zero because all its coefficients are."""
-    coefficients = {c.name for c in constants if c.kind == "coefficient" and c.name in names}
-    return bool(coefficients) and coefficients <= zero
 
 
 def _broadcast(value: Any, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:

@@ -90,10 +90,8 @@ def connected(engine: Engine) -> Iterator[Backend]:
     with ExitStack() as stack:
         if engine.name == "local":
             yield Backend(lambda: "loky", local_workers)
-        elif engine.name == "dask":
-            yield _dask(engine, local_workers, stack)
         else:
-            yield _ray(engine, local_workers, stack)
+            yield {"dask": _dask, "ray": _ray}[engine.name](engine, local_workers, stack)
 
 
 def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
@@ -164,11 +162,8 @@ def _ray(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
         raise GenperfError("the Ray engine is not installed", hint='pip install "genperf[ray]"') from None
     register_ray()
     if not ray.is_initialized():
-        cluster = (
-            {"num_cpus": max(2, local_workers), "include_dashboard": False}
-            if engine.address is None
-            else {"address": engine.address}
-        )
+        here = {"num_cpus": max(2, local_workers), "include_dashboard": False}
+        cluster = here if engine.address is None else {"address": engine.address}
         try:
             ray.init(log_to_driver=False, logging_level="error", **cluster)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -179,10 +174,13 @@ def _ray(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
 
 def _unreachable(kind: str, engine: Engine, error: Exception) -> GenperfError:
     """Return the error for a cluster that does not answer."""
-    reason = " ".join(str(error).split())[:160]
-    return GenperfError(
-        f"no {kind} answers at '{engine.address}' ({reason})", hint="check --address, and that the cluster is running"
-    )
+    hint = "check --address, and that the cluster is running"
+    return GenperfError(f"no {kind} answers at '{engine.address}' ({_first_words(error)})", hint=hint)
+
+
+def _first_words(error: Exception) -> str:
+    """Return an error's text on one line."""
+    return " ".join(str(error).split())[:160]
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -307,8 +305,7 @@ def _alone(guarded: _Guarded[T, R], number: int, task: T, backend: Backend) -> A
     try:
         ((_, outcome),) = _parallel(guarded, iter([(number, task)]), backend)
     except Exception as error:
-        reason = " ".join(str(error).split())[:160]
-        return Lost(f"its worker process died ({type(error).__name__}: {reason})")
+        return Lost(f"its worker process died ({type(error).__name__}: {_first_words(error)})")
     return outcome
 
 

@@ -178,10 +178,7 @@ def held_out_folds(count: int) -> list[Mask]:
 def calibration(margins: Array) -> tuple[float, float]:
     """Return κ, which makes held-out outcomes most likely, and the logarithm of how likely.
 
-    Parameters
-    ----------
-    margins : ndarray of shape (rows,)
-        By how much each run lies on the side of its outcome.
+    Margins, shape (rows,), are by how much each run lies on the side of its outcome.
     """
     likely = [float(log_ndtr(kappa * margins).sum()) for kappa in MEMORY.calibrations]
     best = int(np.argmax(likely))

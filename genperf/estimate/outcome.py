@@ -104,13 +104,7 @@ def held_out_misfit(problem: Problem, constants: Array, counts: Array) -> float:
 
 
 def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evidence: Sequence[Evidence]) -> Spread:
-    """Estimate the errors of predictions that the draws do not contain.
-
-    Parameters
-    ----------
-    residuals : ndarray of shape (rows,)
-        ln(measured/fitted).
-    """
+    """Estimate the errors of predictions that the draws do not contain; residuals are ln(measured/fitted)."""
     if not np.isfinite(misfit):
         freedom = max(1, residuals.size - constants)
         misfit = max(float(np.sqrt(np.sum(residuals**2) / freedom)), OUTCOME.unknown_misfit)
@@ -202,26 +196,13 @@ def look_back_alone(problem: Problem, medians: Table, refit: Callable[[Mask], Ar
 
 
 def at_bounds(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
-    """Name the constants that ended at a bound, coefficients at zero included.
-
-    Parameters
-    ----------
-    constants : ndarray of shape (n,)
-    """
+    """Name the constants, shape (n,), that ended at a bound, coefficients at zero included."""
     held = near_bounds(constants, (problem.lower, problem.upper), problem.scale)
     return tuple(c.name for c, at in zip(expression.constants, held, strict=True) if at and c.lower < c.upper)
 
 
 def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> Mask:
-    """Return which constants are at a bound but for rounding.
-
-    Parameters
-    ----------
-    constants : ndarray of shape (..., n)
-    bounds : pair of ndarray of shape (n,)
-    scale : ndarray of shape (..., n)
-        Stands for the range where it is infinite.
-    """
+    """Return which constants, (..., n), are at a bound but for rounding; their scale replaces a range without end."""
     lower, upper = bounds
     room = OUTCOME.bound_room * np.where(np.isfinite(upper - lower), upper - lower, scale)
     return np.asarray((constants <= lower + room) | (constants >= upper - room))
@@ -236,11 +217,7 @@ def unidentified(
     determines. Along a direction with (nearly) no derivative the constants can change together without changing any
     prediction. The exponents of a term whose coefficient is zero are such constants.
 
-    Parameters
-    ----------
-    constants : ndarray of shape (n,)
-    held : ndarray of bool of shape (n,), optional
-        Constants that are known, and not judged.
+    Those that are held, shape (n,), are known, and not judged.
     """
     _, slopes = problem.jacobian(constants[None, :])
     size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, OUTCOME.least_size, 1.0))

@@ -90,11 +90,8 @@ STARTS = StartSettings()
 def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Array:
     """Return starts of a polish; the first is the problem's start.
 
-    The non-linear constants are drawn about their default, the coefficients are the best for them.
-
-    Returns
-    -------
-    ndarray of shape (count, n); of shape (1, n) where there are only coefficients to fit
+    The non-linear constants are drawn about their default, the coefficients are the best for them. The shape is
+    (count, n), or (1, n) where there are only coefficients to fit.
     """
     searched = ~problem.coefficient & (problem.lower < problem.upper)
     if not searched.any():
@@ -153,10 +150,7 @@ def continued_starts(problem: Problem, smaller: Smaller, weights: Array, count: 
 def smaller_of(smaller: Expression, larger: Expression, constants: Array) -> Smaller | None:
     """Return how an expression continues a smaller one; None where it lacks a constant of the smaller.
 
-    Parameters
-    ----------
-    constants : ndarray of shape (parts, m)
-        Of the smaller one, fitted to each part of the rows.
+    The constants of the smaller one, fitted to each part of the rows, have the shape (parts, m).
     """
     here = {name: i for i, name in enumerate(smaller.constant_names)}
     there = {name: i for i, name in enumerate(larger.constant_names)}

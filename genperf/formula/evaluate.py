@@ -20,10 +20,7 @@ Gradient = dict[str, Any]
 def spread(value: Any, inputs: Iterable[Any]) -> npt.NDArray[Any]:
     """Return a value with the shape that it and its inputs have together; a view where it is an array.
 
-    Parameters
-    ----------
-    inputs : iterable of float or ndarray
-        What it was evaluated from. A tree that reads few of them may give a smaller shape than theirs.
+    A tree that reads few of the inputs it was evaluated from may give a smaller shape than theirs.
     """
     whole = _common_shape(frozenset(getattr(part, "shape", None) or np.shape(part) for part in (value, *inputs)))
     value = np.asarray(value)
@@ -58,26 +55,7 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
     array([1. , 2.5])
     """
     with np.errstate(all="ignore"):
-        return _value(node, values, {})
-
-
-def _value(node: Node, values: Mapping[str, Any], known: dict[int, Any]) -> Any:
-    """Return a node's value; a part that several terms share is evaluated once."""
-    match node:
-        case Call(function, arguments):
-            if id(node) not in known:
-                known[id(node)] = FUNCTIONS[function].value(*[_value(a, values, known) for a in arguments])
-            return known[id(node)]
-        case Name(name):
-            return values[name]
-        case Number(value) | Text(value):
-            return value
-        case Column(held):
-            return held
-        case PowerProduct(logarithms, exponents):
-            return _power_product(logarithms, [_value(e, values, known) for e in exponents])
-        case Summed(names, summed):
-            return summed(_stacked(values[name] for name in names))
+        return _walk(node, values, frozenset(), {})[0]
 
 
 def _stacked(values: Iterable[Any]) -> npt.NDArray[np.float64]:
@@ -122,18 +100,24 @@ def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection
     (18.0, 9.0, 19.775)
     """
     with np.errstate(all="ignore"):
-        return _dual(node, values, frozenset(by))
+        return _walk(node, values, frozenset(by), {})
 
 
-def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[Any, Gradient]:
-    """Return a node's value and derivatives (forward mode)."""
+def _walk(
+    node: Node, values: Mapping[str, Any], by: frozenset[str], known: dict[int, tuple[Any, Gradient]]
+) -> tuple[Any, Gradient]:
+    """Return a node's value and derivatives (forward mode); a part that several terms share is evaluated once."""
     match node:
+        case Call(function, arguments):
+            if id(node) not in known:
+                known[id(node)] = _chain(function, [_walk(a, values, by, known) for a in arguments])
+            return known[id(node)]
         case Name(name):
             return values[name], ({name: 1.0} if name in by else {})
-        case Call(function, arguments):
-            return _chain(function, [_dual(a, values, by) for a in arguments])
+        case Number(value) | Text(value) | Column(value):
+            return value, {}
         case PowerProduct(logarithms, exponents):
-            duals = [_dual(e, values, by) for e in exponents]
+            duals = [_walk(e, values, by, known) for e in exponents]
             result = _power_product(logarithms, [v for v, _ in duals])
             gradient: Gradient = {}
             for row, (_, inner) in zip(logarithms, duals, strict=True):
@@ -142,12 +126,13 @@ def _dual(node: Node, values: Mapping[str, Any], by: frozenset[str]) -> tuple[An
                     moved = partial if _is_one(slope) else partial * slope
                     gradient[name] = gradient[name] + moved if name in gradient else moved
             return result, gradient
-        case Summed(names, _, derivatives):
+        case Summed(names, summed, derivatives):
+            constants = _stacked(values[name] for name in names)
             places = tuple(j for j, name in enumerate(names) if name in by)
-            result, slopes = derivatives(_stacked(values[name] for name in names), places)
+            if not places:
+                return summed(constants), {}
+            result, slopes = derivatives(constants, places)
             return result, {names[j]: slopes[:, i] for i, j in enumerate(places)}
-        case _:
-            return _value(node, values, {}), {}
 
 
 def _is_one(slope: Any) -> bool:

@@ -84,7 +84,6 @@ FAMILY = Family(
     ),
     source="Yan et al. 2015",
     purpose="epochs of replicated and partitioned models with sharded servers",
-    requires=("workers",),
     uses=("partitions", "threads", "servers", "samples", "batch", "work", "activations", "bytes"),
     build=build,
 )

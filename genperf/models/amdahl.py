@@ -43,7 +43,6 @@ FAMILY = Family(
     equation="c + a/workers, or c + s·batch·workers + a·batch",
     source="Amdahl 1967",
     purpose="a serial part and a parallel one, no communication",
-    requires=("workers",),
     uses=("batch", "work", "samples"),
     build=build,
 )

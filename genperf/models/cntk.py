@@ -105,7 +105,6 @@ FAMILY = Family(
     equation="i0 + i1·samples·workers^q + iterations·max(a·batch + c, s·workers), after some in step, or the sum",
     source="Hashemi et al. 2016",
     purpose="whole jobs: initialisation that does not scale, and a server with a knee",
-    requires=("workers",),
     uses=("samples", "iterations", "batch", "work", "servers"),
     build=build,
     candidates=candidates,

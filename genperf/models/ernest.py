@@ -30,7 +30,6 @@ FAMILY = Family(
     equation="c + a·batch + b·log2(workers) + d·workers, or a/workers",
     source="Venkataraman et al. 2016",
     purpose="jobs and steps whose communication is a tree or one message per worker",
-    requires=("workers",),
     uses=("batch", "work", "samples"),
     build=build,
     overheads=(

@@ -64,8 +64,8 @@ class Family:
     purpose: str
     #: Matched factors → Expression.
     build: Callable[[Panel], Expression]
-    #: Canonical names of the factors without which the family makes no sense.
-    requires: tuple[str, ...] = ()
+    #: Canonical names of the factors without which the family makes no sense; most are laws of the workers.
+    requires: tuple[str, ...] = ("workers",)
     #: Names of factors that the table may lack: they are then in the coefficients.
     uses: tuple[str, ...] = ()
     #: Names of factors whose absence needs no note: most runs have no such thing.

@@ -308,6 +308,7 @@ FAMILY = Family(
     equation="C + Σ a_i·I_i^p_i·Π E_j^q_ij·exp(d[level])",
     source="Kavarakuntla et al. 2023",
     purpose="any table: intrinsic factors scaled by extrinsic ones",
+    requires=(),
     build=lambda matched: generic(matched.factors),
     candidates=lambda matched: [generic(matched.factors, s) for s in structures(matched.factors)],
 )

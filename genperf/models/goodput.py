@@ -59,7 +59,6 @@ FAMILY = Family(
     equation="((c + a·batch)^γ + (α + β·(workers − 2))^γ)^(1/γ), α and β of the node or of the network",
     source="Qiao et al. 2021",
     purpose="computation and synchronisation that overlap in part",
-    requires=("workers",),
     uses=("nodes", "batch", "work"),
     build=build,
     candidates=candidates,

@@ -26,7 +26,6 @@ FAMILY = Family(
     equation="c + a·batch + b·log2(workers)",
     source="reference",
     purpose="a step that grows slowly: the fewest constants",
-    requires=("workers",),
     uses=("batch", "work", "samples"),
     build=build,
     overheads=(Overhead("per doubling", "delta", "delta*log2(workers)", "doubling"),),

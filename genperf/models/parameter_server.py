@@ -72,7 +72,6 @@ FAMILY = Family(
     equation="c + a·batch + 2·β·bytes·max(workers/servers, 1) + α·workers/servers",
     source="Alqahtani & Demirbas 2019",
     purpose="parameter servers that congest as workers are added",
-    requires=("workers",),
     uses=("servers", "batch", "work", "bytes"),
     build=build,
     candidates=candidates,

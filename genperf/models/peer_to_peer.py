@@ -59,7 +59,6 @@ FAMILY = Family(
     equation="c + a·batch + β·bytes·(workers − 1) + α·(workers − 1)",
     source="Alqahtani & Demirbas 2019",
     purpose="every worker sends to every other",
-    requires=("workers",),
     uses=("batch", "work", "bytes"),
     build=build,
     candidates=candidates,

@@ -159,6 +159,7 @@ FAMILY = Family(
     equation="c + Σ c_k·Π x^i·log2(x)^j, i and j from a list",
     source="Calotoiu et al. 2013 (Extra-P)",
     purpose="any numeric factors, searched: powers and logarithms",
+    requires=(),
     build=lambda factors: candidates(factors)[0],
     candidates=candidates,
     choice="search",

@@ -29,7 +29,6 @@ FAMILY = Family(
     equation="c + a·batch + b·workers^q",
     source="reference",
     purpose="growth or shrinkage of any power between −2 and 2",
-    requires=("workers",),
     uses=("batch", "work", "samples"),
     build=build,
 )

@@ -90,7 +90,6 @@ FAMILY = Family(
     ),
     source="Alqahtani & Demirbas 2019",
     purpose="synchronous steps whose all-reduce overlaps the backward pass, all of it or in part, or follows it",
-    requires=("workers",),
     uses=("batch", "work", "bytes"),
     build=build,
     candidates=candidates,

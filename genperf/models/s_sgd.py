@@ -201,7 +201,6 @@ FAMILY = Family(
     equation=f"{_TOTAL}, or with less overlap",
     source="Shi, Wang & Chu 2018",
     purpose="phases of a step, with the overlap that predicts held-out runs best",
-    requires=("workers",),
     uses=("nodes", "batch", "work", "bytes"),
     build=build,
     candidates=candidates,

@@ -3,7 +3,7 @@
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NoReturn
@@ -263,15 +263,8 @@ class _Terms:
                 self.is_sum = False
                 return Call(function, tuple(self.take(a) for a in arguments))
             case _:
-                self.is_sum = self.is_sum and self.linear(node)
+                self.is_sum = self.is_sum and not _inside(node, self.coefficients)
                 return Name(self.name(node))
-
-    def linear(self, node: Node) -> bool:
-        """Return whether a part is linear in the coefficients, not only homogeneous."""
-        return not any(
-            inner.function in ("max", "min", "power") and not self.coefficients.isdisjoint(names_in(inner))
-            for inner in _calls(node)
-        )
 
     def name(self, node: Node) -> str:
         """Add a term under the text of its formula, numbered where that occurs twice, and return its name."""
@@ -284,11 +277,11 @@ class _Terms:
         return name
 
 
-def _calls(node: Node) -> Iterator[Call]:
-    if isinstance(node, Call):
-        yield node
-        for argument in node.arguments:
-            yield from _calls(argument)
+def _inside(node: Node, names: frozenset[str]) -> bool:
+    """Return whether a maximum or a power reads any of some names: it may be homogeneous in them, but is not linear."""
+    if not isinstance(node, Call) or names.isdisjoint(names_in(node)):
+        return False
+    return node.function in ("max", "min", "power") or any(_inside(argument, names) for argument in node.arguments)
 
 
 def _constant(name: str, node: Node, linear: Sequence[str]) -> Constant:

@@ -43,7 +43,6 @@ FAMILY = Family(
     equation="c + a/workers + k·(workers − 1), or c + (s·workers + a + k·workers·(workers − 1))·batch",
     source="Gunther 2007",
     purpose="a serial part, a parallel one, and coherency that makes many workers slower",
-    requires=("workers",),
     uses=("batch", "work", "samples"),
     build=build,
     # Coherency among the workers of a node, which share its memory and its host.

@@ -148,14 +148,7 @@ def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Gener
 def ranked(members: Array, costs: Array, places: int | Index) -> Array:
     """Return the best members of every population, or those at given places of the ranking by cost.
 
-    Parameters
-    ----------
-    members : ndarray of shape (populations, size, d)
-    costs : ndarray of shape (populations, size)
-
-    Returns
-    -------
-    ndarray of shape (populations, places, d)
+    Members have the shape (populations, size, d), and their costs (populations, size).
     """
     order = np.argsort(costs, axis=1, kind="stable")
     order = order[:, :places] if isinstance(places, int) else order[:, places]
