@@ -11,7 +11,7 @@ from functools import partial
 
 import click
 
-from genperf.engine.phases import listening
+from genperf.engine import listening
 from genperf.errors import counted
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.engine.phases import doing
+from genperf.engine import doing
 from genperf.errors import GenperfError, Note
 from genperf.prediction.bands import Band, Forecast
 from genperf.prediction.distance import distance_beyond

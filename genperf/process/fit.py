@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from genperf.arrays import Array
 from genperf.discrepancy import Beyond, Part, Process, Product, Stack
 from genperf.discrepancy.stack import NORMAL
-from genperf.engine.phases import doing
+from genperf.engine import doing
 from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.engine.phases import doing, listening
+from genperf.engine import doing, listening
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT

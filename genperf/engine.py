@@ -1,4 +1,4 @@
-"""Many tasks on an engine: here, in processes of this machine, or on a cluster of Dask or Ray.
+"""Many tasks on an engine: here, in processes of this machine, or on a cluster of Dask or Ray; and their progress.
 
 joblib schedules. Tasks are drawn as workers become free; a worker that dies loses no other tasks.
 """
@@ -6,10 +6,11 @@ joblib schedules. Tasks are drawn as workers become free; a worker that dies los
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from genperf.errors import GenperfError, suggest
 
@@ -322,3 +323,33 @@ def _parallel(
             return
         while wave := list(islice(calls, RUN.wave_per_worker * backend.jobs)):
             yield from Parallel(batch_size=1)(wave)
+
+
+#: Gets the phase in words, how much of it is done and of how much; 0 of 0 where it does not count.
+Listener: TypeAlias = Callable[[str, int, int], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def doing(phase: str, done: int = 0, total: int = 0) -> None:
+    """Report what is computed now; a worker's process has no listener.
+
+    Examples
+    --------
+    >>> with listening(lambda *heard: print(heard)):
+    ...     doing("comparing expressions", 1, 12)
+    ('comparing expressions', 1, 12)
+    >>> doing("nobody listens")
+    """
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(phase, done, total)
+
+
+@contextmanager
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Pass the reports of `doing` to a function; None receives none."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
