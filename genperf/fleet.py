@@ -38,7 +38,8 @@ class _Done:
 
     def __init__(self, table: Table, progress: Progress | None, checkpoint: Checkpoint | None) -> None:
         self.group, self.total = table.group, table.group_count
-        self.progress, self.checkpoint = progress, checkpoint
+        self.progress = progress or (lambda done, total: None)
+        self.checkpoint = checkpoint or (lambda result: None)
         self.keys: list[Key] = []
         #: By the group's place in the table.
         self.outcomes: dict[int, Outcome] = {}
@@ -67,16 +68,11 @@ class _Done:
             self.saved = count
             self.earliest = end + CHECKPOINTS.pause_ratio * (end - now)
             self.due = max(end + CHECKPOINTS.interval_s, self.earliest)
-        self.report()
-
-    def report(self) -> None:
-        """Report the number of groups done."""
-        if self.progress is not None:
-            self.progress(len(self.outcomes), self.total)
+        self.progress(count, self.total)
 
     def save(self) -> None:
         """Save the outcomes so far, if there are any."""
-        if self.checkpoint is not None and self.outcomes:
+        if self.outcomes:
             self.checkpoint(self.result())
 
 
@@ -130,7 +126,7 @@ def fit_fleet(
     except BaseException:
         done.save()
         raise
-    done.report()
+    done.progress(len(done.outcomes), done.total)
     result = done.result()
     if not result.results:
         key, reason = next(iter(result.failures.items()))

@@ -164,7 +164,11 @@ def shrunk(
     count = sizes.size
     square = (design * weights[:, None]).T @ design
     moment = (design * weights[:, None]).T @ target
-    variance = _variance_without(design[:, free], target, weights)
+    # What the constants without a group leave is a start for the noise.
+    root = np.sqrt(weights)
+    solution = np.linalg.lstsq(design[:, free] * root[:, None], target * root, rcond=None)[0]
+    unexplained = target - design[:, free] @ solution
+    variance = max(float(np.average(unexplained**2, weights=weights)), GROW.least_variance)
     constants = np.zeros(design.shape[1])
     for _ in range(GROW.rounds):
         prior = np.where(free, prior_sd**2, sizes[member] ** 2 if count else 1.0)
@@ -186,14 +190,6 @@ def shrunk(
         if settled and abs(variance / before[1] - 1.0) < GROW.settled:
             break
     return constants, sizes, variance
-
-
-def _variance_without(design: Array, target: Array, weights: Array) -> float:
-    """Return the variance of what the constants without a group leave, a start for that of the noise."""
-    root = np.sqrt(weights)
-    solution = np.linalg.lstsq(design * root[:, None], target * root, rcond=None)[0] if design.size else np.zeros(0)
-    residuals = target - design @ solution
-    return max(float(np.average(residuals**2, weights=weights)), GROW.least_variance)
 
 
 @dataclass(frozen=True)

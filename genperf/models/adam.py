@@ -38,29 +38,20 @@ def build(factors: Panel) -> Expression:
     per_batch = given("batch") if factors.has("work") else []
     work = given("work") if per_batch else []
     shared = [*per_batch, "workers", *given("partitions")]
-    parts = {
-        "compute": ("a", [*given("samples"), *work], shared),
-        "memory contention": ("kappa", [*given("threads", "samples"), *work], shared),
-        "activations": ("beta_a", given("activations", "samples"), ["workers"]),
-        "cuts": ("alpha_a", given("samples"), ["workers"]),
-        "weights": ("beta_w", given("bytes", "samples"), given("batch", "servers")),
-        "exchange": ("alpha_w", given("samples"), [*given("batch"), "workers"]),
-    }
     contended, parted = factors.varies("threads"), factors.varies("partitions")
-    further = {
-        "compute": "/threads**eta" * contended,
-        "activations": "*(1 - 1/partitions)",
-        "cuts": "*(partitions - 1)",
-    }
-    needs = {
-        "memory contention": contended,
-        "activations": factors.has("activations") and parted,
-        "cuts": parted,
-        "exchange": factors.varies("batch"),
-    }
-    written = {name: _ratio(*part) + further.get(name, "") for name, part in parts.items() if needs.get(name, True)}
-    constants = [coefficient(name, _unit(above, below)) for name, above, below in parts.values()]
-    return compose("adam", written, [*constants, exponent("eta", *THREADS, start=0.5)], factors)
+    cut = factors.has("activations") and parted
+    # Each term's coefficient, the factors above and below the line, what else it has, and whether some run has it.
+    rows = (
+        ("compute", "a", [*given("samples"), *work], shared, "/threads**eta" * contended, True),
+        ("memory contention", "kappa", [*given("threads", "samples"), *work], shared, "", contended),
+        ("activations", "beta_a", given("activations", "samples"), ["workers"], "*(1 - 1/partitions)", cut),
+        ("cuts", "alpha_a", given("samples"), ["workers"], "*(partitions - 1)", parted),
+        ("weights", "beta_w", given("bytes", "samples"), given("batch", "servers"), "", True),
+        ("exchange", "alpha_w", given("samples"), [*given("batch"), "workers"], "", factors.varies("batch")),
+    )
+    terms = {name: _ratio(c, above, below) + further for name, c, above, below, further, there in rows if there}
+    constants = [coefficient(c, _unit(above, below)) for _, c, above, below, _, _ in rows]
+    return compose("adam", terms, [*constants, exponent("eta", *THREADS, start=0.5)], factors)
 
 
 def _ratio(constant: str, above: Sequence[str], below: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note, suggest
-from genperf.formula import Name, Node, evaluate
+from genperf.formula import Name, Node, Number, evaluate
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.peaks import link_rate
@@ -81,27 +81,25 @@ class Network:
         return self.each * float(np.ravel(evaluate(node, columns))[0])
 
     def _bytes(self, table: Table, factors: Panel) -> float | None:
-        if isinstance(self.message, float):
-            return self.each * self.message
-        if self.message is None:
-            node = factors.node("bytes")
-            if node is None:
-                return None
-            values = _values(node, table)
-        else:
+        if isinstance(self.message, str):
             if self.message not in table.frame:
                 hint = suggest(self.message, list(table.frame.columns)) or f'--hint "{MESSAGE}=100MB"'
                 raise FitError(f"--hint: '{self.message}' is neither a number nor a column", hint=hint)
             values, reasons = numbers(table.frame[self.message].to_numpy())
             if reasons or not np.all(values > 0.0):
                 raise FitError(f"--hint: column '{self.message}' holds no number of bytes", hint="one above zero a row")
-        sizes = np.unique(values)
-        if len(sizes) > 1:
+        else:
+            node = factors.node("bytes") if self.message is None else Number(self.message)
+            if node is None:
+                return None
+            values = _values(node, table)
+        least, most = float(values.min()), float(values.max())
+        if least < most:
             raise FitError(
-                f"--hint: the message changes along the series, from {sizes[0]:g} to {sizes[-1]:g}",
+                f"--hint: the message changes along the series, from {least:g} to {most:g}",
                 hint=f'--group of the column that names the network trained, or one number: --hint "{MESSAGE}=100MB"',
             )
-        return float(self.each * sizes[0])
+        return self.each * least
 
 
 def hint_named(name: str) -> str:

@@ -1,5 +1,6 @@
 """The time of a transformer's training step, split by data, tensor, pipeline and context parallelism."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -91,16 +92,16 @@ class _Writer:
 
     def _formulas(self) -> dict[str, str]:
         """Return the terms as formulas over canonical names, without those that no run has."""
-        passes = self._passes()
+        passes = self._there(self._passes())
         formulas = {name: f"micro_batches*{text}" for name, text in passes.items()}
         if self.layout.split("pipeline_parallel"):
             formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
-        formulas |= {name: text for name, text in self._once().items() if self._kept(name)}
-        return formulas
+        return formulas | self._there(self._once())
 
-    def _kept(self, name: str) -> bool:
-        """Return whether the form has a term."""
-        return name not in _LEFT_OUT.get(self.form, ())
+    def _there(self, rows: Iterable[tuple[str, bool, str]]) -> dict[str, str]:
+        """Return the terms that some run and the form have."""
+        left_out = _LEFT_OUT.get(self.form, ())
+        return {name: text for name, there, text in rows if there and name not in left_out}
 
     def _alike(self) -> dict[str, str]:
         """Return the coefficients of which the shorter forms have one, each with the one in its place."""
@@ -109,57 +110,44 @@ class _Writer:
         # Without a micro-batch a latency of passes is one of samples, and that of a step's exchange is not.
         return {**_ALIKE, "alpha_d": "alpha_t" if self.counted else "alpha_d"}
 
-    def _passes(self) -> dict[str, str]:
-        """Return what a micro-batch takes on one stage."""
-        split, known = self.layout.split, self.layout.known
-        passes = {"matrix": f"a*{_MATRIX}"}
-        if known("sequence"):
-            passes["attention"] = f"a_s*{_SCORES}"
-        if known("parameters") or known("micro_batch"):
-            passes["kernels"] = "k*6*parameters/(pipeline_parallel*hidden)"
-        if known("hidden") and known("layers"):
-            passes["launches"] = "l*layers/pipeline_parallel"
-        if "recomputed" in self.layout.switches:
-            passes["recomputation"] = f"r*{_MATRIX}/3*recomputed"
-        if split("tensor_parallel"):
-            each = "layers/pipeline_parallel"
-            passes["tensor"] = f"beta_t*{each}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
-            passes["tensor latency"] = f"alpha_t*{each}*(tensor_parallel - 1)"
-            if self._several_nodes:
-                beyond = "min(max(tensor_parallel*nodes/workers - 1, 0), 1)"
-                passes["tensor between nodes"] = f"beta_tn*{each}*{TOKENS}*hidden*{beyond}"
-        if split("expert_parallel"):
-            passes["experts"] = f"beta_x*layers/pipeline_parallel*{TOKENS}*hidden*(1 - 1/expert_parallel)"
-            passes["experts latency"] = "alpha_x*layers/pipeline_parallel*(expert_parallel - 1)"
-        if split("pipeline_parallel"):
-            passes["pipeline"] = f"beta_p*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
-            passes["pipeline latency"] = "alpha_p*min(pipeline_parallel - 1, 1)"
-        return {name: text for name, text in passes.items() if self._kept(name)}
+    def _passes(self) -> Iterator[tuple[str, bool, str]]:
+        """Yield what a micro-batch takes on one stage: each term, whether some run has it, and its formula."""
+        known, switches = self.layout.known, self.layout.switches
+        tensor, experts, pipeline = map(self.layout.split, ("tensor_parallel", "expert_parallel", "pipeline_parallel"))
+        each = "layers/pipeline_parallel"
+        beyond = "min(max(tensor_parallel*nodes/workers - 1, 0), 1)"
+        small = known("parameters") or known("micro_batch")
+        yield "matrix", True, f"a*{_MATRIX}"
+        yield "attention", known("sequence"), f"a_s*{_SCORES}"
+        yield "kernels", small, "k*6*parameters/(pipeline_parallel*hidden)"
+        yield "launches", known("hidden") and known("layers"), f"l*{each}"
+        yield "recomputation", "recomputed" in switches, f"r*{_MATRIX}/3*recomputed"
+        yield "tensor", tensor, f"beta_t*{each}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
+        yield "tensor latency", tensor, f"alpha_t*{each}*(tensor_parallel - 1)"
+        yield "tensor between nodes", tensor and self._several_nodes, f"beta_tn*{each}*{TOKENS}*hidden*{beyond}"
+        yield "experts", experts, f"beta_x*{each}*{TOKENS}*hidden*(1 - 1/expert_parallel)"
+        yield "experts latency", experts, f"alpha_x*{each}*(expert_parallel - 1)"
+        yield "pipeline", pipeline, f"beta_p*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
+        yield "pipeline latency", pipeline, "alpha_p*min(pipeline_parallel - 1, 1)"
 
-    def _once(self) -> dict[str, str]:
-        """Return what a step takes beside its passes."""
-        split, known, switches = self.layout.split, self.layout.known, self.layout.switches
-        once = {}
-        if split("data_parallel"):
-            once["data"] = f"beta_d*{HELD}*(1 - 1/data_parallel)"
-            once["data latency"] = "alpha_d*2*log2(data_parallel)"
-            if split("expert_parallel"):
-                once["data of experts"] = f"beta_e*{HELD}*max(1/expert_parallel - 1/data_parallel, 0)"
-            if self._several_nodes:
-                once["data between nodes"] = f"beta_n*{_BETWEEN}"
-            if "gathered" in switches:
-                once["gather"] = f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
-                if self._several_nodes:
-                    once["gather between nodes"] = f"beta_gn*micro_batches*{_BETWEEN}*gathered"
+    def _once(self) -> Iterator[tuple[str, bool, str]]:
+        """Yield what a step takes beside its passes, as `_passes` does."""
+        split, switches = self.layout.split, self.layout.switches
+        data, experts = split("data_parallel"), split("expert_parallel")
+        gathered, offloaded = data and "gathered" in switches, "offloaded" in switches
         divided = split("tensor_parallel") or split("pipeline_parallel") or "sharded" in switches
-        if known("parameters") or divided:
-            once["update"] = f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
-            if split("expert_parallel"):
-                once["update of experts"] = f"u_e*{HELD}/expert_parallel"
-        if "offloaded" in switches:
-            once["offload"] = f"o*{HELD}*offloaded"
-            once["offload share"] = f"o_d*{HELD}*offloaded/data_parallel"
-        return {**once, "constant": "c"}
+        update = self.layout.known("parameters") or divided
+        yield "data", data, f"beta_d*{HELD}*(1 - 1/data_parallel)"
+        yield "data latency", data, "alpha_d*2*log2(data_parallel)"
+        yield "data of experts", data and experts, f"beta_e*{HELD}*max(1/expert_parallel - 1/data_parallel, 0)"
+        yield "data between nodes", data and self._several_nodes, f"beta_n*{_BETWEEN}"
+        yield "gather", gathered, f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
+        yield "gather between nodes", gathered and self._several_nodes, f"beta_gn*micro_batches*{_BETWEEN}*gathered"
+        yield "update", update, f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
+        yield "update of experts", update and experts, f"u_e*{HELD}/expert_parallel"
+        yield "offload", offloaded, f"o*{HELD}*offloaded"
+        yield "offload share", offloaded, f"o_d*{HELD}*offloaded/data_parallel"
+        yield "constant", True, "c"
 
     @property
     def _several_nodes(self) -> bool:

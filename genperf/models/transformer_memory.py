@@ -83,31 +83,27 @@ def build(factors: Panel) -> Expression:
 
 def _formulas(layout: Layout) -> dict[str, str]:
     """Return the parts as formulas over canonical names, each a coefficient times its size."""
-    switches = layout.switches
-    formulas = {}
-    if {"sharded", "gradients_sharded", "gathered"} & {*switches}:
-        host = "*(1 - offloaded)" if "offloaded" in switches else ""
-        formulas["weights"] = f"w*{HELD}*(1 - gathered*{_SPREAD})"
-        formulas["gradients"] = f"g*{HELD}*(1 - gradients_sharded*{_SPREAD})"
-        formulas["optimizer"] = f"o*{HELD}*(1 - sharded*{_SPREAD}){host}"
-    elif layout.known("parameters") or layout.split("tensor_parallel") or layout.split("pipeline_parallel"):
-        formulas["states"] = f"w*{HELD}"
-    if layout.split("expert_parallel"):
-        formulas["experts"] = f"x*{HELD}/expert_parallel"
-    if layout.split("data_parallel"):
-        formulas["buckets"] = f"q*{HELD}*min(data_parallel - 1, 1)"
-    again = "recomputed" in switches
-    formulas["activations"] = f"a*{TOKENS}*hidden*{_KEPT if again else _LAYERS}/tensor_parallel"
-    if layout.split("tensor_parallel"):
-        formulas["norms"] = f"n*{TOKENS}*hidden*{_KEPT if again else _LAYERS}"
-    if layout.known("sequence") and layout.known("heads"):
-        formulas["attention"] = f"e*{TOKENS}*sequence*heads*{_SCORED if again else _LAYERS}/tensor_parallel"
-    if again:
-        formulas["inputs"] = f"i*{TOKENS}*hidden*{_LAYERS}*layers_recomputed"
-    if layout.known("vocabulary"):
-        formulas["logits"] = f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"
-    formulas["constant"] = "c*1"
-    return formulas
+    switches, known, split = layout.switches, layout.known, layout.split
+    tensor, again = split("tensor_parallel"), "recomputed" in switches
+    shards = bool({"sharded", "gradients_sharded", "gathered"} & {*switches})
+    states = known("parameters") or tensor or split("pipeline_parallel")
+    host = "*(1 - offloaded)" if "offloaded" in switches else ""
+    kept, scored = (_KEPT, _SCORED) if again else (_LAYERS, _LAYERS)
+    rows = (
+        ("weights", shards, f"w*{HELD}*(1 - gathered*{_SPREAD})"),
+        ("gradients", shards, f"g*{HELD}*(1 - gradients_sharded*{_SPREAD})"),
+        ("optimizer", shards, f"o*{HELD}*(1 - sharded*{_SPREAD}){host}"),
+        ("states", states and not shards, f"w*{HELD}"),
+        ("experts", split("expert_parallel"), f"x*{HELD}/expert_parallel"),
+        ("buckets", split("data_parallel"), f"q*{HELD}*min(data_parallel - 1, 1)"),
+        ("activations", True, f"a*{TOKENS}*hidden*{kept}/tensor_parallel"),
+        ("norms", tensor, f"n*{TOKENS}*hidden*{kept}"),
+        ("attention", known("sequence") and known("heads"), f"e*{TOKENS}*sequence*heads*{scored}/tensor_parallel"),
+        ("inputs", again, f"i*{TOKENS}*hidden*{_LAYERS}*layers_recomputed"),
+        ("logits", known("vocabulary"), f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"),
+        ("constant", True, "c*1"),
+    )
+    return {name: text for name, there, text in rows if there}
 
 
 FAMILY = Family(
