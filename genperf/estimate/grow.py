@@ -68,20 +68,6 @@ class GrowSettings:
 GROW = GrowSettings()
 
 
-def robust_sd(residuals: Array, counted: Mask | None = None) -> Array:
-    """Return the robust standard deviation 1.4826 · median |r| along the last axis, over the counted residuals.
-
-    Examples
-    --------
-    >>> robust_sd(np.array([[-0.1, 0.1, 0.1, 9.0]])).round(3)
-    array([0.148])
-    """
-    size = np.abs(residuals)
-    if counted is not None:
-        size = np.where(counted, size, np.nan)
-    return np.asarray(GROW.mad_to_sd * np.nanmedian(size, axis=-1))
-
-
 def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
     """Return weights with which least squares takes a step of Huber's estimate.
 
@@ -110,7 +96,8 @@ def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
     with np.errstate(all="ignore"):
         residuals = np.abs(predicted / measured - 1.0)
     residuals = np.where(np.isfinite(residuals), residuals, np.inf)
-    bend = GROW.bend * robust_sd(residuals, weights > 0.0)[:, None] + 1e-12
+    middle = [np.median(of_set[counted]) for of_set, counted in zip(residuals, weights > 0.0, strict=True)]
+    bend = GROW.bend * GROW.mad_to_sd * np.array(middle)[:, None] + 1e-12
     return np.asarray(weights * np.minimum(1.0, bend / np.maximum(residuals, bend)))
 
 
