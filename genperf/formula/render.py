@@ -92,6 +92,7 @@ _LATEX = Language(
     r"\{0}\left({1}\right)",
     brackets=r"\left({}\right)",
     between=", ",
+    text=lambda text: rf"\mathrm{{{_escape(text)}}}",
 )
 _OPERATORS = {
     **{"less": "({0}<{1})", "less_equal": "({0}<={1})", "greater": "({0}>{1})", "greater_equal": "({0}>={1})"},
@@ -149,13 +150,17 @@ C = Language(
 LANGUAGES = {"python": PYTHON, "c": C, "javascript": JAVASCRIPT}
 
 
-def _written(node: Node, language: Language, leaf: Callable[[Number | Text | Name], _Part]) -> _Part:
-    """Return a tree in a language; `leaf` writes numbers, texts and names."""
+def _written(node: Node, language: Language, number: Callable[[float], _Part], name: Callable[[str], str]) -> _Part:
+    """Return a tree in a language, with numbers and names as they are to be written."""
     match node:
-        case Number() | Text() | Name():
-            return leaf(node)
+        case Number(value):
+            return number(value)
+        case Text(text):
+            return language.text(text), _TIGHTEST
+        case Name(one):
+            return name(one), _TIGHTEST
         case Call(function, arguments):
-            parts = [_written(argument, language, leaf) for argument in arguments]
+            parts = [_written(argument, language, number, name) for argument in arguments]
             compared = any(isinstance(argument, Text) for argument in arguments)
             form = (compared and language.forms.get(f"{function} text")) or language.forms.get(function)
             if form is None:
@@ -198,12 +203,10 @@ def render(node: Node, number: Callable[[float], str] = _number) -> str:
     '(a + b)/(2*c)**-n'
     """
 
-    def leaf(one: Number | Text | Name) -> _Part:
-        if isinstance(one, Number):
-            return number(one.value), _TIGHTEST if one.value >= 0 else _NEGATIVE
-        return _FORMULA.text(one.value) if isinstance(one, Text) else quote_name(one.name), _TIGHTEST
+    def written(value: float) -> _Part:
+        return number(value), _TIGHTEST if value >= 0 else _NEGATIVE
 
-    return _written(node, _FORMULA, leaf)[0]
+    return _written(node, _FORMULA, written, quote_name)[0]
 
 
 def latex(node: Node, number: Callable[[float], str] = _number) -> str:
@@ -218,14 +221,12 @@ def latex(node: Node, number: Callable[[float], str] = _number) -> str:
     2 \cdot \left(\frac{\mathrm{layers}}{1.94}\right)^{0.248}
     """
 
-    def leaf(one: Number | Text | Name) -> _Part:
-        if isinstance(one, Number):
-            mantissa, e, exponent = number(one.value).partition("e")
-            text = rf"{mantissa} \times 10^{{{int(exponent)}}}" if e else mantissa
-            return text, _TIGHTEST if one.value >= 0 and not e else _MULTIPLY
-        return rf"\mathrm{{{_escape(one.value)}}}" if isinstance(one, Text) else latex_name(one.name), _TIGHTEST
+    def written(value: float) -> _Part:
+        mantissa, e, exponent = number(value).partition("e")
+        text = rf"{mantissa} \times 10^{{{int(exponent)}}}" if e else mantissa
+        return text, _TIGHTEST if value >= 0 and not e else _MULTIPLY
 
-    return _written(node, _LATEX, leaf)[0]
+    return _written(node, _LATEX, written, latex_name)[0]
 
 
 def in_language(node: Node, names: Mapping[str, str], language: Language) -> str:
@@ -253,17 +254,13 @@ def in_language(node: Node, names: Mapping[str, str], language: Language) -> str
     '((2.0*pow(n,(-0.5)))+fmax(3.0,log2(n)))'
     """
 
-    def leaf(one: Number | Text | Name) -> _Part:
-        if isinstance(one, Name):
-            return names[one.name], _TIGHTEST
-        if isinstance(one, Text):
-            return language.text(one.value), _TIGHTEST
-        text = repr(float(one.value)) if math.isfinite(one.value) else language.not_finite(one.value)
+    def written(value: float) -> _Part:
+        text = repr(float(value)) if math.isfinite(value) else language.not_finite(value)
         # In brackets where it has a sign: `a--1` is no JavaScript.
-        signed = math.isfinite(one.value) and math.copysign(1.0, one.value) < 0
+        signed = math.isfinite(value) and math.copysign(1.0, value) < 0
         return f"({text})" if signed else text, _TIGHTEST
 
-    return _written(node, language, leaf)[0]
+    return _written(node, language, written, names.__getitem__)[0]
 
 
 _GREEK = {"alpha", "beta", "gamma", "delta", "eta", "kappa", "lambda", "sigma", "theta", "tau", "omega", "mu", "rho"}
