@@ -1,8 +1,7 @@
 """The performance model normal form: sums of products of powers and logarithms, searched."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -62,56 +61,51 @@ def candidates(factors: Panel) -> list[Expression]:
     109
     """
     varying = [f for f in factors.factors if f.numeric and f.distinct != 1]
-    write = partial(_written, {f.name for f in factors.factors})
-    if not varying:
-        return [write([])]
-    if len(varying) == 1:
-        return list(_one(varying[0], write))
-    if len(varying) == 2:
-        return list(_two(varying[0], varying[1], write))
-    return list(_many(varying, write))
+    columns = {f.name for f in factors.factors}
+    write = {1: _one, 2: _two}.get(len(varying), _many)
+    return [_written(columns, terms) for terms in ((), *(write(varying) if varying else ()))]
 
 
-Write = Callable[[Sequence[Sequence[tuple[Factor, Exponents]]]], Expression]
+#: The powers of each term, without its coefficient and the constant term.
+Terms = Sequence[Sequence[tuple[Factor, Exponents]]]
 
 
-def _one(x: Factor, write: Write) -> Iterator[Expression]:
-    """Write the hypotheses for a single factor."""
-    yield write([])
+def _one(factors: Sequence[Factor]) -> Iterator[Terms]:
+    """Yield the hypotheses for a single factor."""
+    (x,) = factors
     for block in _usable(GROWING + SHRINKING, x):
-        yield write([[(x, block)]])
+        yield [[(x, block)]]
     for first, second in product(_usable(FIRST, x), _usable(SECOND, x)):
         if first != second:
-            yield write([[(x, first)], [(x, second)]])
+            yield [[(x, first)], [(x, second)]]
 
 
-def _two(x: Factor, y: Factor, write: Write) -> Iterator[Expression]:
-    """Write the hypotheses for two factors: each alone, their products, their sums."""
-    yield write([])
-    for factor in (x, y):
+def _two(factors: Sequence[Factor]) -> Iterator[Terms]:
+    """Yield the hypotheses for two factors: each alone, their products, their sums."""
+    x, y = factors
+    for factor in factors:
         for block in _usable(SEVERAL, factor):
-            yield write([[(factor, block)]])
+            yield [[(factor, block)]]
     pairs = list(product(_usable(SEVERAL, x), _usable(SEVERAL, y)))
     for first, second in pairs:
-        yield write([[(x, first), (y, second)]])
+        yield [[(x, first), (y, second)]]
     for first, second in pairs:
-        yield write([[(x, first)], [(y, second)]])
+        yield [[(x, first)], [(y, second)]]
 
 
-def _many(factors: Sequence[Factor], write: Write) -> Iterator[Expression]:
-    """Write the hypotheses for three factors or more: those of a role share a block."""
+def _many(factors: Sequence[Factor]) -> Iterator[Terms]:
+    """Yield the hypotheses for three factors or more: those of a role share a block."""
     intrinsic, extrinsic = ([f for f in factors if f.role == role] for role in ("intrinsic", "extrinsic"))
-    yield write([])
     shared = [[b for b in SEVERAL if all(b in _usable(SEVERAL, f) for f in role)] for role in (intrinsic, extrinsic)]
     pairs = product(shared[0] if intrinsic else SEVERAL[:1], shared[1] if extrinsic else SEVERAL[:1])
     powers = [([(f, i) for f in intrinsic], [(f, e) for f in extrinsic]) for i, e in pairs]
     for inner, outer in powers:
-        yield write([inner + outer])
+        yield [inner + outer]
     if intrinsic and extrinsic:
         for inner, outer in powers:
-            yield write([[power, *outer] for power in inner])
+            yield [[power, *outer] for power in inner]
     for inner, outer in powers:
-        yield write([[power] for power in inner + outer])
+        yield [[power] for power in inner + outer]
 
 
 def _usable(blocks: Sequence[Exponents], factor: Factor) -> list[Exponents]:
@@ -119,7 +113,7 @@ def _usable(blocks: Sequence[Exponents], factor: Factor) -> list[Exponents]:
     return [b for b in blocks if b.j == 0 or factor.lower >= 1.0]
 
 
-def _written(columns: set[str], terms: Sequence[Sequence[tuple[Factor, Exponents]]]) -> Expression:
+def _written(columns: set[str], terms: Terms) -> Expression:
     """Write `c + Σ_k c_k·Π x^i·log2(x)^j`, with constants named unlike the columns."""
     names = [unused_name("c" if k == 0 else f"c{k}", columns) for k in range(len(terms) + 1)]
     written = [Term("constant", Name(names[0]))]
