@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -28,8 +30,6 @@ Shown: TypeAlias = Union["pd.DataFrame", Mapping[str, "Cells"]]
 _NUMBER = re.compile(
     r"–?|([-+]?[\d,]*\.?\d+(e[-+]?\d+)?|[-+]?inf|nan)( million| billion| trillion)?( ?%| (s|min|h|d))?", re.IGNORECASE
 )
-#: What a cell of CSV is quoted for.
-_QUOTED = re.compile('[",\r\n]')
 PICTURES = ("png", "svg", "pdf")
 #: The parameters of commands that say how a result is shown.
 SHOWING = ("as_json", "quiet", "no_color", "raw", "output", "plot")
@@ -99,7 +99,8 @@ class Output:
 
     def frame(self, table: Shown, title: str | None = None) -> None:
         """Print a table: drawn on a terminal, plain aligned text in a pipe."""
-        show_frame(table, title, self.no_color)
+        rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
+        show_rows([str(name) for name, _ in table.items()], rows, title, self.no_color)
 
 
 def tell(text: str, err: bool = False) -> None:
@@ -173,13 +174,16 @@ def csv_pieces(table: Shown, raw: bool = False) -> Iterator[str]:
     ['nodes,time,reason\n', '2,0.1,"far, wide"\n4,,\n']
     """
     columns = dict(table.items())
-    yield ",".join(_quoted(str(name) if raw else neutral(str(name))) for name in columns) + "\n"
+    yield _csv_lines([[str(name) if raw else neutral(str(name)) for name in columns]])
     for start in range(0, max(map(len, columns.values()), default=0), OUTPUT.block):
         block = [_csv_cells(cells[start : start + OUTPUT.block], raw) for cells in columns.values()]
-        if len(block) == 1:
-            # An empty line would be no row.
-            block = [[text or '""' for text in block[0]]]
-        yield "".join(",".join(row) + "\n" for row in zip(*block, strict=True))
+        yield _csv_lines(zip(*block, strict=True))
+
+
+def _csv_lines(rows: Iterable[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def _csv_cells(cells: Cells, raw: bool) -> list[str]:
@@ -194,37 +198,20 @@ def _csv_cells(cells: Cells, raw: bool) -> list[str]:
         texts = map("{:.9g}".format, values)
         return ["" if text == "nan" else text for text in texts]
     # Verdicts and levels repeat: of each text once.
-    known: dict[str, str] = {}
-    for value in values:
-        if isinstance(value, str) and value not in known:
-            known[value] = _quoted(value if raw else neutral(value))
-    return [
-        known[value] if isinstance(value, str) else "" if is_missing(value) else _quoted(str(value)) for value in values
-    ]
-
-
-def _quoted(text: str) -> str:
-    """Return a cell as CSV has it: in quotes where it contains a delimiter, a quote or the end of a line."""
-    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
-
-
-def show_frame(table: Shown, title: str | None = None, plain: bool = False) -> None:
-    """Print a table: drawn on a terminal, unless `plain`, and aligned text in a pipe."""
-    rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
-    show_rows([str(name) for name, _ in table.items()], rows, title, plain)
+    known = {value: value if raw else neutral(value) for value in {*values} if isinstance(value, str)}
+    return [known[v] if isinstance(v, str) else "" if is_missing(v) else str(v) for v in values]
 
 
 def show_predictions(table: Shown, plain: bool = False) -> None:
     """Print predictions; where the lines would not fit, the reasons of the verdicts are footnotes."""
     columns = {str(name): [cell(v) for v in cells.tolist()] for name, cells in table.items()}
     widths = [max(len(name), *map(len, cells), 0) for name, cells in columns.items() if len(cells)]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else OUTPUT.line
-    if "reason" not in columns or sum(widths) + 2 * len(widths) <= room:
-        show_frame(table, plain=plain)
-        return
-    reasons = columns.pop("reason")
-    marks = {reason: f"[{k}]" for k, reason in enumerate((r for r in dict.fromkeys(reasons) if r), 1)}
-    columns["verdict"] = [f"{v} {marks.get(r, '')}".rstrip() for v, r in zip(columns["verdict"], reasons, strict=True)]
+    room, marks = shutil.get_terminal_size().columns if sys.stdout.isatty() else OUTPUT.line, {}
+    if "reason" in columns and sum(widths) + 2 * len(widths) > room:
+        reasons = columns.pop("reason")
+        marks = {reason: f"[{k}]" for k, reason in enumerate((r for r in dict.fromkeys(reasons) if r), 1)}
+        verdicts = zip(columns["verdict"], reasons, strict=True)
+        columns["verdict"] = [f"{verdict} {marks.get(reason, '')}".rstrip() for verdict, reason in verdicts]
     show_rows(list(columns), zip(*columns.values(), strict=True), plain=plain)
     for reason, mark in marks.items():
         tell(f"{mark} {reason}")

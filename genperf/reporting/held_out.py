@@ -79,8 +79,10 @@ def held_out(
         return error.message
 
 
-def shown(validation: Validation) -> dict[str, Any]:
-    """Return a validation as the page shows it: a row per model, errors in %."""
+def shown(validation: Validation | str | None) -> dict[str, Any] | None:
+    """Return a validation as the page shows it, a row per model with errors in %; or why there is none."""
+    if not isinstance(validation, Validation):
+        return {"why": validation} if validation else None
     rows = [
         [
             m.model,

@@ -17,8 +17,7 @@ from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import Formulas, Model, rules
-from genperf.reporting.held_out import held_out
-from genperf.reporting.held_out import shown as shown_validation
+from genperf.reporting.held_out import held_out, shown
 from genperf.reporting.place import View, place_of, question_of
 from genperf.reporting.proposal import PROPOSAL, filled, proposal
 from genperf.reporting.provenance import command_of, versions
@@ -139,7 +138,7 @@ def page(
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
         "groupColumns": list(what.group),
-        "validation": _validation(checked),
+        "validation": shown(checked),
     }
     return _rendered(what, table, data, formulas, view.title)
 
@@ -163,13 +162,6 @@ def proposal_page(
     return proposal(result, question, view.target, limit, view.along, view.title).text(kind)
 
 
-def _validation(checked: Validation | str | None) -> dict[str, Any] | None:
-    """Return a validation, or why there is none, as the page shows it."""
-    if isinstance(checked, Validation):
-        return shown_validation(checked)
-    return {"why": checked} if checked else None
-
-
 def _groups(whole: FitResult | GroupedResult, view: View, formulas: Formulas) -> list[dict[str, Any]]:
     """Return the groups in the table's order, those that could not be fitted last."""
     live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
@@ -182,14 +174,14 @@ def _groups(whole: FitResult | GroupedResult, view: View, formulas: Formulas) ->
             with listening(None):
                 place = place_of(result, question_of(result, whole.group, key, view), view.target, view.along)
                 model = Model(result, formulas)
-                shown = sheet(place, model, live, dict(zip(whole.group, key, strict=True)), view.job)
+                contents = sheet(place, model, live, dict(zip(whole.group, key, strict=True)), view.job)
         except GenperfError as error:
             # A group without an answer is named on the page; the only one is an error.
             if len(whole.results) == 1:
                 raise
             failed[key] = error.message
         else:
-            out.append({"key": list(key), "sheet": shown})
+            out.append({"key": list(key), "sheet": contents})
     if not out:
         key, why = next(iter(failed.items()))
         raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
