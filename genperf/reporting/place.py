@@ -21,6 +21,7 @@ from genperf.errors import GenperfError
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured
 from genperf.prediction import read_query
+from genperf.prediction.bands import Forecast
 from genperf.prediction.query import checked_values
 from genperf.reporting.provenance import hints_of
 from genperf.result import FitResult, answering
@@ -106,6 +107,8 @@ class Place:
     why_not: str = ""
     #: Whether the user gave the count of workers: the advice is then about it, and about no larger one.
     target_given: bool = False
+    #: What all draws predict along the count of workers; None where other levels answer for new ones.
+    forecast: Forecast | None = None
 
     @property
     def along(self) -> Factor | None:
@@ -146,7 +149,7 @@ def place_of(
     """Choose a configuration: where most was measured, at twice the largest measured count unless a target is given."""
     given = checked_values(target or {}, result.schema)
     try:
-        factor = ladder(result, _completed(result, given), along).along
+        factor = result.panel.along(along)
     except GenperfError as error:
         if along is not None:
             raise
@@ -161,12 +164,13 @@ def place_of(
     if name not in given:
         del at[name]
     count = float(given.get(name, PLACE.answered * factor.upper))
-    result = answering(result, at)
-    steps = ladder(result, at, name, upto)
-    curve = scaling_along(result, steps, interval=question.interval, places=with_intervals(count, steps))
+    answered = answering(result, at)
+    steps = ladder(answered, at, name, upto)
+    curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
     row = nearest(curve.steps.counts, count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
-    return Place(result, question, values, curve, target_given=name in given)
+    forecast = curve.forecast if answered is result else None
+    return Place(result, question, values, curve, target_given=name in given, forecast=forecast)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:

@@ -182,9 +182,9 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         steps, rows = place.scaling.steps, slider(place.scaling.steps.counts)
         along = pd.DataFrame({name: values[rows] for name, values in steps.columns.items()})
         columns, drawn = read_query(along, result.schema).columns, _drawn(steps)
-        if result is place.result:
+        if result is place.result and place.forecast is not None:
             known = place.scaling.curve[result.schema.target.name].to_numpy(float)[rows]
-            forecast = replace(place.scaling.forecast.at(rows), centre=np.log(known))
+            forecast = replace(place.forecast.at(rows), centre=np.log(known))
     # Verdicts are about the 90 % interval, whatever is shown.
     value, lower, upper, log_width = central_and_band(result, columns, interval, forecast=forecast)
     names, amounts = amounts_of(result, {name: values[drawn] for name, values in columns.items()}, value[drawn])

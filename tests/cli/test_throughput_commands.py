@@ -92,7 +92,7 @@ def test_a_throughput_without_workers(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text(RUNS.replace("gpus", "depth"))
     status, _, err = shell("fit", "runs.csv", "--throughput", "throughput", "--intrinsic", "depth")
     assert status == 1
-    assert "no column counts the workers, and a throughput alone does not tell the work of a step" in err
+    assert "no column counts the workers, and a throughput alone does not show the work of a step" in err
 
 
 def test_a_batch_column_is_in_the_work(shell: Shell, tmp_path: Path) -> None:
