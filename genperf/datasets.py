@@ -172,7 +172,7 @@ def load(name: str, **options: Any) -> Table:
     name : str
         One of `names()`.
     **options
-        Options of `read_table` in the place of the table's own.
+        Options of `read_table` in the place of the table's.
 
     Examples
     --------

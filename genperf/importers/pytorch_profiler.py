@@ -196,7 +196,7 @@ def _named(phase: str) -> _Test:
 
 #: Phase → how its ranges are recognised on the host, the surest first: what PyTorch marks itself, before what the
 #: program marks by `record_function` under one of the names of `PHASES`. Backward is what the autograd engine runs:
-#: waiting for an exchange is no part of it. DistributedDataParallel's own forward leaves the loss out, so that a named
+#: waiting for an exchange is no part of it. DistributedDataParallel's forward leaves the loss out, so that a named
 #: one is better.
 _RANGES: dict[str, tuple[_Test, ...]] = {
     "input": (_starts("enumerate(DataLoader)"), _named("input")),

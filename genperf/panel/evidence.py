@@ -155,7 +155,7 @@ def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
 
 
 def alone(columns: Texts) -> bool:
-    """Tell whether nearly every row is a combination of its own: a series of one run.
+    """Tell whether nearly every row is another combination: a series of one run.
 
     Examples
     --------

@@ -69,22 +69,21 @@ def select(reading: Reading, at: Mapping[str, str]) -> Selection:
     missing: dict[str, float] = {}
     apart: list[str] = []
     for name, text in at.items():
-        evidence = reading.evidence[name]
-        if name == scale and (amount(text) or 0.0) <= 0.0:
+        evidence, value = reading.evidence[name], amount(text)
+        if name == scale and (value or 0.0) <= 0.0:
             raise _no_level(name, text, evidence)
         if name == scale or (canonical_of(name) in ("workers", "nodes", "devices_per_node") and evidence.varies):
             continue
         matched = _rows_with(evidence, text)
-        if not matched.any() and amount(text) is not None and evidence.numeric:
-            missing[name] = amount(text) or 0.0
-            continue
-        if not matched.any():
-            raise _no_level(name, text, evidence)
-        if not (rows & matched).any():
+        if (rows & matched).any():
+            rows &= matched
+            held[name] = text
+        elif matched.any():
             apart.append(name)
-            continue
-        rows &= matched
-        held[name] = text
+        elif value is not None and evidence.numeric:
+            missing[name] = value
+        else:
+            raise _no_level(name, text, evidence)
     value = amount(at[scale]) if scale is not None and scale in at else None
     counts = reading.evidence[scale].values if scale else np.full(len(rows), np.nan)
     cells = {n: reading.evidence[n].values[rows] for n in missing}

@@ -51,6 +51,9 @@ _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
 DEVICES = "devices"
 #: Switches of a run: names of kinds even where they are written 0 and 1.
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
+#: Kind of a header → why its column is measured.
+_KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}
+_HEADERS = {kind: f"its header or its unit is that of {what}" for kind, what in _KINDS.items()}
 #: Headers of one word that are times where something must have been measured, and their units.
 TIME_HEADERS = {"s": "s", "t": "s", "ms": "ms", "us": "us", "ns": "ns"}
 
@@ -188,10 +191,9 @@ def read_columns(
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
     meanings |= _something_measured(meanings, evidence, requested)
     # A header of a measurement that is only a letter or a unit: `s`.
-    letters = {n: TIME_HEADERS.get(plain_name(n)) for n, m in meanings.items() if m.role == "measured"}
-    headers |= {
-        n: replace(headers[n], kind="time", unit=unit) for n, unit in letters.items() if unit and not headers[n].kind
-    }
+    unnamed = {n: plain_name(n) for n, m in meanings.items() if m.role == "measured" and not headers[n].kind}
+    letters = {n: TIME_HEADERS[plain] for n, plain in unnamed.items() if plain in TIME_HEADERS}
+    headers |= {n: replace(headers[n], kind="time", unit=unit) for n, unit in letters.items()}
     if not any((given or {}).get(option) for option in ("status", "failed")):
         ending = ending_column({n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting")})
         roles.update(ending)
@@ -215,14 +217,14 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     """
     if name in columns:
         return name
-    plurals = {canonical_of(name), plural_of(name)}
-    meant = dict.fromkeys((plain_name(name), counted_noun(name).removesuffix("s"), canonical_of(name), plural_of(name)))
-    for spelled in (plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of):
+    spellings = (plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of)
+    meant = dict.fromkeys(spelled(name) for spelled in spellings)
+    for spelled in spellings:
         there = {spelled(column): column for column in reversed(list(columns))}
         matched = next((there[key] for key in meant if key is not None and key in there), None)
         if matched is not None:
             return matched
-    return scale if plurals & {"workers", "nodes"} else None
+    return scale if {canonical_of(name), plural_of(name)} & {"workers", "nodes"} else None
 
 
 def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, roles: Mapping[str, str]) -> Meaning:
@@ -232,31 +234,24 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
         measured: Role = "measured" if given in _SINGLE[:3] else "setting"
         return Meaning(fitting.get(given, measured), (f"given as --{given}",))
-    if not evidence.levels:
-        return Meaning("empty", ("no cell is filled",))
-    if requested:
-        return Meaning("setting" if evidence.numeric else "kind", ("the question names it",))
-    if is_repeat(name, evidence.texts):
-        return Meaning("repeat", ("it numbers the repeats of a configuration",))
-    if (by_words := role_by_words(name)) is not None:
-        return Meaning(by_words[0], by_words[1:])
-    if header.kind and len(evidence.known):
-        what = {"time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}[header.kind]
-        return Meaning("measured", (f"its header or its unit is that of {what}",))
-    if not evidence.numeric or canonical_of(name) in _SWITCHES:
-        if is_provenance(name):
-            return Meaning("label", ("it says where a run was written down",))
-        if not evidence.varies:
-            return Meaning("constant", ("one level",))
-        kinds = f"{len(evidence.levels)} levels"
-        return Meaning("kind", (kinds,)) if names_kinds(evidence) else Meaning("label", ("a text for almost each row",))
-    if set(evidence.levels) == {"0", "1"}:
-        return Meaning("kind", ("a switch, 0 or 1",))
-    if often_empty(evidence.texts):
-        return Meaning("empty", ("many cells are empty",))
-    canonical = meant_by(name)
-    if not evidence.varies and canonical is None:
-        return Meaning("constant", ("one number",))
+    canonical, texts = meant_by(name), not evidence.numeric or canonical_of(name) in _SWITCHES
+    rules: tuple[tuple[bool, Role, str], ...] = (
+        (not evidence.levels, "empty", "no cell is filled"),
+        (requested, "setting" if evidence.numeric else "kind", "the question names it"),
+        (is_repeat(name, evidence.texts), "repeat", "it numbers the repeats of a configuration"),
+        *((True, *named) for named in [role_by_words(name)] if named is not None),
+        (header.kind != "" and len(evidence.known) > 0, "measured", _HEADERS[header.kind]),
+        (texts and is_provenance(name), "label", "it says where a run was written down"),
+        (texts and not evidence.varies, "constant", "one level"),
+        (texts and names_kinds(evidence), "kind", f"{len(evidence.levels)} levels"),
+        (texts, "label", "a text for almost each row"),
+        (set(evidence.levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
+        (often_empty(evidence.texts), "empty", "many cells are empty"),
+        (not evidence.varies and canonical is None, "constant", "one number"),
+    )
+    role = next((Meaning(role, (reason,)) for holds, role, reason in rules if holds), None)
+    if role is not None:
+        return role
     score, reasons = evidence.score()
     if canonical is not None:
         score += READING.named
@@ -298,12 +293,13 @@ def _with_consequences(
     for name, consequence in matched.items():
         meaning = replace(meanings[name], follows=consequence)
         (base, power), *others = consequence.factors.items()
-        if meanings[name].role == "measured" and meanings[base].role == "measured" and power == 1 and not others:
+        both_measured = meaning.role == meanings[base].role == "measured"
+        if headers[name].kind:
+            out[name] = meaning
+        elif not (both_measured and power == 1 and not others):
             # Two networks that scale alike are proportional, and neither is made from the other.
-            out[name] = meaning if headers[name].kind else meanings[name]
-            continue
-        kept = name in given or canonical_of(name) is not None or headers[name].kind != ""
-        out[name] = meaning if kept or meaning.role == "ratio" else replace(meaning, role="consequence")
+            kept = name in given or canonical_of(name) is not None or meaning.role == "ratio"
+            out[name] = meaning if kept else replace(meaning, role="consequence")
     return out
 
 
@@ -365,17 +361,17 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     """Return the measured column that is wanted by its header, or by a kind such as `throughput`."""
     plain = plain_name(want)
     there = [n for n in reading.meanings if n == want] or [n for n in reading.meanings if plain_name(n) == plain]
-    numeric = [n for n in there if len(reading.evidence[n].known)]
-    if numeric:
-        return numeric[0]
     kind = "rate" if plain == "rate" else header_of(want).kind
-    of_kind = [n for n in names if kind and reading.headers[n].kind == kind]
-    unknown = [n for n in names if not reading.headers[n].kind]
-    inside = [n for n in names if plain and plain in plain_name(n)]
-    chosen = next((group for group in (inside, of_kind, unknown if len(names) == 1 else []) if group), None)
+    choices = (
+        [n for n in there if len(reading.evidence[n].known)],
+        [n for n in names if plain and plain in plain_name(n)],
+        [n for n in names if kind and reading.headers[n].kind == kind],
+        [n for n in names if not reading.headers[n].kind and len(names) == 1],
+    )
+    chosen = next((columns[0] for columns in choices if columns), None)
     if chosen is None:
         raise TableError(f"no measured column is '{want}'", hint=f"--want with one of {', '.join(names) or 'none'}")
-    return chosen[0]
+    return chosen
 
 
 def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:

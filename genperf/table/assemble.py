@@ -153,7 +153,7 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
         return ""
     if work is None:
         work = assumed_work(options.roles, columns.source.name, header_of(column).counted == "tokens")
-    columns.parse(work)  # a caret belongs under the user's own text, not under the quotient
+    columns.parse(work)  # a caret belongs under the user's text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
     columns.reject(TIME, faults_of(np.where(columns.unusable[TIME], np.nan, values), positive=TIME))
     return work

@@ -131,7 +131,7 @@ class Columns:
         hint = f"{near}; the columns are {shown}" if near else f"one of {shown}"
         before, _, unit = name.rpartition(":")
         if role == "time" and before in known:
-            hint = f"--time COLUMN --unit {unit}: the unit of a time is an option of its own"
+            hint = f"--time COLUMN --unit {unit}: the unit of a time is another option"
         elif len(known) == 1:
             hint = f"the header line was read as one column, '{shown}': --delimiter CHAR says what separates columns"
         elif not numbers(known)[1]:

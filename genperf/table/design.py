@@ -1,4 +1,4 @@
-"""What the rows of a table leave unknown: effects that no fit can tell apart, and repeats that are hardly some."""
+"""What the rows of a table leave unknown: effects that no fit can separate, and repeats that are hardly some."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def design_notes(table: Table) -> list[Note]:
     >>> runs = pd.DataFrame({"batch": [8, 16, 32, 64], "bytes": [32, 64, 128, 256], "t": [1.0, 1.1, 1.3, 1.7]})
     >>> for note in design_notes(read_table(runs, time="t", intrinsic="batch,bytes")):
     ...     print(note)
-    'batch' and 'bytes' rise together (correlation 1.000): their effects cannot be told apart; leave one out
+    'batch' and 'bytes' rise together (correlation 1.000): their effects cannot be separated; leave one out
     """
     medians = table.medians()
     varying = [f for f in medians.factors if f.distinct > 1]
@@ -62,7 +62,7 @@ def _once(medians: Table, texts: Sequence[Factor]) -> Iterator[str]:
             named = ", ".join(once[: DESIGN.shown]) + more
             yield (
                 f"measured in one configuration each, of '{factor.name}': {named}; what is particular to such a level "
-                "cannot be told from noise"
+                "cannot be separated from noise"
             )
 
 
@@ -93,7 +93,7 @@ def _together(medians: Table, numbers: Sequence[Factor]) -> Iterator[str]:
     for one, other, correlation in pairs[: DESIGN.shown]:
         way = "rise together" if correlation > 0.0 else "are tied, one falls as the other rises"
         yield (
-            f"'{one}' and '{other}' {way} (correlation {correlation:.3f}): their effects cannot be told apart; "
+            f"'{one}' and '{other}' {way} (correlation {correlation:.3f}): their effects cannot be separated; "
             "leave one out"
         )
 

@@ -95,7 +95,7 @@ def read_table(
     failed : "COLUMN=VALUE,…", sequence of such or mapping, optional
         The values of runs that failed, in place of the usual words.
     also : "NAME=COLUMN:UNIT", sequence of such or mapping, optional
-        Further positive quantities with the same factors, such as `"memory=peak_gb:GB"`: each is a table of its own in
+        Further positive quantities with the same factors, such as `"memory=peak_gb:GB"`: each is a table in
         `Table.further`, of the rows in which it was measured.
 
     Raises

@@ -174,7 +174,7 @@ def evaluated(work: str, columns: Mapping[str, npt.NDArray[np.float64]], rows: i
 
 @dataclass(frozen=True)
 class JobSettings:
-    """When times contradict that each worker has a batch of its own."""
+    """When times contradict that each worker has a batch."""
 
     #: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
     #: Weak scaling has at most 1, but for noise and caches. A guess.
@@ -210,7 +210,7 @@ def with_job(table: Table) -> Table:
 def by_times(table: Table) -> Note | None:
     """Say that times fall as the workers grow, though the batch of each stays: all share one amount of work.
 
-    So they are read where no column is a batch as well: nothing then says that each worker has one of its own. None
+    So they are read where no column is a batch as well: nothing then shows that each worker has one. None
     where they do not fall, where a column is the batch of all, and where the kind of scaling is known.
 
     Examples

@@ -153,7 +153,7 @@ def _is_unit(text: str) -> bool:
 
 
 def _chain(text: str) -> list[list[str]]:
-    """Return the words of a header, parted where one thing is told per another."""
+    """Return the words of a header, parted where one thing is given per another."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
     parts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
     words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", part) if w] for part in parts]

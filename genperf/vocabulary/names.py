@@ -169,7 +169,7 @@ def counted_by(column: str) -> str | None:
 
 
 def counts_devices(column: str) -> bool:
-    """Tell whether a name counts devices or nodes, which bring their own resources: no processes, threads or users.
+    """Tell whether a name counts devices or nodes, which bring further resources: no processes, threads or users.
 
     Examples
     --------
