@@ -132,15 +132,11 @@ def _points(text: str, parameters: Sequence[str], where: str) -> list[tuple[int 
 def _groups(text: str, where: str) -> Iterable[list[str]]:
     depth, held = 0, list[str]()
     for token in _GROUPS.findall(text):
-        if token == "(":
-            depth += 1
-        elif token != ")":
-            held.append(token)
-        else:
-            depth -= 1
-            if depth == 0:
-                yield held
-                held = []
+        depth += (token == "(") - (token == ")")
+        held += [token] if token not in "()" else []
+        if token == ")" and depth == 0:
+            yield held
+            held = []
         if depth < 0 or (depth == 0 and held):
             break
     if depth or held:

@@ -91,21 +91,13 @@ def _events(text: str, name: str) -> tuple[list[_Event], dict[str, Cell], list[s
 
 def _system(entry: Json) -> dict[str, Cell]:
     """Return the scale and the kind of the machine, from a submission's system description: its numbers are texts."""
-
-    def count(key: str) -> int:
-        text = str(entry.value.get(key, "")) if isinstance(entry.value, dict) else ""
-        return int(text) if text.isdecimal() and len(text) < 10 else 0
-
-    nodes, accelerators = count("number_of_nodes"), count("accelerators_per_node")
-    columns: dict[str, Cell] = {}
-    if nodes:
-        columns["nodes"] = nodes
-    if nodes and accelerators:
-        columns["accelerators"] = nodes * accelerators
-    for key in ("accelerator_model_name", "framework"):
-        if entry.has(key) and isinstance(entry.value[key], str) and entry.value[key]:
-            columns[key] = entry.value[key]
-    return columns
+    values = entry.value if isinstance(entry.value, dict) else {}
+    texts = (str(values.get(key, "")) for key in ("number_of_nodes", "accelerators_per_node"))
+    nodes, each = (int(text) if text.isdecimal() and len(text) < 10 else 0 for text in texts)
+    counts = {"nodes": nodes, "accelerators": nodes * each}
+    kinds = {key: values.get(key) for key in ("accelerator_model_name", "framework")}
+    columns: dict[str, Cell] = {key: count for key, count in counts.items() if count}
+    return columns | {key: text for key, text in kinds.items() if isinstance(text, str) and text}
 
 
 def _settings(events: list[_Event]) -> dict[str, Cell]:

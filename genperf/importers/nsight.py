@@ -52,13 +52,7 @@ _QUERIES = {
 
 
 def read(path: str, name: str) -> Imported:
-    """Read an export; each process in it is a rank.
-
-    Raises
-    ------
-    TableError
-        Where it is no export of Nsight Systems, or has no range of a step.
-    """
+    """Read an export; each process in it is a rank."""
     try:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as database:
             database.execute("PRAGMA trusted_schema = OFF")

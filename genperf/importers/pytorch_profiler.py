@@ -83,9 +83,7 @@ def trace_of(events: Sequence[Any]) -> Trace:
     """
     complete = [e for e in events if isinstance(e, dict) and e.get("ph") == "X" and _is_timed(e)]
     launches = {_correlation(e): float(e["ts"]) for e in complete if _category(e) not in _DEVICE}
-    steps: list[Span] = []
-    host: list[Span] = []
-    device: list[Span] = []
+    steps, host, device = list[Span](), list[Span](), list[Span]()
     for event in complete:
         category, name, start = _category(event), str(event.get("name", "")), float(event["ts"])
         if category in _DEVICE:
@@ -170,7 +168,7 @@ def seconds(microseconds: float) -> float:
 
 
 def _union(spans: Iterable[Span]) -> float:
-    reach, lengths = -math.inf, []
+    reach, lengths = -math.inf, list[float]()
     for span in sorted(spans, key=lambda s: s.start):
         # A span that overlaps no other gives its length as it was written, not a difference of two large times.
         lengths.append(span.length if span.start >= reach else max(0.0, span.end - reach))
@@ -259,21 +257,17 @@ def _on_device(trace: Trace, ranges: dict[str, list[Span]]) -> list[dict[str, fl
 
 
 def _phase(kernel: Span, launched: dict[str, list[tuple[float, float]]]) -> str:
+    """Return the phase of a kernel, or nothing: of nested ranges it was launched in the innermost."""
     if "nccl" in kernel.name.lower():
         return "exchange"
     if "HtoD" in kernel.name:
         return "transfer"
-    return _innermost(launched, kernel.launched)
-
-
-def _innermost(ranges: dict[str, list[tuple[float, float]]], moment: float) -> str:
-    """Return the phase of a moment, or nothing: of nested ranges it lies in the innermost."""
-    best, since = "", float("-inf")
-    for phase, merged in ranges.items():
-        at = bisect_right(merged, (moment, float("inf"))) - 1
-        if at >= 0 and moment < merged[at][1] and merged[at][0] > since:
-            best, since = phase, merged[at][0]
-    return best
+    since = {"": float("-inf")}
+    for phase, merged in launched.items():
+        at = bisect_right(merged, (kernel.launched, float("inf"))) - 1
+        if at >= 0 and kernel.launched < merged[at][1]:
+            since[phase] = merged[at][0]
+    return max(since, key=lambda phase: since[phase])
 
 
 def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:
@@ -314,13 +308,7 @@ def read(text: str, name: str) -> Imported:
 
 
 def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Imported:
-    """Return the steps of a trace as rows, each with what is known of its run.
-
-    Raises
-    ------
-    TableError
-        Where no step can be used.
-    """
+    """Return the steps of a trace as rows, each with what is known of its run."""
     trace = trace_of(events)
     if not trace.steps:
         hint = "give profile(…) a schedule, and call prof.step() after each step"
@@ -350,14 +338,13 @@ def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Impor
 
 def _run(file: dict[str, Any]) -> dict[str, Cell]:
     """Return the run's device, workers, backend and rank, as far as the trace has them."""
-    columns: dict[str, Cell] = {}
     distributed, devices = file.get("distributedInfo"), file.get("deviceProperties")
-    if isinstance(distributed, dict):
-        for key, column in (("world_size", "workers"), ("backend", "backend"), ("rank", "rank")):
-            value = distributed.get(key)
-            if isinstance(value, str if key == "backend" else int) and not isinstance(value, bool):
-                columns[column] = value
     first = devices[0] if isinstance(devices, list) and devices else None
-    if isinstance(first, dict) and isinstance(first.get("name"), str):
-        columns = {"device": first["name"], **columns}
-    return columns
+    run = distributed if isinstance(distributed, dict) else {}
+    cells: dict[str, tuple[Any, type]] = {
+        "device": (first.get("name") if isinstance(first, dict) else None, str),
+        "workers": (run.get("world_size"), int),
+        "backend": (run.get("backend"), str),
+        "rank": (run.get("rank"), int),
+    }
+    return {n: cell for n, (cell, kind) in cells.items() if isinstance(cell, kind) and not isinstance(cell, bool)}

@@ -20,13 +20,7 @@ Scalar = tuple[int, float, str, float]
 
 
 def read(path: str, name: str) -> Imported:
-    """Read an event file.
-
-    Raises
-    ------
-    TableError
-        Where TensorBoard is not installed, or the file has fewer than two steps.
-    """
+    """Read an event file."""
     scalars = list(_scalars(path, name))
     if not scalars:
         hint = "name a file events.out.tfevents.… that has scalars"

@@ -37,14 +37,8 @@ class Point(NamedTuple):
 def measured_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Point]:
     """Return the measured configurations that agree with a curve in all that is constant along it, in its order.
 
-    Parameters
-    ----------
-    along : str
-        The factor that the curve is along.
-    rows : DataFrame
-        The curve's configurations; a factor with one value in the model's table may be missing.
-    table : Table, optional
-        With other measurements, of the same factors; those the model keeps where omitted.
+    The curve has a row per configuration, where a factor with one value in the model's table may be missing. A table
+    has other measurements of the same factors, in the place of those the model keeps.
 
     Examples
     --------
@@ -217,16 +211,8 @@ def at_scale(
 ) -> dict[str, npt.NDArray[Any]]:
     """Return configurations at some counts, with the work that the kind of scaling gives and what follows from both.
 
-    Parameters
-    ----------
-    count : Factor
-        The factor that counts the workers.
-    counts : ndarray of shape (rows,)
-        Its values, rising.
-    at : mapping of str to value
-        The other factors at the first count.
-    given : collection of str
-        The factors that stay although they follow from the count.
+    The counts, of shape (rows,), are those of the factor `count` and rise; `at` has the other factors at the first of
+    them, and what is `given` stays although it follows from the count.
     """
     panel = panel.scaled_along(count)
     columns: dict[str, npt.NDArray[Any]] = {count.name: counts}

@@ -68,13 +68,7 @@ class Quantities:
         return name in QUANTITIES and all(self.has(read) for read in names_in(parse(QUANTITIES[name]).node))
 
     def node(self, name: str) -> Node:
-        """Return a quantity as a formula.
-
-        Raises
-        ------
-        ModelError
-            Where something is missing.
-        """
+        """Return a quantity as a formula."""
         if name in self.given:
             return self.given[name]
         formula = parse(QUANTITIES.get(name, name)).node

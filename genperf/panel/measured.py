@@ -80,14 +80,8 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
     """Return measured columns, the likeliest to be what is meant first.
 
     That is the time of a step where the batch is known; else a throughput, of all workers rather than one; else the
-    only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        All columns of the table.
-    headers : mapping of str to Header, optional
-        What each column says of itself; its header alone where omitted.
+    only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last. `columns`
+    are all of the table, and `headers` what each shows: its header alone where omitted.
 
     Examples
     --------
@@ -150,7 +144,7 @@ def measurement_of_column(
     growth : float
         Where the header is no known one: the exponent by which the column grows with that count. A throughput rises.
     header : Header, optional
-        What the column says of itself; its header alone where omitted.
+        What the column shows; its header alone where omitted.
 
     Examples
     --------

@@ -57,11 +57,6 @@ def select(reading: Reading, at: Mapping[str, str]) -> Selection:
 
     A setting of the question selects its rows. One that no row has either follows the scale as it does in the rows (a
     global batch, the watts of all devices), or needs a model of several factors.
-
-    Raises
-    ------
-    TableError
-        For a level that the table lacks, with the nearest ones.
     """
     scale = reading.scale
     rows = np.ones(len(next(iter(reading.evidence.values())).texts), dtype=bool)

@@ -82,12 +82,7 @@ def is_provenance(name: str) -> bool:
 
 
 def refuse_job_steps(columns: Mapping[str, Cells | Sequence[Any]]) -> None:
-    """Refuse a list of Slurm's that has the steps of jobs beside the jobs: each would count as a run.
-
-    Raises
-    ------
-    TableError
-    """
+    """Refuse a list of Slurm's that has the steps of jobs beside the jobs: each would count as a run."""
     for name in (n for n in columns if plain_name(n) in ("jobid", "job_id")):
         step = next((text for text in labels(columns[name]) if _JOB_STEP.fullmatch(text)), None)
         if step is not None:

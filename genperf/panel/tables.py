@@ -45,13 +45,7 @@ class Recognised:
 
     @cached_property
     def reading(self) -> Reading:
-        """What each column is.
-
-        Raises
-        ------
-        TableError
-            Where nothing was measured, or nothing counts what the runs are scaled by.
-        """
+        """What each column is."""
         return read_columns(self.columns, self.given, self.mapping, self.at, self.want, self.source.units)
 
     @cached_property
@@ -86,13 +80,7 @@ def recognised(
     given: Mapping[str, Any] | None = None,
     mapping: Mapping[str, str] | None = None,
 ) -> Recognised:
-    """Read the cells of a table of any shape, whose columns are to be recognised; what is given to `read_table` wins.
-
-    Raises
-    ------
-    TableError
-        Where the table cannot be read.
-    """
+    """Read the cells of a table of any shape, whose columns are to be recognised; given options win."""
     roles = {name: value for name, value in (given or {}).items() if value not in (None, "", ())}
     named = {n for role in ("intrinsic", "extrinsic", "categorical", "group") for n in names_of(roles.get(role, ()))}
     named |= {str(roles[role]).partition(":")[0] for role in (*MEASURED, "weight", "repeat", "status") if role in roles}

@@ -39,13 +39,7 @@ ASSEMBLY = AssemblySettings()
 
 
 def assemble(opened: Source, options: ReadOptions) -> Table:
-    """Check, derive and filter the cells of a source.
-
-    Raises
-    ------
-    TableError, FormulaError
-        As `read_table` does.
-    """
+    """Check, derive and filter the cells of a source."""
     roles = options.roles
     columns = columns_of(opened, options)
     measurement = require(roles, columns)

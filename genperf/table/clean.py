@@ -105,10 +105,7 @@ NUMBERS = NumberSettings()
 def faults_of(values: npt.NDArray[np.float64], positive: str = "", count: str = "") -> Reasons:
     """Return why numbers cannot be used, by position: their size, or their sign. NaN has a reason already.
 
-    Parameters
-    ----------
-    positive, count : str
-        What the numbers are, where they must be above zero, or must not be negative.
+    They must be above zero where `positive` names what they are, and not negative where `count` does.
 
     Examples
     --------
@@ -131,17 +128,7 @@ def faults_of(values: npt.NDArray[np.float64], positive: str = "", count: str = 
 def numbers(cells: Iterable[Any]) -> tuple[npt.NDArray[np.float64], Reasons]:
     """Read cells as numbers, correctly rounded.
 
-    Parameters
-    ----------
-    cells : sequence, array or Series
-        Texts, numbers or both.
-
-    Returns
-    -------
-    values : ndarray of float
-        NaN where a cell is not a finite number.
-    reasons : dict of int to str
-        For each of those positions, why.
+    Where a cell is not a finite number, the value is NaN and the reasons have its position with why.
 
     Examples
     --------

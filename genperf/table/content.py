@@ -88,18 +88,7 @@ _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORE
 
 
 def read_content(source: str | Path) -> tuple[str, bytes]:
-    """Read a file, or standard input ("-"), and decompress it by its content, whatever its name.
-
-    Returns
-    -------
-    name : str
-        What messages call it.
-
-    Raises
-    ------
-    TableError
-        Where it cannot be read, is of a format that is not, or is larger than the bounds.
-    """
+    """Return what messages call a file, or standard input ("-"), and its content, decompressed whatever its name."""
     _refuse_address(source)
     if str(source) == "-":
         name, data = "standard input", _read_standard_input()
@@ -133,12 +122,7 @@ def files_of(source: str | Path) -> list[str]:
 
 
 def read_bounded(path: str | Path, most: int) -> bytes:
-    """Read a file; one that does not tell its size, a pipe or a device, up to a bound.
-
-    Parameters
-    ----------
-    most : int
-        Bytes of the bound.
+    """Read a file; one that does not tell its size, a pipe or a device, up to a bound of bytes.
 
     Raises
     ------
@@ -207,11 +191,6 @@ def decoded(data: bytes, name: str) -> str:
     ----------
     name : str
         For messages.
-
-    Raises
-    ------
-    TableError
-        Where it is not text, with the line.
     """
     _refuse_foreign(data, name)
     encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8-sig")

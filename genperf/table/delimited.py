@@ -49,13 +49,7 @@ TEXT = TextSettings()
 
 
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
-    """Read a delimited text.
-
-    Raises
-    ------
-    TableError
-        If it holds no rows, or a quote is in the wrong place.
-    """
+    """Read a delimited text."""
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
     marked = _NAMED_DELIMITER.match(text)

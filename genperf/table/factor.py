@@ -43,13 +43,7 @@ class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def measure(name: str, role: Role, values: Sequence[Any] | npt.NDArray[Any]) -> Factor:
-    """Describe a factor by its values.
-
-    Parameters
-    ----------
-    role : {"intrinsic", "extrinsic", "categorical"}
-    values : sequence or array of shape (configurations,)
-        One per distinct configuration: numbers, or levels of a categorical factor.
+    """Describe a factor by its values, one per distinct configuration: numbers, or levels of a categorical one.
 
     Examples
     --------

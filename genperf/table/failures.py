@@ -62,21 +62,14 @@ class FailureRule:
         return (*self.values, *([self.status] if self.status else []))
 
     def failed(self, cells: Mapping[str, npt.NDArray[Any]], rows: int, measured: Sequence[str], where: str) -> Truth:
-        """Return which runs failed, shape (rows,).
+        """Return which runs failed, shape (rows,), by the cells as they stand in the source.
 
         Parameters
         ----------
-        cells : mapping of str to ndarray of shape (rows,)
-            As they stand in the source.
         measured : sequence of str
             The measured column, or those that it is derived from.
         where : str
             The source, for messages.
-
-        Raises
-        ------
-        TableError
-            For a column that is not there, or a word that no cell of its column holds.
         """
         mask = np.zeros(rows, dtype=bool)
         for name in dict.fromkeys([*self.columns, *(measured if self.usual_words else [])]):
@@ -127,13 +120,7 @@ def _equal(name: str, texts: npt.NDArray[np.object_], words: Sequence[str], wher
 
 
 def rule_of(status: str | None, failed: Mapping[str, Words] | Words | None) -> FailureRule:
-    """Return the rule of a column of endings, and of `COLUMN=VALUE,…`, several of such, or values by column.
-
-    Raises
-    ------
-    TableError
-        For a text of another form.
-    """
+    """Return the rule of a column of endings, and of `COLUMN=VALUE,…`, several of such, or values by column."""
     name = (status or "").strip() or None
     if isinstance(failed, Mapping):
         pairs = {str(c).strip(): (v,) if isinstance(v, str) else tuple(map(str, v)) for c, v in failed.items()}

@@ -352,13 +352,7 @@ POWERS = {"_mean": 1, "_variance": 2, "_shortest": 1, "_longest": 1, "_q05": 1, 
 
 
 def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
-    """Summarise the rows of each combination of settings, and check these as the rows of a small table are checked.
-
-    Raises
-    ------
-    TableError, FormulaError
-        As `read_table` does; bad rows are counted, and one is shown.
-    """
+    """Summarise the rows of each combination of settings, and check these as the rows of a small table are checked."""
     aggregation, unused = _aggregation(large, options)
     summary = large.summarise(aggregation).assign(**{PLACE: lambda f: np.arange(len(f), dtype=float)})
     cells, places = _cells(summary, aggregation)

@@ -169,18 +169,10 @@ def understood(
 
     Parameters
     ----------
-    delimiter : str, optional
-        Recognised where omitted.
     named : collection of str
         Columns that the user named. Wide columns among them stay columns.
     units : mapping of str to str, optional
         The unit of time that the user gave for a column: cells with units are converted to it.
-
-    Returns
-    -------
-    source : Source
-        `columns` are the cells as they are understood, `steps` what was done, `units` what stood in cells, `names`
-        what names say; `frame` and messages have the cells as they are written.
 
     Examples
     --------

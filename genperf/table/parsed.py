@@ -81,7 +81,7 @@ Parts(number='8', unit='', extras=('footnote',)))
 def parsed_column(
     name: str, cells: Sequence[Any], delimiter: str = "", unit: str | None = None, comma: bool = False
 ) -> Parsed | None:
-    """Read the cells of a column as numbers where more than half can be, all in one unit.
+    """Read the cells of a column as numbers where more than half can be, all in one unit; None where they are plain.
 
     Parameters
     ----------
@@ -91,11 +91,6 @@ def parsed_column(
         Of time, into which times are converted; by default that of the header, else seconds.
     comma : bool
         Whether the headers are of a language with a decimal comma: `1,904` is 1.904 where no cell shows otherwise.
-
-    Returns
-    -------
-    parsed : Parsed or None
-        None where the cells are plain numbers already, or are none.
 
     Examples
     --------

@@ -34,13 +34,7 @@ def looks_like_json(text: str) -> bool:
 
 
 def read_records(text: str, name: str) -> Source:
-    """Read the records of a JSON text.
-
-    Raises
-    ------
-    TableError
-        Where it is no JSON, with the line and column, or holds no records.
-    """
+    """Read the records of a JSON text."""
     records, lines, unit = _records(text, name)
     left_out, lengths = Counter[str](), Counter[str]()
     flat = [dict(_flattened(record, "", 0, left_out, lengths)) for record in records]

@@ -82,11 +82,6 @@ def roles_of(
 ) -> Roles:
     """Gather the roles; one column plays one part.
 
-    Raises
-    ------
-    TableError
-        Where a column is named in two roles; only a group may be a factor as well.
-
     Examples
     --------
     >>> roles_of({"extrinsic": "workers, nodes"}, (), None).factors

@@ -182,13 +182,7 @@ class Table:
         return tuple(f.name for f in self.factors if f.distinct == 1)
 
     def factor(self, name: str) -> Factor:
-        """Return a factor by name.
-
-        Raises
-        ------
-        TableError
-            If there is none of that name.
-        """
+        """Return a factor by name."""
         factors = {f.name: f for f in self.factors}
         if name in factors:
             return factors[name]
@@ -196,13 +190,7 @@ class Table:
         raise TableError(f"no factor '{name}'", hint=hint, where=self.source)
 
     def take(self, rows: npt.ArrayLike) -> Table:
-        """Return some rows as a table, with the factors' ranges, centres and levels taken from these rows alone.
-
-        Parameters
-        ----------
-        rows : array of bool, shape (rows,), or of int
-            A mask or positions.
-        """
+        """Return rows, by a mask or their positions, as a table; factors are measured from these rows alone."""
         chosen = np.asarray(rows)
         if chosen.dtype == bool:
             if chosen.shape != (len(self),):

@@ -158,11 +158,6 @@ def measurement_of(
     unit : str or None
         Of the column of times, one of `TIME_UNITS`; or of the quantity, any text.
 
-    Raises
-    ------
-    TableError
-        Where more than one column is named, or a unit is not known or goes with nothing.
-
     Examples
     --------
     >>> measurement_of(None, None, "memory_gb:GB", None)

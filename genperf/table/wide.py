@@ -68,10 +68,7 @@ class Long:
 def melted(cells: Mapping[str, npt.NDArray[Any]], named: Collection[str]) -> Long | None:
     """Return the table in its long form; None where its headers hold no counts and no repeats.
 
-    Parameters
-    ----------
-    named : collection of str
-        Columns that the user named. If there are any, the form changes only where one of them exists only in the other.
+    Where the user named columns, the form changes only if one of them exists only in the other.
 
     Examples
     --------

@@ -47,11 +47,6 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
 
     Where the throughput counts `tokens`, a step has those of its samples, if a column has the length of a sequence.
 
-    Raises
-    ------
-    TableError
-        Where no column counts the workers.
-
     Examples
     --------
     >>> assumed_work(Roles((("gpus", "extrinsic"),), (), None, None, None), "runs.csv")

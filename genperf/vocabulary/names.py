@@ -44,12 +44,7 @@ def column_of(canonical: str, columns: Iterable[str]) -> str | None:
 
     If no column has such a name as it is, one may have it behind `num_` or before `_count`, or in other words for a
     batch and for what it is of (`bs_per_gpu`, `batchSize`). The batch of a pass is that of a worker, where no column
-    tells of several passes, of a batch of all, or of another split than that of the samples.
-
-    Parameters
-    ----------
-    canonical : str
-        The field's name.
+    shows several passes, of a batch of all, or of another split than that of the samples.
 
     Examples
     --------
