@@ -341,10 +341,8 @@ def _run(file: dict[str, Any]) -> dict[str, Cell]:
     distributed, devices = file.get("distributedInfo"), file.get("deviceProperties")
     first = devices[0] if isinstance(devices, list) and devices else None
     run = distributed if isinstance(distributed, dict) else {}
-    cells: dict[str, tuple[Any, type]] = {
-        "device": (first.get("name") if isinstance(first, dict) else None, str),
-        "workers": (run.get("world_size"), int),
-        "backend": (run.get("backend"), str),
-        "rank": (run.get("rank"), int),
-    }
-    return {n: cell for n, (cell, kind) in cells.items() if isinstance(cell, kind) and not isinstance(cell, bool)}
+    texts = {"device": first.get("name") if isinstance(first, dict) else None, "backend": run.get("backend")}
+    counts = {"workers": run.get("world_size"), "rank": run.get("rank")}
+    known: dict[str, Cell] = {n: cell for n, cell in texts.items() if isinstance(cell, str)}
+    known |= {n: cell for n, cell in counts.items() if isinstance(cell, int) and not isinstance(cell, bool)}
+    return {name: known[name] for name in ("device", "workers", "backend", "rank") if name in known}
