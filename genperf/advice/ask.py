@@ -12,8 +12,7 @@ import numpy as np
 from genperf.advice.plan import Plan, Planned, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
-from genperf.attribution.derived import training_numbers
-from genperf.attribution.growth import Work, curve_of, growth_of
+from genperf.attribution.growth import Work, curve_of, growth_of, training_numbers
 from genperf.attribution.limit import limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Interval, Limit, Paid, Training
@@ -227,7 +226,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     target: dict[str, Any] = {name: cells[0] for name, cells in query.columns.items()}
     expected, predicted = expectation(result, query, interval)
     curve = curve_of(result, target, work, interval)
-    growth = growth_of(result, curve, float(target[curve.along]), work, price, per)
+    growth = growth_of(curve, float(target[curve.along]), work, price, per)
     few = growth.start.count <= NODE.usual_devices < growth.target.count
     return Answer(
         at=target,
@@ -238,7 +237,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         limit=limit_of(result, query.columns, interval),
         beside=beside_published(result, curve, growth.target.count, work, question),
         turn=_turn(curve, growth),
-        training=training_numbers(question.training, result, predicted, price, interval),
+        training=training_numbers(question.training, result.panel, target, expected.value, price),
         question=question,
         plan=plan,
         further={name: one.schema.target for name, one in result.further.items()},

@@ -475,8 +475,7 @@ def _late(search: Search, evaluation: Evaluation, looked: int) -> GenperfError:
     if not evaluation.positions.size:
         within = "no configuration" if search.goal.budget is None else "no configuration within the budget"
         return GenperfError(
-            f"{within} is done within {deadline}: {fastest}",
-            hint="a later --deadline, or more machines",
+            f"{within} is done within {deadline}: {fastest}", hint="a later --deadline, or more machines"
         )
     share, count = f"{100 * search.interval:g} %", evaluation.positions.size
     if looked < count:

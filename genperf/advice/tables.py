@@ -497,13 +497,7 @@ class _Reader:
         sentences = dict(answer.sentences) if answer is not None else _plain_sentences(made, configuration)
         return replace(made, sentences=sentences)
 
-    def _beyond(
-        self,
-        name: str,
-        result: FitResult,
-        selection: Selection | None,
-        at: Mapping[str, str],
-    ) -> str:
+    def _beyond(self, name: str, result: FitResult, selection: Selection | None, at: Mapping[str, str]) -> str:
         """Return a line about the last of the multiples, where the question has no count."""
         scale = self.reading.scale
         if selection is None or scale is None or scale in at:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from genperf.arrays import Array
 from genperf.attribution.scaling import efficiency_at
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.facts import Paid, Training
+from genperf.facts import Paid
 from genperf.formula import Formula, Node, Number, Text, evaluate, names_in, parse
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.derived import QUANTITIES, paid_for, quantities_of
@@ -240,19 +240,3 @@ class _Paths:
         answers = {row: efficiency_at(self.result, dict(zip(names, row, strict=True)), self.interval) for row in rows}
         center, lower, upper = np.array([answers[row] for row in rows]).T
         return self._repeated(self._between(center, upper, lower), -1)
-
-
-def training_numbers(
-    training: Training,
-    result: FitResult,
-    predicted: Mapping[str, Any],
-    price: Paid | None = None,
-    interval: float = 0.9,
-) -> dict[str, float]:
-    """Return what follows of a training by name, from the columns of a prediction; nothing where nothing is asked."""
-    shows = training.shows(price is not None)
-    if not shows:
-        return {}
-    arrays = {name: np.asarray(values) for name, values in predicted.items()}
-    columns = derived_columns(result, arrays, shows, price, interval, training.given)
-    return {name: float(values[0]) for name, values in columns.items()}

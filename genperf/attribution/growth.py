@@ -12,11 +12,12 @@ import numpy.typing as npt
 from genperf.arrays import Array
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import ends_of
-from genperf.attribution.ladder import measured_steps
 from genperf.attribution.scaling import scaling
-from genperf.facts import Growth, Interval, Paid, Stage
+from genperf.errors import GenperfError
+from genperf.facts import Growth, Interval, Paid, Stage, Training
 from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, render, substitute
 from genperf.growth.record import departs
+from genperf.panel import Panel
 from genperf.panel.configurations import values_with_levels
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.result import FitResult
@@ -75,25 +76,23 @@ def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval:
     return scaling(result, target, upto=upto, interval=interval, work=work.over_factors)
 
 
-def growth_of(
-    result: FitResult, curve: Scaling, count: float, work: Work, price: Paid | None = None, per: str | None = None
-) -> Growth:
+def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = None, per: str | None = None) -> Growth:
     """Return the smallest count, the largest measured one (the smallest for a target inside) and the target.
 
     Speed-up and efficiency are those of `scaling`. The cost of a further sample is that of the added machines over the
     added throughput, relative to the cost of a sample at the start, in every draw; `per` names the column that counts
     what is paid for, in the place of the workers.
     """
-    counts = curve.steps.counts
+    counts, panel = curve.steps.counts, curve.steps.panel
     at = {name: values[-1] for name, values in curve.steps.columns.items()}
-    largest = values_with_levels(result.panel, at, curve.along)[-1]
+    largest = values_with_levels(panel, at, curve.along)[-1]
     last = int(np.argmin(np.abs(counts - count)))
     first = int(np.argmin(np.abs(counts - largest))) if count > largest else 0
-    paid_name, paid = paid_for(result.panel, per)
+    paid_name, paid = paid_for(panel, per)
     given = {"machines": paid, "work": work.node, "price": ONE if price is None else Number(price.per_second)}
     # The cost is that of one sample.
     steps = None if work.node is None else call("divide", ONE, work.node)
-    known = quantities_of(result.panel, {**given, "steps": steps, "value": Name(curve.quantity.name)})
+    known = quantities_of(panel, {**given, "steps": steps, "value": Name(curve.quantity.name)})
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
     names = [name for name in ("machines", "work", "throughput", "cost") if known.has(name)]
     follow = {name: over_columns(known.node(name), columns) for name in names}
@@ -107,7 +106,7 @@ def growth_of(
         # Where the series departs from what is known of series, it may pay or not.
         departing = departs(np.log2(counts[last] / largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
-        places, logarithms = measured_steps(result, curve.steps)
+        places, logarithms = curve.steps.measured
         best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
         peak = float(counts[best]) if best < max(places, default=0) and best < first else None
     smallest, start, end = (_stage(curve, place, follow) for place in (0, first, last))
@@ -174,3 +173,26 @@ def _marginal(
     gain = Interval(work * times[first] / times[last], ends[0], ends[-1])
     marginal = Interval(value, min(lower, value), max(upper, value))
     return gain, marginal, float(pair.chance_below(np.array([pays]))[0])
+
+
+def training_numbers(
+    training: Training, panel: Panel, at: Mapping[str, Any], value: Interval, price: Paid | None = None
+) -> dict[str, float]:
+    """Return what follows of a training at one configuration, with ends by name; nothing where nothing is asked.
+
+    All of it only rises or only falls with the time, so that its ends are those of the time.
+    """
+    shows, target = training.shows(price is not None), panel.target
+    if shows and (target is None or not target.is_time):
+        heading = "no time" if target is None else str(target)
+        raise GenperfError(f"a training needs a model of a time, and this one predicts {heading}", hint="--time COLUMN")
+    given: dict[str, Node] = {name: Number(number) for name, number in training.given.items()}
+    if price is not None:
+        given |= {"price": Number(price.per_second), "machines": paid_for(panel, price.per)[1]}
+    known, numbers = quantities_of(panel, given), dict[str, float]()
+    columns = {name: np.repeat(cell, 3) for name, cell in at.items()}
+    columns |= {} if target is None else {target.name: np.array(value.ends)}
+    for name in shows:
+        values = over_columns(known.node(name), columns)
+        numbers |= {name: float(values[0]), f"{name}_lower": float(values.min()), f"{name}_upper": float(values.max())}
+    return numbers

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array, Index, Mask
 from genperf.errors import GenperfError
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, values_with_levels
@@ -54,6 +55,16 @@ class Ladder:
     kind: str
     #: The other factors, where they stay as they are.
     at: dict[str, Any]
+    #: What the columns mean, with what was measured.
+    panel: Panel
+
+    @cached_property
+    def measured(self) -> tuple[Index, Array]:
+        """The steps at which every factor was measured together, and ln of the measured values."""
+        known = {m.values: float(np.log(m.value)) for m in self.panel.medians}
+        rows = zip(*(self.columns[f.name].tolist() for f in self.panel.factors), strict=True)
+        measured = {place: known[values] for place, values in enumerate(rows) if values in known}
+        return np.array(list(measured), dtype=np.intp), np.array(list(measured.values()))
 
     def taken(self, places: list[int]) -> Ladder:
         """Return some of the steps."""
@@ -108,15 +119,7 @@ def ladder(
     per_worker = relative_work(panel, columns, counts, kind)
     constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
     scaled = "unknown" if per_worker is None else kind_of_scaling(per_worker, counts)
-    return Ladder(factor, counts, columns, per_worker, scaled, constant)
-
-
-def measured_steps(result: FitResult, steps: Ladder) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return the steps at which every factor was measured together, and ln of the measured values."""
-    known = {m.values: float(np.log(m.value)) for m in result.schema.medians}
-    rows = zip(*(steps.columns[f.name].tolist() for f in result.schema.factors), strict=True)
-    measured = {place: known[values] for place, values in enumerate(rows) if values in known}
-    return np.array(list(measured), dtype=np.int64), np.array(list(measured.values()))
+    return Ladder(factor, counts, columns, per_worker, scaled, constant, result.panel)
 
 
 def _possible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], kept: Mask) -> Mask:
@@ -131,8 +134,7 @@ def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
     first = min(factor.lower, float(measured.min(initial=factor.lower)))
     if not np.isfinite(last) or last <= first:
         raise GenperfError(
-            f"there is nothing to look at from {first:g} up to {last:g} {factor.name}",
-            hint="a larger count",
+            f"there is nothing to look at from {first:g} up to {last:g} {factor.name}", hint="a larger count"
         )
     octaves = np.log2(last / first)
     steps = min(LADDER.max_counts, max(2, int(np.ceil(octaves * LADDER.steps_per_doubling)) + 1))

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import Curves, count_quantiles, curves_of, ends_of, shares
-from genperf.attribution.ladder import Ladder, ladder, measured_steps
+from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
 from genperf.panel.work import POSSIBLE, relative_work
@@ -162,7 +161,7 @@ def of_each_kind(
 
     A kind by which measured workers do more than they can is left out, where another is left.
     """
-    steps, panel = unknown.steps, result.panel.scaled_along(unknown.steps.along)
+    steps, panel = unknown.steps, unknown.steps.panel.scaled_along(unknown.steps.along)
     values = unknown.curve[unknown.quantity.name].to_numpy(float)
     last = int(np.argmin(np.abs(steps.counts - steps.along.upper)))
     works = {kind: relative_work(panel, steps.columns, steps.counts, kind) for kind in POSSIBLE}
@@ -252,7 +251,7 @@ class _Drawn:
     #: Shape (draws,).
     weights: Array
     #: The steps that were measured.
-    places: npt.NDArray[np.int64]
+    places: Index
     levels: tuple[float, float]
     #: What is timed, with its article.
     timed: str
@@ -263,7 +262,7 @@ class _Drawn:
         logarithms = np.vstack([np.log(values), curves.paths])
         # The draws of a process know how noisy the runs are; those of a bare expression may miss them all.
         bare = stack_of(result.members) is None and all(m.discrepancy is None for m in result.members)
-        places, measured = measured_steps(result, steps)
+        places, measured = steps.measured
         logarithms[: None if bare else 1, places] = measured
         return cls(steps, logarithms, curves.weights, places, levels, with_article(result.schema.timed))
 

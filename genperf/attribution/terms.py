@@ -153,13 +153,7 @@ def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
         start = stop
     weights = np.array([m.central_weight for m in members])
     return Parts(
-        names,
-        best / of_members[:, None, :],
-        drawn,
-        of_members,
-        central,
-        weights / weights.sum(),
-        shares(members),
+        names, best / of_members[:, None, :], drawn, of_members, central, weights / weights.sum(), shares(members)
     )
 
 

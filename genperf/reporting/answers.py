@@ -262,7 +262,7 @@ def growth_to(place: Place) -> tuple[Growth, Expectation] | None:
         return None
     expected, _ = expectation(result, read_query(result.completed(place.frame), result.schema), question.interval)
     work = work_of(result, question)
-    growth = growth_of(result, answer, place.count, work, question.price, question.per)
+    growth = growth_of(answer, place.count, work, question.price, question.per)
     return None if growth.target.rate is None or not growth.grows else (growth, expected)
 
 

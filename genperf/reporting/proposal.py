@@ -18,7 +18,6 @@ from genperf.advice.ask import Question, work_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.growth import Work, over_columns
-from genperf.attribution.ladder import measured_steps
 from genperf.errors import GenperfError
 from genperf.panel.derived import paid_for
 from genperf.reporting.place import PLACE, place_of
@@ -211,7 +210,7 @@ def proposal(
 def _shown_places(result: FitResult, answer: Scaling, upto: float, further: float) -> Index:
     """Return the steps of the measured counts, of doublings beyond them, and of the count that is asked for."""
     counts = answer.steps.counts
-    measured, _ = measured_steps(result, answer.steps)
+    measured, _ = answer.steps.measured
     largest = answer.steps.along.upper
     beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(upto / largest) + 1e-9) + 1.0)
     near = [int(np.argmin(np.abs(counts - count))) for count in (counts[0], *beyond, further)]
@@ -230,7 +229,7 @@ def _rows(
     counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)
     predicted = result.predict(frame_of(columns), question.interval)
     value, lower, upper = (predicted[name].to_numpy(float) for name in (target.name, "lower", "upper"))
-    at, logarithms = measured_steps(result, steps)
+    at, logarithms = steps.measured
     known = dict(zip(at.tolist(), np.exp(logarithms).tolist(), strict=True))
     seconds = np.array([known.get(int(place), v) for place, v in zip(places, value, strict=True)])
     repeats = {m.values: m.repeats for m in result.schema.medians}
