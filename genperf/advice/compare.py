@@ -205,33 +205,34 @@ def compare(
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
     quantity = first.schema.target
     work, cost = _joined(works), _joined(costs)
-    cheapest = None if cost is None else _shares_of_least(drawn + np.log(cost))
-    value = table[quantity.name].to_numpy(float)
-    by_work = work is not None and (bool(quantity.throughput) or np.ptp(np.log(work)) > COMPARE.same_work)
-    if work is not None and by_work:
+    ends = [table[end].to_numpy(float) for end in (quantity.name, "lower", "upper")]
+    rated: dict[str, Array] = {}
+    priced: dict[str, Array] = {}
+    if cost is not None:
+        priced = {"cost": ends[0] * cost, "cheapest": _shares_of_least(drawn + np.log(cost))}
+    if work is not None and (quantity.throughput or np.ptp(np.log(work)) > COMPARE.same_work):
         drawn = drawn - np.log(work)
-        rates = zip(THROUGHPUT, (quantity.name, "upper", "lower"), strict=True)
-        rated = {rate: work / table[end].to_numpy(float) for rate, end in rates}
-        table = pd.concat([table.iloc[:, : table.columns.get_loc(quantity.name)], pd.DataFrame(rated),
-                           table.iloc[:, table.columns.get_loc(quantity.name) :]], axis=1)  # fmt: skip
+        rated = dict(zip(THROUGHPUT, (work / ends[0], work / ends[2], work / ends[1]), strict=True))
     drawn = -drawn if maximize else drawn
-    ranked_by, largest = (THROUGHPUT[0], True) if by_work else (quantity.name, maximize)
-    table.insert(len(table.columns) - 2, "relative", 0.0)
-    table.insert(len(table.columns) - 2, "best", _shares_of_least(drawn))
-    if cost is not None and cheapest is not None:
-        table.insert(len(table.columns) - 2, "cost", value * cost)
-        table.insert(len(table.columns) - 2, "cheapest", cheapest)
-    values = table[ranked_by].to_numpy(float)
-    order = (-values if largest else values).argsort(kind="stable")
-    ranked = table.iloc[order].reset_index(drop=True)
-    ranked["relative"] = ranked[ranked_by] / ranked[ranked_by].iloc[0]
+    values = rated[THROUGHPUT[0]] if rated else ends[0]
+    order = (-values if rated or maximize else values).argsort(kind="stable")
     columns_of_names = tuple(dict.fromkeys([*groups, *([column] if column else [])]))
+    parts = {
+        **table[list(columns_of_names)],
+        **rated,
+        **dict(zip((quantity.name, "lower", "upper"), ends, strict=True)),
+        "relative": values / values[order[0]],
+        "best": _shares_of_least(drawn),
+        **priced,
+        **table[["verdict", "reason"]],
+    }
+    ranked = pd.DataFrame(parts).iloc[order].reset_index(drop=True)
     difference = drawn[:, order[1]] - drawn[:, order[0]]
     low, high = np.quantile(difference, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
     whole = "" if work is not None else with_article(first.schema.timed)
     sentence += _cheapest_sentence(ranked, columns_of_names, price, whole or "a million samples")
-    notes += [*([] if by_work else _batch_notes(ranked, groups)), *_failures(fitted)]
+    notes += [*([] if rated else _batch_notes(ranked, groups)), *_failures(fitted)]
     steps = first.schema.of_steps
     return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), steps)
 

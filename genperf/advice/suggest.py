@@ -13,7 +13,7 @@ import pandas as pd
 
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.arrays import Array
-from genperf.attribution.answers import Shown, described, records
+from genperf.attribution.answers import Shown
 from genperf.errors import FormulaError, GenperfError
 from genperf.errors import suggest as similar
 from genperf.formula import Node, evaluate, parse_number, substitute
@@ -39,18 +39,18 @@ class Suggestions(Shown):
     upper: float
     #: Nominal coverage.
     interval: float
-    #: The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
-    #: `cost` (machine-seconds), `width` (half width of the target's interval afterwards, relative), `gain` (the share
-    #: of the width that goes), `gain_per_cost`.
-    chosen: pd.DataFrame
-    #: Every candidate as if it were the next: the same columns, the best first.
-    candidates: pd.DataFrame
     #: Relative half width of the target's interval now.
     width: float
     #: The width that is enough.
     within: float | None
     #: Whether the target's interval meets `within` already; nothing is then suggested.
     met: bool
+    #: The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
+    #: `cost` (machine-seconds), `width` (half width of the target's interval afterwards, relative), `gain` (the share
+    #: of the width that goes), `gain_per_cost`.
+    chosen: pd.DataFrame
+    #: Every candidate as if it were the next: the same columns, the best first.
+    candidates: pd.DataFrame
     #: The answer in words.
     sentence: str
     #: What is predicted.
@@ -58,20 +58,7 @@ class Suggestions(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {
-            "quantity": described(self.quantity),
-            "target": self.target,
-            self.quantity.name: self.value,
-            "lower": self.lower,
-            "upper": self.upper,
-            "interval": self.interval,
-            "width": self.width,
-            "within": self.within,
-            "met": self.met,
-            "chosen": records(self.chosen),
-            "candidates": records(self.candidates),
-            "sentence": self.sentence,
-        }
+        return {self.quantity.name if name == "value" else name: value for name, value in super().to_dict().items()}
 
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
@@ -155,7 +142,7 @@ def suggest(
 
     def answer(chosen: pd.DataFrame, ranked: pd.DataFrame, met: bool, sentence: str) -> Suggestions:
         return Suggestions(
-            values, value, lower, upper, interval, chosen, ranked, width, within, met, sentence, quantity
+            values, value, lower, upper, interval, width, within, met, chosen, ranked, sentence, quantity
         )
 
     blind = predicted["verdict"] == VERDICTS[-1]

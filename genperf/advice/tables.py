@@ -45,6 +45,9 @@ TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apa
 FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 #: Settings that belong to a series beside its scale: where its runs are, and the work of a worker.
 _BESIDE = ("workers", "nodes", "devices_per_node", "batch", "global_batch", "micro_batch")
+#: Roles that are options of a command, as they are printed.
+_SHOWN = ("time", "throughput", "quantity", "unit", "work", "scaling", "intrinsic", "extrinsic", "group", "repeat",
+          "status", "where")  # fmt: skip
 #: Options by which a user says which columns are factors: then nothing is selected from the table.
 _FACTORS = ("intrinsic", "extrinsic", "categorical", "group", "where", "let")
 
@@ -548,23 +551,6 @@ class _Reader:
                 continue
             lines.append(f"{join_values(levels)}: {value.line}")
         return lines
-
-
-#: Roles that are options of a command, as they are printed.
-_SHOWN = (
-    "time",
-    "throughput",
-    "quantity",
-    "unit",
-    "work",
-    "scaling",
-    "intrinsic",
-    "extrinsic",
-    "group",
-    "repeat",
-    "status",
-    "where",
-)
 
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:

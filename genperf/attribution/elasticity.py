@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.arrays import Array
@@ -145,14 +144,8 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     0.5
     """
     frame = result.completed(at).iloc[:1]
-    ratios = {}
-    for name in _doubled_factors(result, frame):
-        query = _with_doubles(result, frame, name)
-        here, doubled = central_times(result.members, query.columns)
-        ratios[name] = float(doubled / here)
-        if result.schema.target.work:
-            ratios[name] = float(_work_ratio(result, query)[0]) / ratios[name]
-    return dict(sorted(ratios.items(), key=lambda item: -abs(np.log(max(item[1], 1e-300)))))
+    effects = {name: float(_effect(result, frame, name)[0][0]) for name in _doubled_factors(result, frame)}
+    return {name: float(np.exp(effect)) for name, effect in sorted(effects.items(), key=lambda item: -abs(item[1]))}
 
 
 def doublings_by_level(
@@ -190,20 +183,8 @@ def doublings_by_level(
         frame = pd.concat([result.completed({**others, categorical.name: [level]}) for level in levels])
         frame = frame.reset_index(drop=True)
         for name in _doubled_factors(result, frame):
-            query = _with_doubles(result, frame, name)
-            count = len(levels)
-            central = np.log(central_times(result.members, query.columns))
-            places = np.arange(count)
-            ratios = curves_of(result, query.columns).ratios(places + count, places)
-            lower, upper = ratios.quantiles(ends_of(interval))
-            middle = central[count:] - central[:count]
-            if result.schema.target.work:
-                work = np.log(_work_ratio(result, query))
-                middle, lower, upper = work - middle, work - upper, work - lower
-            rows += [
-                (name, start, categorical.name, level, *np.exp(values))
-                for start, level, *values in zip(frame[name], levels, middle, lower, upper, strict=True)
-            ]
+            cells = (frame[name], levels, *np.exp(_effect(result, frame, name, interval)))
+            rows += [(name, start, categorical.name, *values) for start, *values in zip(*cells, strict=True)]
     return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
 
 
@@ -246,8 +227,16 @@ def _with_doubles(result: FitResult, frame: pd.DataFrame, name: str) -> Query:
     return read_query(both.drop(columns=follow), result.schema)
 
 
-def _work_ratio(result: FitResult, query: Query) -> npt.NDArray[np.float64]:
-    """Return by what the work of a step is multiplied, of the configurations that `_with_doubles` gives."""
-    work = np.asarray(evaluated(result.schema.target.work, query.columns, query.rows), float)
-    half = query.rows // 2
-    return np.asarray(work[half:] / work[:half])
+def _effect(result: FitResult, frame: pd.DataFrame, name: str, interval: float | None = None) -> list[Array]:
+    """Return ln of what doubling a factor multiplies the value by at each row, and with an interval its ends."""
+    query, rows = _with_doubles(result, frame, name), np.arange(len(frame))
+    central = np.log(central_times(result.members, query.columns))
+    effects = [central[len(rows) :] - central[: len(rows)]]
+    if interval is not None:
+        ratios = curves_of(result, query.columns).ratios(rows + len(rows), rows)
+        effects += ratios.quantiles(ends_of(interval)).tolist()
+    if not result.schema.target.work:
+        return [np.asarray(effect) for effect in effects]
+    work = np.log(np.asarray(evaluated(result.schema.target.work, query.columns, query.rows), float))
+    middle, *ends = (work[len(rows) :] - work[: len(rows)] - effect for effect in effects)
+    return [middle, *ends[::-1]]
