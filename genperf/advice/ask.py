@@ -13,7 +13,7 @@ from genperf.advice.plan import Plan, Planned, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
 from genperf.attribution.growth import Work, curve_of, growth_of, training_numbers
-from genperf.attribution.limit import limit_of
+from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Interval, Limit, Paid, Training
 from genperf.formula import render

@@ -1,4 +1,4 @@
-"""The part of each term in a predicted value: of each member, of each label of members, and of all by weight."""
+"""The part of each term in a predicted value, of each member and of all by weight; and what limits a configuration."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ import pandas as pd
 
 from genperf.arrays import Array
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
+from genperf.attribution.elasticity import doublings
+from genperf.errors import GenperfError
+from genperf.facts import Doubling, Interval, Limit, Part
 from genperf.models import MODELS
+from genperf.panel.configurations import following_workers
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.result import FitResult
 from genperf.table import Target
-from genperf.words.quantity import term_column
+from genperf.vocabulary.names import noun_of
+from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, named
+from genperf.words.quantity import term_column, value_name
 
 
 @dataclass(frozen=True)
@@ -28,8 +34,11 @@ class TermSettings:
     #: Draws of two terms whose correlation is below this one trade against each other. A guess: at −0.95 their sum
     #: varies less than a quarter as much as either.
     correlation: float = -0.95
-    #: A term whose draws vary by less than this share of its largest value is constant: rounding errors.
+    #: A term whose draws vary by less than this share of its largest value is constant, and terms whose ratio varies by
+    #: less have one shape: rounding errors.
     relative_tolerance: float = 1e-9
+    #: Factors that are shown where a step has no named parts: they fit in a sentence.
+    max_factors: int = 3
 
 
 TERMS = TermSettings()
@@ -300,3 +309,76 @@ def _trade(x: Array, y: Array) -> bool:
     moving = (x.std(axis=0) > tolerance * np.abs(x).max()) & (y.std(axis=0) > tolerance * np.abs(y).max())
     together = [np.corrcoef(x[:, j], y[:, j])[0, 1] for j in np.flatnonzero(moving)]
     return bool(together) and max(together) < TERMS.correlation
+
+
+def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float) -> Limit:
+    """Return the terms at one configuration, largest first; of terms without a field's name what doublings do."""
+    target = result.schema.target
+    try:
+        worker = noun_of(result.panel.along().name)
+    except GenperfError:
+        worker = "workers"
+    about = Limit(target.name, value_name(target), interval, counts_nodes=result.panel.has("nodes"), worker=worker)
+    parts, groups = parts_of(result, columns), _alike_terms(result, columns)
+    if not named(parts.names, [f.name for f in result.schema.factors]):
+        return replace(about, doublings=_doublings(result, columns))
+    together = parts.together(groups)
+    whole = float(together.central[0])
+    shown = []
+    for place, (label, amount) in enumerate(zip(together.names, together.amounts[:, 0], strict=True)):
+        if label != FORM:
+            # Where the terms add up to more than the value, the largest is shown as all of it.
+            share, lower, upper = np.minimum([amount / whole, *together.share_quantiles(place, interval)[:, 0]], 1.0)
+            ends = share, min(share, lower), max(share, upper)
+            shown.append(Part(label, tuple(groups.get(label, (label,))), Interval(*map(float, ends))))
+    return replace(about, parts=tuple(sorted(shown, key=lambda part: -part.share.value)))
+
+
+def _doublings(result: FitResult, columns: Mapping[str, Any]) -> tuple[Doubling, ...]:
+    ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
+    workers = result.panel.workers
+    moved = following_workers(result.panel, columns)
+    return tuple(
+        Doubling(factor, moved if workers is not None and factor == workers.name else (), ratio)
+        for factor, ratio in list(ratios.items())[: TERMS.max_factors]
+    )
+
+
+def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the terms of a series by label, those together that are in one ratio at every run and at some rows.
+
+    Of a series at one batch for each worker, the computation and what stays the same at every scale are such a group:
+    only what other clusters showed parts them. Terms of other models are not compared, and none is returned.
+    """
+    shapes: dict[str, Array] = {}
+    for member in result.members:
+        discrepancy = member.discrepancy
+        if discrepancy is None:
+            return {}
+        ones = dict.fromkeys(member.expression.constant_names, 1.0)
+        there, here = (member.expression.term_values(at, ones) for at in (discrepancy.anchors, columns))
+        # Members may read a term's work in other ways: the heaviest, which comes first, decides.
+        shapes = {name: np.concatenate([there[name], here[name]]) for name in there} | shapes
+    groups: list[list[str]] = []
+    for name, shape in shapes.items():
+        alike = next((group for group in groups if _proportional(shapes[group[0]], shape)), None)
+        if alike is None:
+            groups.append([name])
+        else:
+            alike.append(name)
+    return {_label(group, shapes[group[0]]): tuple(group) for group in groups}
+
+
+def _label(group: list[str], shape: Array) -> str:
+    if len(group) == 1:
+        return group[0]
+    if not _proportional(shape, np.ones(len(shape))):
+        return " + ".join(group)
+    return SAME_WITH_COMPUTATION if "computation" in group else SAME
+
+
+def _proportional(one: Array, other: Array) -> bool:
+    if not (np.all(one > 0.0) and np.all(other > 0.0)):
+        return False
+    ratios = one / other
+    return bool(np.ptp(ratios) <= TERMS.relative_tolerance * ratios.max())

@@ -12,9 +12,8 @@ from genperf.advice.ask import beside_published, expectation, work_of
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
 from genperf.attribution.growth import growth_of
-from genperf.attribution.limit import limit_of
 from genperf.attribution.scaling import of_each_kind
-from genperf.attribution.terms import aliased
+from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth
 from genperf.growth.record import RECORDS, record_like

@@ -6,8 +6,7 @@ import pytest
 
 import genperf as gp
 from genperf.attribution import explain
-from genperf.attribution.limit import limit_of
-from genperf.attribution.terms import amounts_of, parts_of
+from genperf.attribution.terms import amounts_of, limit_of, parts_of
 from genperf.result import FitResult
 from genperf.words.limit import SAME_WITH_COMPUTATION
 
