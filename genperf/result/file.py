@@ -10,9 +10,8 @@ import msgspec
 
 from genperf.errors import FormulaError, ModelError
 from genperf.result.arrays import ARRAYS
-from genperf.result.checks import of_groups, refused
 from genperf.result.fit_result import FitResult, GroupedResult
-from genperf.result.layout import FailureRecord, File, GroupRecord
+from genperf.result.layout import FailureRecord, File, GroupRecord, of_groups, refused
 from genperf.result.records import ENCODER, decode_hook, record_of, result_of
 from genperf.table.content import CONTENT, read_bounded
 from genperf.table.delimited import DELIMITERS

@@ -1,23 +1,29 @@
-"""The layout of the model file.
+"""The layout of the model file, and whether its parts fit each other.
 
 A part of a model that is data is declared where it belongs (`Schema`, `Factor`, `Discrepancy`, …) and is in the
 file as it is. Declared here is what differs in the file: a formula is a text, members refer to a discrepancy by its
-place, and discrepancies of the same measurements have these once.
+place, and discrepancies of the same measurements have these once. What types cannot declare is a rule, which names the
+field at fault.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.discrepancy import Extrapolation, RandomWalk
-from genperf.discrepancy.stack import Stack
-from genperf.errors import Note
+from genperf.discrepancy import Discrepancy, Extrapolation, RandomWalk, Stack
+from genperf.errors import ModelError, Note
 from genperf.expression import Kind, Meaning
+from genperf.formula import parse
+from genperf.panel.panel import Median
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
+from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
 
@@ -119,3 +125,246 @@ class File(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     group: tuple[str, ...]
     groups: tuple[GroupRecord, ...]
     failures: tuple[FailureRecord, ...]
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """How exactly the parts of a model agree."""
+
+    #: Relative distance of a number from its bound: files keep nine digits of a cell.
+    rounding: float = 1e-6
+    #: Size of a standard deviation of ln T. Times are 1e-30 to 1e30, so that ln T spans 140.
+    largest_logarithm: float = 1000.0
+    #: Variance of a process, in variances of the noise, up to which its covariance surely has a square root: a double
+    #: has 16 digits, and a model 500 anchors. Above it that root is tried.
+    most_variance: float = 1e10
+
+
+CHECKS = CheckSettings()
+#: Whether something is wrong, and what; a rule may rely on those before it.
+_Rules = Iterator[tuple[object, str]]
+
+
+def refused(rules: Iterable[tuple[object, str]]) -> None:
+    """Refuse a file of which a rule says that something is wrong."""
+    for wrong, complaint in rules:
+        if wrong:
+            raise ModelError(f"is not a whole model file: {complaint}")
+
+
+def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rules:
+    """Yield the rules of a model."""
+    schema = record.table
+    yield schema.substituted, "table.substituted: a fitted model has no levels that replace others"
+    yield from _of_schema(schema)
+    for discrepancy in discrepancies:
+        yield from _of_discrepancy(discrepancy, schema.factors)
+    yield not record.members, "members: there is none"
+    weights = [m.weight for m in record.members]
+    yield (
+        min(weights) < 0.0 or not sum(weights) > 0.0,
+        "members.weight: the weights do not add up to a share above zero",
+    )
+    for member in record.members:
+        yield from _of_member(member, schema, discrepancies)
+    yield from _of_spread(record.spread)
+    for one in record.evidence:
+        yield from _of_evidence(one, schema)
+    if record.stack is not None:
+        yield from _of_stack(record.stack, len(record.members), schema.factors)
+    if record.feasibility is not None:
+        yield from _of_feasibility(record.feasibility, schema.factors)
+    kinds = [(f.name, f.numeric) for f in schema.factors]
+    others = ([(f.name, f.numeric) for f in one.table.factors] for one in record.further.values())
+    yield any(other != kinds for other in others), "further: its factors are not those of the table"
+
+
+def of_groups(file: File) -> _Rules:
+    """Yield the rules of groups."""
+    keys = [*(g.key for g in file.groups), *(f.key for f in file.failures)]
+    whole = all(len(key) == len(file.group) for key in keys) and len(set(keys)) == len(keys)
+    yield not whole, "groups.key: the groups do not have one value of each group column, or one is there twice"
+    targets = {g.model.table.target for g in file.groups}
+    yield len(targets) > 1, "groups.model.table.target: the groups measure different quantities"
+
+
+def _of_schema(schema: Schema) -> _Rules:
+    yield not schema.factors, "table.factors: there is none"
+    yield from _of_names("table.factors", (f.name for f in schema.factors))
+    for factor in schema.factors:
+        yield from _of_factor(factor)
+    for median in schema.medians:
+        yield from _of_median(median, schema.factors)
+    ordered = 0.0 <= schema.lowest <= schema.highest
+    yield not ordered, "table.lowest, table.highest: the measured values are not a range"
+    yield schema.noise is not None and schema.noise < 0.0, "table.noise: it is below zero"
+    if schema.target.work:
+        parse(schema.target.work, {f.name for f in schema.factors if f.numeric})
+
+
+def _of_names(place: str, names: Iterable[str]) -> _Rules:
+    counts = Counter(names)
+    yield "" in counts, f"{place}: a name is empty"
+    for name, count in counts.items():
+        yield count > 1, f"{place}: '{name}' is there twice"
+
+
+def _of_factor(factor: Factor) -> _Rules:
+    place = f"table.factors: '{factor.name}'"
+    yield factor.distinct < 1, f"{place} has no value"
+    if factor.numeric:
+        ordered = factor.lower <= factor.upper and (factor.lower > 0.0 or not factor.positive)
+        yield not ordered, f"table.factors: the measured range of '{factor.name}' is not one"
+        yield not factor.centre > 0.0, f"{place} has a centre that is not above zero"
+    else:
+        once = len(factor.levels) == factor.distinct == len(set(factor.levels))
+        yield not once, f"{place} does not have each of its levels once"
+
+
+def _of_median(median: Median, factors: Sequence[Factor]) -> _Rules:
+    kinds = [not isinstance(v, str) for v in median.values]
+    alike = kinds == [f.numeric for f in factors]
+    yield not alike, "table.medians: the measured configurations do not match the factors"
+    ordered = 0.0 < median.lowest <= median.value <= median.highest and median.repeats >= 1
+    yield not ordered, "table.medians: what was measured of a configuration is not a range above zero"
+    for factor, value in zip(factors, median.values, strict=True):
+        room = CHECKS.rounding * max(abs(factor.lower), abs(factor.upper))
+        inside = (
+            value in factor.levels if isinstance(value, str) else factor.lower - room <= value <= factor.upper + room
+        )
+        yield not inside, f"table.medians: '{value}' is outside of what was measured of '{factor.name}'"
+
+
+def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Discrepancy]) -> _Rules:
+    yield not member.terms, "members.terms: there is none"
+    yield from _of_names("members.terms", (t.name for t in member.terms))
+    yield from _of_names("members.constants", [*(c.name for c in member.constants), *(f.name for f in schema.factors)])
+    for constant in member.constants:
+        yield not _inside_bounds(constant), f"members.constants: '{constant.name}' is outside of its bounds"
+    draws, central, place = member.draws, member.central, member.discrepancy
+    whole = draws.ndim == 2 and len(draws) and draws.shape[1] == len(member.constants)
+    yield not whole, "members.draws: the draws do not match the constants"
+    shared = central is None or (central.shape == draws.shape[:1] and (central > 0.0).any())
+    yield not shared, "members.central: the shares for the central value do not match the draws"
+    if place is not None:
+        yield not 0 <= place < len(discrepancies), "members.discrepancy: there is none at this place"
+        alike = len(discrepancies[place].scales) == len(draws)
+        yield not alike, "discrepancies.scales: they do not match the draws"
+
+
+def _inside_bounds(constant: ConstantRecord) -> bool:
+    lower = -np.inf if constant.lower is None else constant.lower
+    upper = np.inf if constant.upper is None else constant.upper
+    room = CHECKS.rounding * max(1.0, abs(constant.value))
+    # A constant of a fixed value has that value as both bounds.
+    return bool(lower <= upper and lower - room * (lower != 0.0) <= constant.value <= upper + room)
+
+
+def _of_spread(spread: Spread) -> _Rules:
+    for name in spread.__struct_fields__:
+        inside = 0.0 <= getattr(spread, name) <= CHECKS.largest_logarithm
+        yield not inside, f"spread.{name}: it is not a standard deviation"
+
+
+def _of_evidence(evidence: Evidence, schema: Schema) -> _Rules:
+    known = evidence.factor in {f.name for f in schema.factors} and evidence.doublings >= 0.0
+    yield not known, "evidence.factor: it was not measured"
+    for error in (evidence.error, evidence.last_point or 0.0):
+        yield not 0.0 <= error <= CHECKS.largest_logarithm, "evidence.error: it is not an error of ln T"
+
+
+def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _Rules:
+    count, anchors, scales = discrepancy.logarithms.size, discrepancy.anchors, discrepancy.scales
+    numeric = {f.name: f.numeric for f in factors}
+    vectors = [*anchors.values(), discrepancy.logarithms, discrepancy.variances]
+    whole = anchors and count and all(v.shape == (count,) for v in vectors)
+    yield not whole, "discrepancies.anchors: they are not of one length"
+    other = any(numeric.get(name) is (values.dtype == object) for name, values in anchors.items())
+    yield other, "discrepancies.anchors: they do not match the factors"
+    yield not set(anchors) <= set(numeric), "discrepancies.anchors: they are not factors of the table"
+    extreme = np.any(np.abs(discrepancy.logarithms) > CHECKS.largest_logarithm)
+    yield extreme, "discrepancies.logarithms: one is not a logarithm of what was measured"
+    positive = scales.ndim == 1 and len(scales) and np.all(scales > 0.0) and discrepancy.noise > 0.0
+    yield not positive, "discrepancies.scales: a scale or the noise is not above zero"
+    largest = max(float(scales.max()), discrepancy.noise)
+    yield (
+        largest > CHECKS.largest_logarithm,
+        "discrepancies.scales: a scale or the noise is not a standard deviation of ln T",
+    )
+    yield np.any(discrepancy.variances < 0.0), "discrepancies.variances: one is negative"
+    walk, beyond = discrepancy.kernel, discrepancy.extrapolation
+    matching = walk.axes and len(walk.axes) == len(walk.origin) and walk.step > 0.0
+    yield not matching, "discrepancies.kernel: axes, origin and step do not match"
+    for name in (f.name for f in factors if f.numeric and f.positive and f.name in anchors):
+        yield np.any(anchors[name] <= 0.0), f"discrepancies.anchors: an anchor's '{name}' is not above zero"
+    for text in (*walk.axes, *beyond.axes, beyond.work, beyond.nodes):
+        parse(text, set(anchors))
+    offsets = discrepancy.offsets
+    fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)
+    yield not fitting, "discrepancies.offsets: what is borrowed does not match the draws or the anchors"
+    solvable = _computable(discrepancy)
+    yield not solvable, "discrepancies.kernel: a size is so large beside the noise that nothing can be computed"
+
+
+def _computable(discrepancy: Discrepancy) -> bool:
+    """Return whether the covariance of a process at its anchors has a square root, as every fitted one has."""
+    if float(discrepancy.kernel.variance(discrepancy.anchors).max()) <= CHECKS.most_variance * discrepancy.noise**2:
+        return True
+    try:
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(discrepancy.geometry[0]).all())
+    except np.linalg.LinAlgError:
+        return False
+
+
+def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules:
+    numeric = {f.name: f.numeric for f in factors}
+    yield len(stack.parts) != members, "stack.parts: they do not match the members"
+    other = any(numeric.get(name) is not (values.dtype != object) for name, values in stack.anchors.items())
+    yield other, "stack.anchors: they do not match the factors"
+    extreme = any(np.any(np.abs(part.residuals) > CHECKS.largest_logarithm) for part in stack.parts)
+    yield extreme, "stack.parts.residuals: one is not a logarithm of what was measured"
+    anchors, parts = stack.anchors, stack.parts
+    count, numbers = len(next(iter(anchors.values()), ())), {n for n, v in anchors.items() if v.dtype != object}
+    even = all(p.residuals.shape == p.factors.shape == (p.residuals.size,) for p in parts)
+    even &= all(v.shape == (count,) for v in anchors.values()) and all(0 < p.residuals.size <= count for p in parts)
+    yield not even, "stack: the anchors are not of one length"
+    positive = all(np.all(p.factors > 0.0) for p in parts) and sum(p.weight for p in parts) > 0.0
+    yield not positive, "stack.parts: the weights or the factors of noise are not above zero"
+    unknown = any(name not in anchors for p in parts for name in p.unseen)
+    yield unknown, "stack.parts.unseen: the variance of a level that was not measured does not match the anchors"
+    for beyond in stack.beyond:
+        names = parse(beyond.factor).names
+        yield not names or not numbers.issuperset(names), f"stack.beyond: '{beyond.factor}' is no number of the anchors"
+        other = len(beyond.weights) != len(parts)
+        yield other, f"stack.beyond: the weights beyond '{beyond.factor}' do not match the parts"
+    for kernel in (part.kernel for part in parts):
+        whole = kernel.axes and set(anchors).issuperset(kernel.factors)
+        yield not whole, "stack.parts.kernel: the axes do not match the anchors"
+        for axis in kernel.axes:
+            number, at = axis.scale != "level", f"stack.parts.kernel: the axis '{axis.formula}'"
+            yield numbers.issuperset(parse(axis.formula).names) is not number, f"{at} does not match the anchors"
+            finite = not number or np.all(np.isfinite(axis.coordinates(anchors)))
+            yield not finite, f"{at} has no logarithm at an anchor"
+    try:
+        with np.errstate(all="ignore"):
+            good = all(np.isfinite(stack.dual(k)).all() for k in range(len(parts)))
+    except (np.linalg.LinAlgError, ValueError):
+        good = False
+    yield not good, "stack: a covariance has no square root"
+
+
+def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _Rules:
+    numeric, texts = ({f.name for f in factors if f.numeric is kind} for kind in (True, False))
+    whole = set(feasibility.demands) == numeric and set(feasibility.names) == numeric | texts
+    yield not whole, "feasibility: its factors are not those of the table"
+    positive = all(demand.centre > 0.0 for demand in feasibility.demands.values())
+    yield not positive, "feasibility.demands: a centre is not above zero"
+    if feasibility.need is not None:
+        parse(feasibility.need.formula, numeric | texts, texts)
+        yield not 0.0 < feasibility.need.slope < np.inf, "feasibility.need: its slope is not above zero"
+    yield not 0.0 <= feasibility.certain <= 1.0, "feasibility.certain: no probability"
+    kinds = [name in texts for name in feasibility.names]
+    configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)
+    other = any([isinstance(value, str) for value in values] != kinds for values in configurations)
+    yield other, "feasibility: a measured configuration does not match the factors"

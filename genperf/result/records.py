@@ -16,9 +16,16 @@ from genperf.expression import Constant, Expression, Term
 from genperf.formula import Node, names_in, parse, render
 from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result.arrays import encoded, unpacked
-from genperf.result.checks import of_record, refused
 from genperf.result.fit_result import FitResult
-from genperf.result.layout import ConstantRecord, DiscrepancyRecord, MemberRecord, ModelRecord, TermRecord
+from genperf.result.layout import (
+    ConstantRecord,
+    DiscrepancyRecord,
+    MemberRecord,
+    ModelRecord,
+    TermRecord,
+    of_record,
+    refused,
+)
 
 #: Characters of a term that are read at most: a term of many levels is longer than what a person would write.
 LONGEST_TERM = 100_000

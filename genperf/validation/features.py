@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,26 @@ from genperf.table import Factor, Table
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Forecast:
+class Forecast(NamedTuple):
     """Predictions of a table's target."""
 
     #: Shape (rows,). In the target's unit; NaN where there is none.
     predicted: Array
     lower: Array
     upper: Array
+
+    @classmethod
+    def of_logarithms(cls, *logarithms: Array) -> Forecast:
+        """Return predictions and bounds from their logarithms; a value that overflows is no prediction.
+
+        Examples
+        --------
+        >>> Forecast.of_logarithms(np.log([2.0]), np.zeros(1), np.log([4.0])).upper.round(6)
+        array([4.])
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = [np.exp(column) for column in logarithms]
+        return cls(*(np.where(np.isfinite(column), column, np.nan) for column in columns))
 
 
 @dataclass(frozen=True)
@@ -116,21 +128,3 @@ def half_width(residuals: Array, interval: float) -> float:
     absolute = np.sort(np.abs(residuals[np.isfinite(residuals)]))
     rank = int(np.ceil((len(absolute) + 1) * interval - 1e-9))
     return float(absolute[rank - 1]) if 0 < rank <= len(absolute) else float("nan")
-
-
-def forecast(logarithm: Array, half: Array | float = np.nan) -> Forecast:
-    """Return predictions and bounds from predicted logarithms and half the width of their interval.
-
-    Examples
-    --------
-    >>> forecast(np.log([2.0]), np.log(2.0)).upper.round(6)
-    array([4.])
-    """
-    return exponentials(logarithm, logarithm - half, logarithm + half)
-
-
-def exponentials(*logarithms: Array) -> Forecast:
-    """Return predictions and bounds from their logarithms; a value that overflows is no prediction."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        columns = [np.exp(column) for column in logarithms]
-    return Forecast(*(np.where(np.isfinite(column), column, np.nan) for column in columns))

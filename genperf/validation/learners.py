@@ -22,7 +22,7 @@ from genperf.panel import Panel
 from genperf.scaling import is_whole
 from genperf.table import Table
 from genperf.table.target import SECONDS
-from genperf.validation.features import Array, Axis, Encoder, Forecast, exponentials, forecast, half_width
+from genperf.validation.features import Array, Axis, Encoder, Forecast, half_width
 
 Learner = Callable[[Table, pd.DataFrame, float, int, Mapping[str, str] | None], Forecast]
 
@@ -65,50 +65,50 @@ class _Rows:
     new: Array
     interval: float
     seed: int
+    #: Of the table, for messages.
+    source: str
 
 
-def _regression(logarithms: Callable[[_Rows], Sequence[Array]]) -> Learner:
-    """Return the learner of a regression: its central logarithms and those of the bounds, at the usable rows."""
+def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = False) -> Learner:
+    """Return the learner of a regression, which gives the logarithms of predictions and bounds at usable rows.
+
+    A plain one has logarithms as they are, and no column for the first level of a factor.
+    """
 
     @functools.wraps(logarithms)
     def learner(
         train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
     ) -> Forecast:
-        encoder = Encoder.of(train)
+        encoder = Encoder.of(train, standardise=not plain, reference=not plain)
         x, new = encoder.matrix(train.frame), encoder.matrix(data)
-        if x.shape[1] == 0:
+        if x.shape[1] == 0 and not plain:
             # Nothing varies in the training part: the learners still need a column.
             x, new = np.zeros((len(x), 1)), np.zeros((len(new), 1))
         usable, counts = np.isfinite(new).all(axis=1), train.weights > 0
         columns = np.full((3, len(data)), np.nan)
-        if usable.any():
+        if plain or usable.any():
             y, weights = np.log(train.measured[counts]), train.weights[counts]
-            columns[:, usable] = logarithms(_Rows(x[counts], y, weights, new[usable], interval, seed))
-        return exponentials(*columns)
+            columns[:, usable] = logarithms(_Rows(x[counts], y, weights, new[usable], interval, seed, train.source))
+        return Forecast.of_logarithms(*columns)
 
     return learner
 
 
-def linear(
-    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
-) -> Forecast:
+def _linear(rows: _Rows) -> Sequence[Array]:
     """Predict by linear regression (statsmodels), with its interval of a new run.
 
     ln T = c + Σ p_j·ln x_j + Σ d_level, weighted by the table's weights.
     """
-    encoder = Encoder.of(train, standardise=False, reference=False)
-    model = _least_squares(train, encoder)
-    new = encoder.matrix(data)
-    usable = np.isfinite(new).all(axis=1)
-    if not usable.any():
-        return forecast(np.full(len(data), np.nan))
-    design = np.column_stack([np.ones(int(usable.sum())), new[usable]])
-    logarithm, half = np.full(len(data), np.nan), np.full(len(data), np.nan)
-    logarithm[usable] = design @ model.params
-    if model.df_resid > 0:
-        bounds = model.get_prediction(design).conf_int(obs=True, alpha=1.0 - interval)
-        half[usable] = (bounds[:, 1] - bounds[:, 0]) / 2.0
-    return forecast(logarithm, half)
+    model = _least_squares(rows)
+    design = np.column_stack([np.ones(len(rows.new)), rows.new])
+    centre, half = design @ model.params, np.full(len(design), np.nan)
+    if model.df_resid > 0 and len(design):
+        bounds = model.get_prediction(design).conf_int(obs=True, alpha=1.0 - rows.interval)
+        half = (bounds[:, 1] - bounds[:, 0]) / 2.0
+    return centre, centre - half, centre + half
+
+
+linear = _regression(_linear, plain=True)
 
 
 def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
@@ -130,8 +130,9 @@ def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
     [2.079442, -1.0]
     """
     train = table.medians()
-    encoder = Encoder.of(train, standardise=False, reference=False)
-    model = _least_squares(train, encoder)
+    encoder, counts = Encoder.of(train, standardise=False, reference=False), train.weights > 0
+    x, y = encoder.matrix(train.frame)[counts], np.log(train.measured[counts])
+    model = _least_squares(_Rows(x, y, train.weights[counts], x, interval, 0, train.source))
     known = model.df_resid > 0
     bounds = model.conf_int(alpha=1.0 - interval) if known else np.full((len(model.params), 2), np.nan)
     return pd.DataFrame(
@@ -145,22 +146,20 @@ def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
     )
 
 
-def _least_squares(train: Table, encoder: Encoder) -> Any:
+def _least_squares(rows: _Rows) -> Any:
     from statsmodels.regression.linear_model import WLS
 
-    counts = train.weights > 0
-    x = encoder.matrix(train.frame)[counts]
-    design = np.column_stack([np.ones(len(x)), x])
+    design = np.column_stack([np.ones(len(rows.x)), rows.x])
     if len(design) < design.shape[1]:
         raise FitError(
             f"linear regression has {design.shape[1]} coefficients, and there are {len(design)} configurations",
             hint="fewer factors, or more measurements",
-            where=train.source,
+            where=rows.source,
         )
     with warnings.catch_warnings():
         # Factors that follow from each other share their effect: no news to the reader of a baseline.
         warnings.simplefilter("ignore")
-        return WLS(np.log(train.measured[counts]), design, weights=train.weights[counts]).fit()
+        return WLS(rows.y, design, weights=rows.weights).fit()
 
 
 @_regression
@@ -273,10 +272,10 @@ def last_point(
         usable = (ratio > 0) & np.isfinite(ratio)
         return np.asarray(np.log(train.measured[nearest]) + np.log(np.where(usable, ratio, 1.0)))
 
-    half = float("nan")
+    centre, half = logarithms(data), float("nan")
     if len(train) > 1:
         half = half_width(np.log(train.measured) - logarithms(train.frame, apart=True), interval)
-    return forecast(logarithms(data), half)
+    return Forecast.of_logarithms(centre, centre - half, centre + half)
 
 
 def _one_worker(train: Table, mapping: Mapping[str, str]) -> Node | None:

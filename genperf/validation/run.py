@@ -57,10 +57,8 @@ class _Outcome:
 
     #: Shape (3, rows). Predictions and the ends of their intervals, in the target's unit; NaN where there is none.
     columns: Array
-    #: One a row; None from a learner, which gives none.
-    verdicts: Sequence[str | None]
-    #: For the verdict, or for a missing prediction.
-    reasons: Sequence[str | None]
+    #: Shape (2, rows). The verdict, which a learner does not give, and the reason for it or for a missing prediction.
+    texts: npt.NDArray[np.object_]
     #: Wall time.
     seconds: float = 0.0
     #: Message, hint and place of a refusal.
@@ -262,7 +260,7 @@ def _outcome(task: _Task) -> _Outcome:
     """Fit and predict; a refusal is an outcome too."""
     start = time.perf_counter()
     if task.data.empty:
-        return _Outcome(np.empty((3, 0)), [], [])
+        return _Outcome(np.empty((3, 0)), np.empty((2, 0), object))
     try:
         outcome = _by_group(task)
     except GenperfError as error:
@@ -274,16 +272,14 @@ def _refusal(data: pd.DataFrame, error: GenperfError) -> _Outcome:
     """Return the outcome of a task that predicts nothing, with the reason."""
     # An error with a caret under a place in a formula does not travel between processes: its text does.
     plain = (str(error), None, None) if isinstance(error, FormulaError) else (error.message, error.hint, error.where)
-    rows = len(data)
-    return _Outcome(np.full((3, rows), np.nan), [None] * rows, [error.message] * rows, error=plain)
+    texts = np.array([[None], [error.message]]).repeat(len(data), axis=1)
+    return _Outcome(np.full((3, len(data)), np.nan), texts, error=plain)
 
 
 def _by_group(task: _Task) -> _Outcome:
     """Fit, and predict group by group; a group without predictions does not stop the others."""
     train, predict = _fitted(task)
-    columns = np.full((3, len(task.data)), np.nan)
-    verdicts: list[str | None] = [None] * len(task.data)
-    reasons = verdicts.copy()
+    columns, texts = np.full((3, len(task.data)), np.nan), np.full((2, len(task.data)), None)
     errors: list[GenperfError] = []
     rows_of: dict[Key, list[int]] = {}
     for row, key in enumerate(keys_of(task.data, train.group)):
@@ -298,12 +294,10 @@ def _by_group(task: _Task) -> _Outcome:
         except GenperfError as error:
             errors.append(error)
             answer = _refusal(data, error)
-        columns[:, at] = answer.columns
-        for row, verdict, reason in zip(at, answer.verdicts, answer.reasons, strict=True):
-            verdicts[row], reasons[row] = verdict, reason
+        columns[:, at], texts[:, at] = answer.columns, answer.texts
     if errors and not np.isfinite(columns[0]).any():
         raise errors[0]
-    return _Outcome(columns, verdicts, reasons)
+    return _Outcome(columns, texts)
 
 
 def _fitted(task: _Task) -> tuple[Table, Callable[[Key, Table, pd.DataFrame], _Outcome]]:
@@ -330,7 +324,7 @@ def _modelled(result: FitResult, data: pd.DataFrame, interval: float) -> _Outcom
     """Predict by a fitted model."""
     frame = predicting_levels(result, data).predict(data, interval=interval)
     columns = np.array([frame[name].to_numpy(dtype=float) for name in (result.schema.target.name, "lower", "upper")])
-    return _Outcome(columns, frame["verdict"].tolist(), [reason or None for reason in frame["reason"]])
+    return _Outcome(columns, frame[["verdict", "reason"]].to_numpy(dtype=object).T)
 
 
 def _learned(task: _Task, train: Table, data: pd.DataFrame) -> _Outcome:
@@ -341,11 +335,11 @@ def _learned(task: _Task, train: Table, data: pd.DataFrame) -> _Outcome:
     rows = data.iloc[ways.rows].reset_index(drop=True).assign(**{name: ways.columns[name] for name in texts})
     try:
         forecast = LEARNERS[task.model](train, rows, task.interval, task.seed, task.options.get("mapping"))
-        answers = combined(ways, (forecast.predicted, forecast.lower, forecast.upper), task.interval)
+        answers = combined(ways, forecast, task.interval)
     except (ValueError, FloatingPointError) as error:
         # The errors of scikit-learn and LAPACK for data that they cannot use.
         raise FitError(f"{task.model} cannot use this data: {error}", where=train.source) from error
-    return _Outcome(np.array(answers), [None] * len(data), [None] * len(data))
+    return _Outcome(np.array(answers), np.full((2, len(data)), None))
 
 
 def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -366,21 +360,17 @@ def _score(name: str, medians: Table, folds: Sequence[_Fold], outcomes: Sequence
     reasons: list[str] = []
     for fold, outcome in zip(folds, outcomes, strict=True):
         configurations = _configurations(medians, fold.held_out).to_dict("records")
-        row = -1
+        answers = zip(outcome.columns.T.tolist(), outcome.texts.T.tolist(), strict=True)
         for i, unknown in enumerate(fold.unknown):
-            measured = float(medians.measured[fold.held_out[i]])
             values = {str(k): v if isinstance(v, str) else float(v) for k, v in configurations[i].items()}
-            if unknown is not None:
-                reasons.append(unknown)
-                predictions.append(HeldOut(values, fold.name, measured))
-                continue
-            row += 1
-            predicted, lower, upper = map(finite, outcome.columns[:, row].tolist())
+            numbers, (verdict, reason) = ([np.nan] * 3, (None, unknown)) if unknown else next(answers)
+            predicted, lower, upper = map(finite, numbers)
+            point = HeldOut(values, fold.name, float(medians.measured[fold.held_out[i]]))
             if predicted is None:
-                reasons.append(outcome.reasons[row] or "a factor is outside what the model can read")
-                predictions.append(HeldOut(values, fold.name, measured))
-                continue
-            predictions.append(HeldOut(values, fold.name, measured, predicted, lower, upper, outcome.verdicts[row]))
+                reasons.append(reason or "a factor is outside what the model can read")
+            else:
+                point = replace(point, predicted=predicted, lower=lower, upper=upper, verdict=verdict)
+            predictions.append(point)
     seconds = sum(outcome.seconds for outcome in outcomes)
     if len(reasons) == len(predictions):
         return ModelScore(name, (), seconds, failed=first_reasons(reasons))
