@@ -29,7 +29,7 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     """Reweight the bank by the runs of a series, of a table whose other series share what they show."""
     noise = float(np.sqrt(repeat_noise(table)[0]))
     whole = shared.beside(series)
-    readings = weighed(whole, shared.known)
+    readings = weighed(whole, shared.cluster)
     shown = as_wide_as_one_node(readings)
     members = tuple(
         _member(whole, wide, each.share, len(shown) > 1, noise) for each, wide in zip(readings, shown, strict=True)
@@ -37,7 +37,7 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
     notes = [*notes_of(table, series), *hint_notes(series)]
     more, notes_of_shared = shared.notes(", ".join(table.key), series)
-    evidence = _look_back(series, shared.known)
+    evidence = _look_back(series, shared.cluster)
     return Ensemble(members, Spread(noise=noise), evidence, options | more, (*notes, *notes_of_shared))
 
 

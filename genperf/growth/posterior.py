@@ -88,9 +88,12 @@ class Layout:
         #: Shape (counts, curves).
         self.curves = self.logarithms(counts)
         # What varies at one and the same count of workers is an axis of its own.
-        self._beside = [_varies(counts.workers, each) for each in (counts.nodes, counts.work)]
+        same = [counts.workers == n for n in np.unique(counts.workers)]
+        self._beside = [any(np.ptp(each[rows]) > 1e-9 for rows in same) for each in (counts.nodes, counts.work)]
         self.x = self.coordinates(counts)
         self.origin = self.x.min(axis=0)
+        #: Shape (walks, 1, 1). Standard deviations of the walks per doubling.
+        self.steps = known.walk_step[:, None, None]
         noise = known.noise**2 * np.eye(len(variances))
         whole = self.steps**2 * (self.covariance(self.x, self.x) + noise) + np.diag(variances)
         #: K⁻¹ of shape (walks, counts, counts), the weights of the level (walks, counts), its precision (walks,).
@@ -107,11 +110,6 @@ class Layout:
         there = self.logarithms(Counts(2.0 * n, 2.0 * m, work))
         #: Shape (curves,). The curves from the flattest to the steepest.
         self.order = np.argsort(there[0] - self.curves[-1], kind="stable")
-
-    @property
-    def steps(self) -> Array:
-        """Standard deviations of the walks per doubling, shape (walks, 1, 1)."""
-        return prior().walk_step[:, None, None]
 
     def logarithms(self, counts: Counts, curve: Index | slice = slice(None)) -> Array:
         """Return ln(work + overheads) of some curves, shape (counts, curves)."""
@@ -148,11 +146,6 @@ def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Ar
 def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...]) -> Layout:
     """Return a layout; the last ones are kept, which groups of a table share."""
     return Layout(Counts(*np.array(key).T), np.array(variances))
-
-
-def _varies(workers: Array, values: Array) -> bool:
-    """Tell whether values vary at one and the same count of workers."""
-    return any(float(np.ptp(values[workers == n])) > 1e-9 for n in np.unique(workers))
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,11 +95,11 @@ class Curve:
 class Shared:
     """What the other series of a table show of one of them."""
 
+    #: Of their cluster; None beside similar series, which show more.
     cluster: Cluster | None = None
     #: How many were measured on several nodes.
     beyond: int = 0
-    #: The numeric factors at larger counts, and what similar series show of the change to each, which says more of it
-    #: than the cluster does.
+    #: The numeric factors at larger counts, and what similar series show of the change to each.
     columns: Mapping[str, Array] = field(default_factory=dict)
     changes: tuple[list[Shown], ...] = ()
     #: `nearest`, `donors`: the keys of the series most like it, and the number of all.
@@ -125,11 +125,6 @@ class Shared:
             points.append(quantiles(x, share, levels))
         whole = np.stack(points)
         return series.extended(Anchors(columns, np.median(whole, axis=1), whole.var(axis=1), whole))
-
-    @property
-    def known(self) -> Cluster | None:
-        """What counts of the cluster: nothing beside similar series."""
-        return None if self.changes else self.cluster
 
     def notes(self, name: str, series: MeasuredSeries) -> tuple[dict[str, str | float | None], list[Note]]:
         """Return what a model file keeps of similar series, and from which the growth and the network are."""
@@ -183,7 +178,7 @@ def shared_by(curves: Sequence[Curve]) -> list[Shared]:
         each = others
         if k in clusters:
             each = Shared(combined([one for other, one in clusters.items() if other != k]), len(beyond - {k}))
-        out.append(replace(similar[k], cluster=each.cluster, beyond=each.beyond) if k in similar else each)
+        out.append(replace(similar[k], beyond=each.beyond) if similar.get(k, ALONE).changes else each)
     return [*out, others]
 
 

@@ -56,7 +56,7 @@ class Growth:
             there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
             columns = {name: there[-1][name] for name in self.rows.columns}
             target = replace(self.rows, columns=columns, logarithms=np.zeros(len(STACK.ahead)))
-            central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.known), target).interval()
+            central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.cluster), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
         return Anchors({name: np.concatenate([each[name] for each in there]) for name in there[0]}, centre, variance)
