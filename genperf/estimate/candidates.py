@@ -11,7 +11,7 @@ from itertools import groupby
 import numpy as np
 
 from genperf.arrays import Array, Index, Mask
-from genperf.errors import FitError, Note
+from genperf.errors import FitError, Note, counted
 from genperf.estimate.grow import NO_GROWTH, Growth, grow, growth_problem
 from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
@@ -141,12 +141,11 @@ def affordable(
     FitError
         Where there are fewer configurations than the smallest expression has constants: how many are needed.
     """
-    ordered = sorted(expressions, key=lambda e: e.freedom)
+    ordered, measured = sorted(expressions, key=lambda e: e.freedom), counted(configurations, "configuration")
     fewest = len(ordered[0].constants)
     if fewest > configurations:
         raise FitError(
-            f"{configurations} configuration{'s' * (configurations != 1)} cannot determine the {fewest} constants of "
-            f"'{ordered[0].family}'",
+            f"{measured} cannot determine the {fewest} constants of '{ordered[0].family}'",
             hint=f"measure at least {fewest} configurations, or name fewer factors",
         )
     if len(ordered) == 1:
@@ -166,8 +165,7 @@ def affordable(
         fitted, whole = len(usable[0].constants), len(ordered[-1].constants)
         text = f"'{ordered[0].family}' is fitted with {fitted} of its {whole} constants: {reason} for more"
     else:
-        larger = f"{left_out} larger structure{'s' * (left_out > 1)}"
-        text = f"{larger} of '{ordered[0].family}' left out: {reason}"
+        text = f"{counted(left_out, 'larger structure')} of '{ordered[0].family}' left out: {reason}"
     return usable, [Note(text, "fewer_terms")]
 
 
