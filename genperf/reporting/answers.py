@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from genperf.advice import suggest
-from genperf.advice.ask import beside_published, expectation, work_of
+from genperf.advice.ask import beside_published, work_of
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
 from genperf.attribution.growth import growth_of
@@ -84,10 +84,9 @@ def answers(place: Place, verdict: str, grown: tuple[Growth, Expectation] | None
 
 def summary(place: Place, grown: tuple[Growth, Expectation] | None = None) -> dict[str, Any]:
     """Return the prediction at one configuration, and a sentence: whether growing to it pays, where that is known."""
-    result, interval = place.result, place.question.interval
-    quantity = result.schema.target
-    row = result.predict(place.frame, interval).iloc[0]
-    value, lower, upper = (float(row[name]) for name in (quantity.name, "lower", "upper"))
+    result, interval, quantity = place.result, place.question.interval, place.result.schema.target
+    expected, row = place.expected
+    value, lower, upper = expected.value.value, expected.value.lower, expected.value.upper
     efficiency: float | None = None
     if place.scaling is not None and "efficiency" in place.scaling.curve:
         efficiency = _efficiencies(place.scaling, place.count)[0]
@@ -96,20 +95,20 @@ def summary(place: Place, grown: tuple[Growth, Expectation] | None = None) -> di
     words = [f"at {place.shown}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
     if quantity.throughput and "throughput" in row:
         # Of a measured throughput the time is that of one unit of its work, which is no step.
-        rate, low, high = (three_digits(float(row[name])) for name in THROUGHPUT)
+        rate, low, high = (three_digits(float(row[name][0])) for name in THROUGHPUT)
         unit = f"{samples_called(quantity.throughput)}/s"
         words, ends = [f"at {place.shown}, expect {rate} {unit}"], f"{low} to {high}"
     words.append(f" ({100 * interval:g} % interval: {ends})")
     words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
     if grown is not None:
         words = [first_sentence(*grown)]
-    words += [f"; {text}" for text in further_words({n: f.schema.target for n, f in result.further.items()}, row)]
-    fits = fits_text(float(row["fits"]))
-    words += [f"; {fits}" if fits else "", f"; {TRUST[str(row['verdict'])]}"]
+    further, at = {n: f.schema.target for n, f in result.further.items()}, {n: cells[0] for n, cells in row.items()}
+    parts = [*further_words(further, at), fits_text(expected.fits), TRUST[expected.verdict]]
+    words += [f"; {text}" for text in parts if text]
     return {
         **{end: short(v, 7) for end, v in (("value", value), ("lower", lower), ("upper", upper))},
         "efficiency": None if efficiency is None else short(efficiency, 3),
-        "verdict": str(row["verdict"]),
+        "verdict": expected.verdict,
         "sentence": capitalised("".join(words)),
     }
 
@@ -259,10 +258,8 @@ def growth_to(place: Place) -> tuple[Growth, Expectation] | None:
     result, answer, question = place.result, place.scaling, place.question
     if answer is None or answer.refusal or not answer.quantity.is_time:
         return None
-    expected, _ = expectation(result, read_query(result.completed(place.frame), result.schema), question.interval)
-    work = work_of(result, question)
-    growth = growth_of(answer, place.count, work, question.price, question.per)
-    return None if growth.target.rate is None or not growth.grows else (growth, expected)
+    growth = growth_of(answer, place.count, work_of(result, question), question.price, question.per)
+    return None if growth.target.rate is None or not growth.grows else (growth, place.expected[0])
 
 
 def _pays(growth: Growth, expected: Expectation) -> Answer:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.ask import Question
+from genperf.advice.ask import Question, expectation
 from genperf.advice.plan import Plan, plan_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling
@@ -18,6 +18,7 @@ from genperf.attribution.derived import price_of
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
+from genperf.facts import Expectation
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured
 from genperf.prediction import read_query
@@ -124,6 +125,11 @@ class Place:
     def frame(self) -> pd.DataFrame:
         """The configuration as one row."""
         return pd.DataFrame({name: [value] for name, value in self.values.items()})
+
+    @cached_property
+    def expected(self) -> tuple[Expectation, dict[str, Any]]:
+        """The prediction there, and the columns of `predict`, of one row."""
+        return expectation(self.result, read_query(self.frame, self.result.schema), self.question.interval)
 
     @property
     def shown(self) -> str:
