@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 import genperf as gp
-from genperf.attribution.draws import log_paths, quantiles, shares
+from genperf.attribution.draws import curves_of, quantiles, shares
 from genperf.prediction import read_query
 
 HERE = Path(__file__).resolve().parent
@@ -111,7 +111,7 @@ def slopes_without(table: gp.Table, factor: str, pairs: Sequence[Pair], held: Ma
     distance = np.log(np.asarray(second[factor], float) / np.asarray(first[factor], float))
     member = result.best
     fitted = [np.log(member.expression.evaluate(columns, member.values)) for columns in (first, second)]
-    drawn = (log_paths(result, second) - log_paths(result, first)) / distance
+    drawn = (curves_of(result, second).paths - curves_of(result, first).paths) / distance
     tail = (1.0 - INTERVAL) / 2.0
     lower, upper = quantiles(drawn, shares(result.members), (tail, 1.0 - tail))
     measured = np.log([table.measured[b] / table.measured[a] for a, b in known]) / distance

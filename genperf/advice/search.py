@@ -11,7 +11,7 @@ import pandas as pd
 from genperf.advice.problem import Goal, Problem, trusted_rows, value
 from genperf.advice.space import Columns, Space
 from genperf.arrays import Array, Index, Mask
-from genperf.attribution.draws import log_paths, shares
+from genperf.attribution.draws import curves_of, shares
 from genperf.errors import GenperfError
 from genperf.formula import Formula, Name
 from genperf.prediction import central_times
@@ -233,13 +233,13 @@ class Search:
 
         A further quantity has other draws: each draw of the main one is paired with one of them by their shares.
         """
-        out = self._with(columns, lambda factors: np.exp(log_paths(self.result, factors)))
+        out = self._with(columns, lambda factors: np.exp(curves_of(self.result, factors).paths))
         count = len(shares(self.result.members))
         for place, (name, one) in enumerate(self.result.further.items()):
             if any(name in formula.names for formula in self.problem.decisive):
                 share = shares(one.members)
                 pairs = np.random.default_rng((self.result.seed, place)).choice(len(share), size=count, p=share)
-                out[name] = np.exp(log_paths(one, self._factors(columns)))[pairs]
+                out[name] = np.exp(curves_of(one, self._factors(columns)).paths)[pairs]
         return out
 
     def _with(self, columns: Columns, predict: Callable[[Columns], Array]) -> Columns:

@@ -154,11 +154,6 @@ def curves_of(
     return Curves(shares(members), tuple(of_members))
 
 
-def log_paths(result: FitResult, columns: Mapping[str, Any], members: Sequence[Member] | None = None) -> Array:
-    """Return ln T of every draw of every member, shape (draws, rows): `curves_of` as paths."""
-    return curves_of(result, columns, members).paths
-
-
 def _root(covariance: Array) -> Array:
     """Return a square root of a covariance, which may be singular."""
     values, vectors = np.linalg.eigh(covariance)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.arrays import Array
 from genperf.attribution.answers import Sensitivity
-from genperf.attribution.draws import ends_of, log_paths, quantiles, shares, thinned
+from genperf.attribution.draws import curves_of, ends_of, quantiles, shares, thinned
 from genperf.errors import GenperfError, suggest
 from genperf.panel import Panel
 from genperf.panel.following import following
@@ -112,7 +112,7 @@ def sensitivity(
         if count is not None:
             after = following(factors, count, columns, {d.factor.name for d in domain} - follow)
             columns.update({name: values for name, values in after.items() if name in follow})
-        drawn = log_paths(result, columns, members)
+        drawn = curves_of(result, columns, members).paths
         # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
         centre = shares(members) @ drawn if walks else np.log(central_times(result.members, columns))
         out = np.vstack([centre, drawn])

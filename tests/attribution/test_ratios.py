@@ -9,7 +9,7 @@ from worked_models import member, model
 
 import genperf as gp
 from genperf.advice.ask import Question, ask
-from genperf.attribution.draws import curves_of, log_paths, quantiles, shares
+from genperf.attribution.draws import curves_of, quantiles, shares
 from genperf.prediction import Spread
 
 LEVELS = (0.05, 0.95)
@@ -40,10 +40,23 @@ def uncounted() -> gp.FitResult:
 
 def test_the_closed_form_is_that_of_the_paths(uncounted: gp.FitResult) -> None:
     columns = {"gpus": np.array([8.0, 16.0])}
-    paths = log_paths(uncounted, columns)
+    paths = curves_of(uncounted, columns).paths
     ends = curves_of(uncounted, columns).ratios(1, 0).quantiles(LEVELS).ravel()
     drawn = quantiles(paths[:, 1] - paths[:, 0], shares(uncounted.members), LEVELS)
     assert ends == pytest.approx(drawn, abs=0.05)
+
+
+def test_each_draw_has_the_covariance_of_its_own_scale(uncounted: gp.FitResult) -> None:
+    columns = {"gpus": np.array([8.0, 16.0, 64.0])}
+    one = max(uncounted.members, key=lambda m: len(np.unique(m.discrepancy.scales)) if m.discrepancy else 0)
+    assert one.discrepancy is not None
+    assert len(np.unique(one.discrepancy.scales)) > 1
+    covariance = one.discrepancy.covariance(columns)
+    variance = covariance[:, 2, 2] + covariance[:, 0, 0] - 2.0 * covariance[:, 0, 2]
+    far = np.array([0.0, 1.0, 3.0])
+    shared = np.sqrt(one.mean_variance(uncounted.spread, far))
+    expected = np.sqrt(variance + np.ravel(shared[..., 2] - shared[..., 0]) ** 2)
+    assert curves_of(uncounted, columns, [one]).ratios(2, 0).deviation[:, 0] == pytest.approx(expected)
 
 
 def test_intervals_of_ratios_at_measured_counts_hold() -> None:
