@@ -14,8 +14,6 @@ Examples
 (759, ['workers'])
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from functools import cache

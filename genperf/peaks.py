@@ -1,7 +1,5 @@
 """The nominal rates of devices and links, from `peaks.csv`: the vendors' figures, with their source and year."""
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 A format is a file with a `read(text, name)` and a line in `FORMATS`: the command line and the tests read that.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

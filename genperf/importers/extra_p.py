@@ -4,8 +4,6 @@ The formats are those of `docs/file-formats.md` of Extra-P 4.2. A row has the pa
 metric where they are given, and a `value`: seconds, where the metric is a time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

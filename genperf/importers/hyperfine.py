@@ -5,8 +5,6 @@ Its members are those of `BenchmarkResult` in hyperfine's sources (1.11 to 1.20)
 (`mean`, `user`, …) is left aside.
 """
 
-from __future__ import annotations
-
 from genperf.errors import Note, TableError
 from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Json, read_json, refuse_clashes, shortened
 

@@ -4,8 +4,6 @@ Keys are those of `mlperf_logging.mllog.constants`. `tracked_stats` with a `thro
 accelerators, is what submissions log beside them, and `:::SYSJSON` the system description some write into the log.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Columns are those of `src/common.cu`: size in bytes, then time in microseconds a
 place. The ranks are the lines `#  Rank  0 Group … on HOST device …`.
 """
 
-from __future__ import annotations
-
 import re
 
 from genperf.errors import TableError

@@ -5,8 +5,6 @@ events of a trace, and are read as those of torch.profiler are. Times are nanose
 https://docs.nvidia.com/nsight-systems/UserGuide/ (SQLite schema reference).
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections import Counter

@@ -1,7 +1,5 @@
 """pytest-benchmark's `--benchmark-json`: one row a round; the parameters of a test are factors, its name a group."""
 
-from __future__ import annotations
-
 from genperf.errors import TableError
 from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Rows, read_json, refuse_clashes
 

@@ -5,8 +5,6 @@ does belongs to the step it starts in. What a device does belongs to the step, a
 it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_right

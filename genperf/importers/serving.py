@@ -3,8 +3,6 @@
 JSON, or a JSON object a line. Names are those of vLLM's `benchmarks/serve.py` and SGLang's `bench_serving.py` of 2025.
 """
 
-from __future__ import annotations
-
 from genperf.errors import TableError
 from genperf.importers.imported import REPEAT, FormatError, Imported, Rows, read_json
 

@@ -4,8 +4,6 @@ The scalars that are read have the names of `training_log`. A file without any h
 took the time between two entries, over the steps between them.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise

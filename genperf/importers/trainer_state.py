@@ -4,8 +4,6 @@ The last entries of `log_history` have `train_samples_per_second`, `train_steps_
 `transformers.trainer_utils.speed_metrics`.
 """
 
-from __future__ import annotations
-
 from genperf.errors import Note, TableError
 from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Rows, read_json
 

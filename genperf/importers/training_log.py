@@ -4,8 +4,6 @@ Megatron-LM, NeMo, nanotron and DeepSpeed print a step as a line of names and nu
 between blanks, Composer one name a line. Their names are those of these projects' sources of 2025.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

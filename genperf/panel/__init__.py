@@ -4,7 +4,5 @@ Other rooms ask here. Which factor counts the workers is decided by one function
 `Panel.axis` hands on; whether the runs lie on one node by another, `genperf.panel.nodes.on_one_node`.
 """
 
-from __future__ import annotations
-
 from genperf.panel.panel import Panel
 from genperf.panel.work import Share, Work, limits, possible_work, share

@@ -1,7 +1,5 @@
 """What follows from a predicted time: one table of formulas, which `--show`, `optimize`, `ask` and the page read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

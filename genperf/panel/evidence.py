@@ -1,7 +1,5 @@
 """What the cells of a column show: settings are chosen, measurements happen, and consequences follow from both."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

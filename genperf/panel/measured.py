@@ -1,7 +1,5 @@
 """Which column was measured, by the headers: the time of a step, else a throughput, else another quantity."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The nodes under the workers: how many workers a node holds, and whether the runs lie on one node."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which rows a question is about: the series that its settings select, along what it goes beyond."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass

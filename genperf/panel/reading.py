@@ -1,7 +1,5 @@
 """The meaning of each column, from its cells, its header and the question: one score, with its reasons."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

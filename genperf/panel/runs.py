@@ -1,7 +1,5 @@
 """Columns that are sizes, that count, number the runs, tell where they were written down, or how they ended."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The work of a step and of one worker: what the columns, the group and the kind of scaling show of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Everything above the tables asks `genperf.panel`, which hands these answers on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

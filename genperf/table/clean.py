@@ -1,7 +1,5 @@
 """Cells to checked numbers and labels; every cell that cannot be used is named with its reason."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

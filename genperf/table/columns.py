@@ -1,7 +1,5 @@
 """The columns of a source: checked when they are first read, derived by formulas, filtered."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterable
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """What stands in a file: read up to a bound, decompressed, decoded; formats that are no text are named."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import errno

@@ -1,7 +1,5 @@
 """Text → rows: whatever delimits its columns, wherever its header is, with or without comments, Markdown as well."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

@@ -1,7 +1,5 @@
 """What the rows of a table leave unknown: effects that no fit can separate, and repeats that are hardly some."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

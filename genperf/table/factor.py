@@ -1,7 +1,5 @@
 """A factor: one column that the target may depend on, and the range over which it was measured."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal

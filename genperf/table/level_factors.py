@@ -1,7 +1,5 @@
 """Counts inside names: `8x A100 80GB`, `n=8, m=32`, `pipeline-4`, `8_worker_4_cores.txt` → columns beside the name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Cells as people write them → numbers: units, ±, brackets, footnotes, thousands, decimal commas, lists."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

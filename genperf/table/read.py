@@ -1,7 +1,5 @@
 """`read_table`: a source, the columns' roles and formulas → a checked `Table`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

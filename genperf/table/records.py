@@ -1,7 +1,5 @@
 """JSON → rows: lines, arrays, records by name, columns by name; nested objects are flattened to `memory.peak`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

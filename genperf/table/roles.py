@@ -1,7 +1,5 @@
 """Which column plays which part, how the rows are read, and further quantities beside the main one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Wide to long: headers that hold counts of one word, or repeats of one measurement, become rows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a column's header says of the numbers below it: a time, a rate, an amount of memory; in which unit, of what."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

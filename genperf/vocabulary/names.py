@@ -1,7 +1,5 @@
 """The field's names for the columns of a table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Units of measured values as people write them, in several languages, with their conversion."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """The table of words, read once."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
