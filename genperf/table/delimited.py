@@ -14,9 +14,8 @@ from genperf.errors import Note, TableError, counted, listed
 from genperf.table.cells import Source, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.parsed import parts_of
-from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.headers import header_of, is_other_word
 from genperf.vocabulary.names import canonical_of
-from genperf.vocabulary.units import is_other_word
 
 #: The fields of a record, with the line in which it starts.
 Record = tuple[int, list[str]]

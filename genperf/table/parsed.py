@@ -13,8 +13,7 @@ import numpy.typing as npt
 from genperf.errors import Note, counted
 from genperf.table.cells import step
 from genperf.table.clean import MISSING, all_plain, is_number, label, seconds_of
-from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.units import MULTIPLES, canonical_time, is_other_word, unit_of
+from genperf.vocabulary.headers import MULTIPLES, canonical_time, header_of, is_other_word, unit_of
 
 _BLANKS = "'’\u00a0\u2009\u202f"
 _NUMBER = (

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from genperf.errors import Note, TableError
 from genperf.table.clean import Reasons, faults_of, filled, numbers
 from genperf.vocabulary import section
-from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.units import SECONDS_IN
+from genperf.vocabulary.headers import SECONDS_IN, header_of
 
 if TYPE_CHECKING:
     import pandas as pd

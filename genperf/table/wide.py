@@ -13,8 +13,7 @@ from genperf.table.cells import step
 from genperf.table.clean import filled, label, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.units import canonical_time
+from genperf.vocabulary.headers import canonical_time, header_of
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import pytest
 from helpers import trees
 
 from genperf.vocabulary import any_of, section, words_of
+from genperf.vocabulary.headers import unit_of
 from genperf.vocabulary.names import ALIASES, canonical_of
-from genperf.vocabulary.units import unit_of
 
 SECTIONS = ("factors", "transformer", "time", "phases", "counted", "headers", "columns", "cells")
 #: Names by which code calls a meaning are no words of a person; nor are the words that the files of one tool write.
