@@ -23,8 +23,8 @@ def main() -> None:
     experiments = (
         ["corpus.py", "--extra-p", *outside],
         ["growth.py", *outside],
+        # And the page of pooling, P3 and P4.
         ["extrapolation.py", "--extra-p"],
-        ["pooling.py"],
         ["process.py", "--write"],
         ["results_page.py"],
     )
