@@ -58,6 +58,12 @@ def _number(formula: str, values: npt.NDArray[np.float64], count: bool, each: fl
     """Return the axis of a number or a count with its prior sizes."""
     positive, s = bool(values.min() > 0.0), SIZES
     x = np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values))
-    centre, linear = (0.0, s.count_linear) if count else (float(np.mean(x)), s.linear)
-    walk, step = (s.walk, s.step) if count else (0.0, 0.0)
-    return Axis(formula, "ln" if positive else "ln1p", linear, s.rate, s.smooth, s.length, walk, step, each, centre)
+    if count:
+        sizes = {
+            "linear": s.count_linear,
+            "walk": s.walk,
+            "step": s.step,
+        }
+    else:
+        sizes = {"linear": s.linear, "each": each, "centre": float(np.mean(x))}
+    return Axis(formula, "ln" if positive else "ln1p", rate=s.rate, smooth=s.smooth, length=s.length, **sizes)

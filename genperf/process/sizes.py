@@ -29,13 +29,19 @@ class Fit(NamedTuple):
     covariance: Array
 
 
+#: The sizes of an axis that are searched, where it has them.
+SEARCHED = ("linear", "smooth", "length", "rate", "walk", "step", "each")
+
+
 def deviations_of(axis: Axis) -> dict[str, float]:
     """Return the sizes of an axis that are searched, and of the prior of ln of each its standard deviation."""
-    if axis.scale == "level":
-        return dict.fromkeys(("linear", "rate"), SIZES.deviation)
-    names = ["linear", "smooth", "length", "rate", *(["walk", "step"] if axis.walk else [])]
-    usual = SIZES.deviation if axis.walk else SIZES.number_deviation
-    return dict.fromkeys([*names, *(["each"] if axis.each else [])], usual) | {"length": SIZES.length_deviation}
+    usual = SIZES.deviation if axis.walk or axis.scale == "level" else SIZES.number_deviation
+    sizes = {name: usual for name in SEARCHED if getattr(axis, name)}
+    return (
+        (sizes | {"length": SIZES.length_deviation})
+        if axis.smooth
+        else {n: v for n, v in sizes.items() if n != "length"}
+    )
 
 
 class _Density:

@@ -33,7 +33,8 @@ class Product {
       return (scale === "ln" ? Math.log(value) : Math.sign(value) * Math.log1p(Math.abs(value))) - (centre || 0);
     });
   }
-  part({ scale, linear, smooth, length, walk, step, each }, x, z) {
+  part(axis, x, z) {
+    const { scale, linear, smooth, length, walk, step, each } = axis;
     if (scale === "level") return x === z ? linear * linear : 0;
     let v = linear * linear * x * z;
     if (smooth) v += smooth * smooth * Math.exp(-0.5 * ((x - z) / (length || 1)) ** 2);
