@@ -28,8 +28,8 @@ from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO, Auto
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import MeasuredSeries, series_of
-from genperf.growth.record import FILE as RECORD
 from genperf.growth.sharing import TableShares, table_shares
+from genperf.normal.record import FILE as RECORD
 from genperf.prediction.verdict import VERDICTS
 from genperf.table import Table
 

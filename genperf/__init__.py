@@ -3,8 +3,6 @@
 The public names are handed on lazily, so that importing `genperf` costs nothing until one is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module

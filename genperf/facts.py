@@ -1,7 +1,5 @@
 """What an answer is made of: numbers with names about a fitted model at one configuration, without words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """The splits of a transformer over a number of devices: a grid and the conditions that a layout must keep."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

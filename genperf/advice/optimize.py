@@ -1,7 +1,5 @@
 """`optimize`: the best configurations of a grid, exactly, with how certain their order is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The answer of `optimize`: the best configurations."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any

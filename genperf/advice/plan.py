@@ -1,7 +1,5 @@
 """How many machines a piece of work takes: the cheapest count that keeps a deadline and a budget."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

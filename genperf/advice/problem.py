@@ -1,7 +1,5 @@
 """What `optimize` looks for: the job, the goal, and formulas over the factors and what follows from a prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

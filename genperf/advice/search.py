@@ -1,7 +1,5 @@
 """The search behind `optimize`: a model evaluated at every point of a space, block by block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

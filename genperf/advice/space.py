@@ -1,7 +1,5 @@
 """The configurations that `optimize` evaluates: a grid, and what the model reads at each of its points."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`suggest`: which configurations to measure next, so that the interval at a target narrows most for its cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

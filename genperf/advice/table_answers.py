@@ -1,7 +1,5 @@
 """What a table answers: a value for each measured quantity, and sentences about the likeliest one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

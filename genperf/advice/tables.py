@@ -1,7 +1,5 @@
 """A table and a question → the columns' meaning, the series that is meant, and an answer for each measured quantity."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

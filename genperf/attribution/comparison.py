@@ -1,7 +1,5 @@
 """Why the predicted value differs between two configurations: term by term, and what each overlap hides."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce

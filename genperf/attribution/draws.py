@@ -1,7 +1,5 @@
 """A result's uncertainty as curves: every member's draws by weight, each with its error of form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

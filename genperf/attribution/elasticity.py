@@ -1,7 +1,5 @@
 """By how much the predicted value moves with a factor: elasticities, and what a doubling does at each level."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """`explain`: the parts of a predicted value, and how the factors move it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

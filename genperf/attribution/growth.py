@@ -1,7 +1,5 @@
 """Counts of workers side by side: what growing to a configuration brings, and what it costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +14,7 @@ from genperf.attribution.scaling import scaling
 from genperf.errors import GenperfError
 from genperf.facts import Growth, Interval, Paid, Stage, Training
 from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, render, substitute
-from genperf.growth.record import departs
+from genperf.normal.record import departs
 from genperf.panel import Panel
 from genperf.panel.configurations import values_with_levels
 from genperf.panel.derived import ONE, paid_for, quantities_of

@@ -1,7 +1,5 @@
 """Variance-based sensitivity: which factors make the prediction vary over a domain (Sobol indices)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

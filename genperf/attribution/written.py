@@ -1,7 +1,5 @@
 """The generic expression as a person reads it, and the exponents in which a level differs from the shared one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`why`: the causes of a slow step, ranked by the evidence of the runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

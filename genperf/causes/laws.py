@@ -1,7 +1,5 @@
 """The time of a step by the one thing that is wrong with it, and the evidence of runs for each such law."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The measured configurations of a table or a model, as the laws of slow steps read them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The command line: `genperf COMMAND`, one small file a command."""
 
-from __future__ import annotations
-
 import signal
 
 

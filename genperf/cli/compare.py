@@ -1,7 +1,5 @@
 """`genperf compare`: a fitted model and one configuration → its groups or levels, ranked."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

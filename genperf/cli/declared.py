@@ -1,7 +1,5 @@
 """Commands whose arguments and options are declared in `commands.toml`, each once."""
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """`genperf export`: a fitted expression in another language."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from genperf.cli.declared import declared

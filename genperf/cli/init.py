@@ -1,7 +1,5 @@
 """`genperf init`: a settings file whose every line is a comment, to fill in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """The entry: finds the command, reads the settings file, and prints every error as one message."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

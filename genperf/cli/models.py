@@ -1,7 +1,5 @@
 """`genperf models`: the families, their equations, and what they need."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import click

@@ -1,7 +1,5 @@
 """`genperf optimize`: a fitted model over a grid of configurations → the best of them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

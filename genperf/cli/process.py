@@ -1,7 +1,5 @@
 """What a command needs of its process: open standard streams, signals that end it in order, a fault as one line."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a computation does and how long it will take, on standard error: a bar on a terminal, elsewhere one line."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

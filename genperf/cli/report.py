@@ -1,7 +1,5 @@
 """`genperf report`: a model, or a table, as one HTML page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """`genperf.toml`: any option of any command, the command line winning."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 import tomllib

@@ -1,7 +1,5 @@
 """`genperf suggest`: a fitted model and a target → what to measure next."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from genperf.cli.declared import declared

@@ -1,7 +1,5 @@
 """`genperf world`: the published series with which `ask` compares an efficiency."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from genperf.cli.declared import declared

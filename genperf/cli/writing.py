@@ -1,7 +1,5 @@
 """Files written whole or not at all, and places that cannot be written refused before the work begins."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import glob

@@ -1,7 +1,5 @@
 """A covariance that is a product over factors: an analysis of variance over all their subsets, and a local part."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal

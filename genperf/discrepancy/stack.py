@@ -1,7 +1,5 @@
 """Processes about several means of ln T, and the pool of what they predict."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from statistics import NormalDist

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
+import pandas as pd
 
 from genperf.engine import one_blas_thread
 from genperf.errors import FitError, GenperfError, Note
 from genperf.fitting.model import Model
 from genperf.growth.fit import fit_series
-from genperf.growth.measured import refuse_one_scale, series_of
-from genperf.growth.sharing import TableShares, could_name, table_shares
+from genperf.growth.measured import series_of
+from genperf.growth.sharing import TableShares, table_shares
+from genperf.panel import Panel
 from genperf.prediction import Member
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
@@ -83,7 +85,7 @@ class Auto(Model):
         one = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
         series = series_of(table, self.options.mapping, self.options.hints, single=one or bool(shared.changes))
         if series is None:
-            refuse_one_scale(table)
+            _refuse_one_scale(table)
             # A series needs none of it.
             from genperf.process import fit_factors
 
@@ -107,3 +109,31 @@ def _in_half_precision(member: Member) -> Member:
         discrepancy = msgspec.structs.replace(discrepancy, scales=scales, offsets=offsets)
     central = None if member.central is None else in_half_precision(member.central)
     return replace(member, draws=in_half_precision(member.draws), discrepancy=discrepancy, central=central)
+
+
+def _refuse_one_scale(table: Table) -> None:
+    """Refuse a table in which nothing varies: which measurement to add."""
+    if any(f.distinct > 1 for f in table.factors):
+        return
+    scale = Panel(table.factors).counted or next(iter(table.numeric), None)
+    more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
+    raise FitError(
+        "one scale is measured, and from one nothing can be said of any other",
+        where=table.source,
+        hint=f"measure {more}; three scales or more give a useful interval",
+    )
+
+
+def could_name(table: Table) -> list[str]:
+    """Return the columns in no role that hold names, constant in every group and different between some."""
+    groups = table.frame.groupby(list(table.group)).ngroups
+    out = []
+    for name in table.unused:
+        cells = table.frame[name]
+        if pd.api.types.is_numeric_dtype(cells):
+            continue
+        # As many combinations of group and cell as groups: one cell in each.
+        alike = table.frame.groupby([*table.group, name], dropna=False).ngroups == groups
+        if alike and 1 < len(cells.unique()) < groups:
+            out.append(name)
+    return out

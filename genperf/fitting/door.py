@@ -1,7 +1,5 @@
 """`fit`: a table, a model and where the fits run → a result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

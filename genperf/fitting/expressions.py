@@ -1,7 +1,5 @@
 """Models of one form: a family, the generic expression, or a formula of the user's."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace

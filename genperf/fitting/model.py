@@ -1,7 +1,5 @@
 """What a model is: an object that fits tables. `auto`, the families, the generic expression and formulas are such."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ with d_c 0 or 1 between names and the squared difference of standardised numbers
 for the last g), and μ₀, sp the median and spread of v that the bank predicts for donors from their own runs to n₀.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -84,15 +82,8 @@ CHANGES = (
 class Process:
     """The process over donors, at its largest posterior density.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (columns, donors, donors)
-        d_c between the donors.
-    values : ndarray of shape (donors,)
-    middle, spread : float
-        μ₀ and sp.
-    size : ndarray of shape (donors,)
-        r·l; zero where a change does not go with the time.
+    `distances` are d_c between the donors, shape (columns, donors, donors), `middle` and `spread` μ₀ and sp, and `size`
+    is r·l of each donor: zero where a change does not go with the time.
     """
 
     def __init__(self, distances: Array, values: Array, middle: float, spread: float, size: Array) -> None:
@@ -136,10 +127,7 @@ class Process:
     def predict(self, distances: Array, size: Array) -> tuple[Array, Array, Array]:
         """Return the mean and standard deviation of the change of other series, and that before any donor is known.
 
-        Parameters
-        ----------
-        distances : ndarray of shape (columns, series, donors)
-        size : ndarray of shape (series,)
+        `distances` has the shape (columns, series, donors).
         """
         level, likeness, noise = np.exp(self.logarithms[:3])
         far = np.tensordot(np.exp(self.logarithms[3:]), distances, 1)
@@ -186,15 +174,8 @@ def shown_by_donors(
 ) -> list[list[Shown]]:
     """Return what donors show of the changes of some series, a term for each way to count.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (columns, donors + series, donors)
-    times : tuple of ndarray
-        T(n₀) and T(n*) of the donors, and T(n₀) of the series.
-    predicted : sequence of (float, float)
-        μ₀ and sp, for each of `CHANGES`.
-    block : ndarray of shape (donors,)
-        Donors of one number are held out together.
+    `distances` has the shape (columns, donors + series, donors); `times` are T(n₀), T(n*) of the donors and T(n₀) of
+    the series; `predicted` is (μ₀, sp) for each of `CHANGES`. Donors of one number in `block` are held out together.
     """
     first, last, base = times
     among, across = np.split(distances, [len(first)], axis=1)

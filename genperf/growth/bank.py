@@ -6,8 +6,6 @@ with the overheads φ_k of `genperf.models` at their units, and z_k of classes o
 doubling, with few overheads. `prior.json` holds the numbers and where they come from.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -201,12 +199,8 @@ POLYNOMIALS = (
 def sobol(points: int, dimension: int) -> Array:
     """Return the first points of a Sobol' sequence, each moved to the middle of its cell, shape (points, dimension).
 
-    Parameters
-    ----------
-    points : int
-        A power of two: every half, quarter, … of the cube then holds its share exactly.
-    dimension : int
-        At most 19. `scipy.stats.qmc` has more, and takes half a second to import.
+    The points are a power of two: every half, quarter, … of the cube then holds its share exactly. The dimension is at
+    most 19: `scipy.stats.qmc` has more, and takes half a second to import.
     """
     directions = np.stack([_directions(j) for j in range(dimension)], axis=1)
     before = np.arange(points - 1)

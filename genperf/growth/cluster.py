@@ -4,8 +4,6 @@ A cluster of a kind has steps to the second node about one size, and communicati
 table wander alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -110,15 +108,7 @@ class Cluster:
 
 
 def shown(weights: Array, beyond: bool) -> Cluster:
-    """Return what one series shows.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (walks, curves)
-        Of its posterior.
-    beyond : bool
-        Whether it was measured on several nodes: the step shows nowhere else.
-    """
+    """Return what one series shows by its posterior weights, shape (walks, curves); the step only beyond one node."""
     curve, step = weights.sum(axis=0), step_kinds()
     ratios = step.ratio @ curve if beyond else np.ones(len(step.share))
     strength = np.log(strength_kinds().ratio @ curve)

@@ -1,7 +1,5 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import lru_cache
 
@@ -60,9 +58,6 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
             float(np.mean(np.abs(last - largest.logarithms))),
         ),
     )
-
-
-# --- members ---------------------------------------------------------------------------------------------------------
 
 
 def _member(series: MeasuredSeries, one: Weighed, central_share: float, several: bool, noise: float) -> Member:

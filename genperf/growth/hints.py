@@ -1,14 +1,9 @@
-"""What a hint of the network between nodes (`--hint`) changes: how much the second node of an unseen network may cost.
+"""What a hint of the network between nodes (`--hint`) says about the second node of a series that never left one.
 
-Without a hint, an unseen network costs anything: the step to the second node is log-normal about a tenth of the time,
-with a spread of 3.3 of ln. With one it is about four times the exchange of a ring at the hinted bandwidth, with a
-spread of 2: links are shared, messages are cut, part of the exchange is hidden behind computation. Networks as those
-that were seen are hardly possible where a step on two nodes would take less time than its exchange alone: so the
-expected time follows the exchange, less what the computation hides of it. Only a series that never left one node is
-changed: measured times count more than any hint.
+Without a hint the step to the second node is log-normal about a tenth of the time, with a spread of 3.3 of ln. With one
+it is about four times the exchange of a ring at the hinted bandwidth, with a spread of 2: links are shared, messages
+are cut, part is hidden behind computation. A step on two nodes takes at least as long as its exchange.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 

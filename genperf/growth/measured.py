@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genperf.arrays import Array, Index, Mask
-from genperf.errors import FitError, Note
+from genperf.errors import Note
 from genperf.formula import Node, evaluate, names_in, parse, render, substitute
 from genperf.models.network import network_of
 from genperf.panel import Panel, limits, possible_work
@@ -156,15 +156,7 @@ def series_of(
 
     None also where only the batch varies, where a count is below one (a share of a worker exchanges nothing), and of
     more than `SERIES.most_configurations`.
-
-    Parameters
-    ----------
-    mapping : mapping of str to str
-        Canonical factor name → column.
-    hints : mapping of str to str
-        See `genperf.fit`.
-    single : bool
-        Whether one scale is enough: similar series show how it grows.
+    Where it is `single`, one scale is enough: similar series show how it grows.
     """
     panel = Panel(table.factors, mapping, group=table.group, scaling=table.scaling, target=table.target)
     axis, panel = panel.axis(), panel.with_axis
@@ -199,25 +191,6 @@ def series_of(
     return series if single or len(np.unique(series.values(series.scale))) > 1 else None
 
 
-def refuse_one_scale(table: Table) -> None:
-    """Refuse a table in which nothing varies: which measurement to add.
-
-    Raises
-    ------
-    FitError
-        Where every factor has one value.
-    """
-    if any(f.distinct > 1 for f in table.factors):
-        return
-    scale = Panel(table.factors).counted or next(iter(table.numeric), None)
-    more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
-    raise FitError(
-        "one scale is measured, and from one nothing can be said of any other",
-        where=table.source,
-        hint=f"measure {more}; three scales or more give a useful interval",
-    )
-
-
 def repeat_noise(table: Table) -> tuple[float, Array]:
     """Return the variance of ln T among repeats, robustly, and each run's distance from its configuration's median."""
     medians = table.medians().measured
@@ -232,9 +205,6 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
     size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
     usual = 1.4826 * float(np.median(size))
     return float(np.sum(np.minimum(away**2, (SERIES.clipped_deviations * usual) ** 2)) / freedom), away
-
-
-# --- notes -----------------------------------------------------------------------------------------------------------
 
 
 def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:

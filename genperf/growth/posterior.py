@@ -73,12 +73,7 @@ class Layout:
 
     of the walk's covariance K, the level integrated out.
 
-    Parameters
-    ----------
-    counts : Counts
-        The largest last.
-    variances : ndarray of shape (counts,)
-        Of ln T, as repeats show them.
+    The largest count is the last; `variances` are those of ln T at each, as repeats show them.
     """
 
     def __init__(self, counts: Counts, variances: Array) -> None:

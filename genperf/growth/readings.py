@@ -1,7 +1,5 @@
 """How the counts of a series may be meant, each way with its posterior."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -113,13 +111,7 @@ class Weighed:
 
 
 def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weighed]:
-    """Return the readings of a series with their posteriors, without those of hardly any weight.
-
-    Parameters
-    ----------
-    cluster : Cluster, optional
-        What other series of its table show of their cluster.
-    """
+    """Return the readings of a series with their posteriors beside its cluster, without those of hardly any weight."""
     tilt, listed = hint_tilt(series), []
     # Readings that differ beyond the measured counts alone have one posterior.
     known: dict[tuple[tuple[float, ...], ...], Posterior] = {}

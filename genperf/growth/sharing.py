@@ -3,8 +3,6 @@
 Groups, `--pool`, and levels whose rows form series (`genperf.process.growth`) all ask `shared_by`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -247,9 +245,6 @@ def _mixed(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-# --- similar series --------------------------------------------------------------------------------------------------
-
-
 def _similar(curves: Sequence[Curve]) -> dict[int, Shared]:
     """Return what similar series show of those that others exceed, by place."""
     parts: dict[tuple[Count, bool, float | None], list[int]] = {}
@@ -357,19 +352,4 @@ def _grown(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, at: Co
         have = [donor for donor in donors if name in donor.series.columns and donor.at(base, name) > 0.0]
         grown = float(np.median([donor.at(at, name) / donor.at(base, name) for donor in have])) if have else 1.0
         out[name] = grown * np.array([curve.at(base, name) for curve in listed])
-    return out
-
-
-def could_name(table: Table) -> list[str]:
-    """Return the columns in no role that hold names, constant in every group and different between some."""
-    groups = table.frame.groupby(list(table.group)).ngroups
-    out = []
-    for name in table.unused:
-        cells = table.frame[name]
-        if pd.api.types.is_numeric_dtype(cells):
-            continue
-        # As many combinations of group and cell as groups: one cell in each.
-        alike = table.frame.groupby([*table.group, name], dropna=False).ngroups == groups
-        if alike and 1 < len(cells.unique()) < groups:
-            out.append(name)
     return out

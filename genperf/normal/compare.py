@@ -1,7 +1,5 @@
 """Where a measured efficiency stands among published series of the same kind of step."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

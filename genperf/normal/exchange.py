@@ -1,7 +1,5 @@
 """The least time in which nodes exchange a message, as the links' rate allows it, beside what the exchange costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

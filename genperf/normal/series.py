@@ -1,7 +1,5 @@
 """A measured series of training runs, and where its efficiency lies among the published ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

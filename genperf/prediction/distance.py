@@ -10,8 +10,6 @@ with s_f = ±1 and the positions x_f in doublings. It is zero where a run is at 
 everywhere inside a full factorial design.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product

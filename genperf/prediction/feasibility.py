@@ -10,8 +10,6 @@ is. What was measured bounds it: a configuration that needs no more than one tha
 no less than one that failed does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

@@ -7,8 +7,6 @@ geometric mean, is then the mean of ln T over the measured levels, as `predict` 
 level by itself.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How far a prediction can be trusted: a grade of each row, and the reasons for it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

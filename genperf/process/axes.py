@@ -1,7 +1,5 @@
 """The axes of the process: one for each factor, and for the work, the devices and the bubble of a transformer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

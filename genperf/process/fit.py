@@ -1,7 +1,5 @@
 """`auto` on a table of many factors: one process about several means, stacked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

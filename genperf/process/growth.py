@@ -1,7 +1,5 @@
 """Growth beyond the largest count: what the bank of curves forecasts of a table's series, as further rows."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The settings of the process over many factors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 Pairs = tuple[tuple[str, float], ...]

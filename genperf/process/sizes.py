@@ -1,7 +1,5 @@
 """The sizes of the process: the most probable ones of its marginal likelihood and their priors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

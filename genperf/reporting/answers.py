@@ -1,7 +1,5 @@
 """The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +14,8 @@ from genperf.attribution.scaling import of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth
-from genperf.growth.record import RECORDS, record_like
 from genperf.normal import Normal, judged
+from genperf.normal.record import RECORDS, record_like
 from genperf.panel.nodes import leaves_node
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT

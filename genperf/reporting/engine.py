@@ -3,8 +3,6 @@
 The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for what the expressions leave out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from statistics import NormalDist

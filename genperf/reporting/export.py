@@ -1,7 +1,5 @@
 """A fitted expression as a function of another language, as LaTeX, or as Extra-P prints it."""
 
-from __future__ import annotations
-
 import keyword
 import re
 

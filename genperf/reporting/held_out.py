@@ -1,7 +1,5 @@
 """Models beside the baselines a user could take instead, on configurations that were held out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """`report`: a model, or a table, as one HTML file that needs nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from base64 import b64encode

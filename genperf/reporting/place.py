@@ -1,7 +1,5 @@
 """What a page is about: what is asked, the configuration, and the predictions along the count of workers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

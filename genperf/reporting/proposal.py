@@ -1,7 +1,5 @@
 """What a committee that allocates machine time asks for: speed-up and efficiency, and the node-hours of a plan."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping

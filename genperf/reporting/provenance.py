@@ -1,7 +1,5 @@
 """How a model was fitted, so that it can be fitted again."""
 
-from __future__ import annotations
-
 import platform
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The contents of the page for one model, as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Arrays as JSON: short ones as lists, long ones packed."""
 
-from __future__ import annotations
-
 import base64
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The model file: JSON with a schema version. Reading one never runs anything from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

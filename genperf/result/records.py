@@ -1,7 +1,5 @@
 """A fit result as a record of the model file, and back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

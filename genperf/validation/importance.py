@@ -1,7 +1,5 @@
 """Permutation importance: by how much a learner errs more without the information of a factor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

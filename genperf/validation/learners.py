@@ -4,8 +4,6 @@ A learner takes the training part (a row per configuration), the configurations 
 seed and the mapping of names, which `last-point` alone uses. scikit-learn and statsmodels are imported when used.
 """
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`validate`: every model fitted on the training part of every split, and compared on the held-out configurations."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter

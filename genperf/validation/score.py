@@ -1,7 +1,5 @@
 """The scores of a validation: errors and intervals of every model, and every held-out configuration."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

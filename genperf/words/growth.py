@@ -1,7 +1,5 @@
 """What to expect of a configuration, how sure that is, and whether growing to it pays: each in a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the terms of a model are in plain words, and what limits a configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How a predicted quantity is named and printed: `time (s)`, `memory_gb (GB)`, `3.2 s`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The reasons of a verdict and what a verdict means: each sentence stands here once, and the page gets it as data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple

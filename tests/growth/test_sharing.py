@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
 import genperf as gp
+from genperf.fitting.auto import could_name
 from genperf.growth.alike import CHANGES, Change, Process
-from genperf.growth.sharing import SHARING, could_name, table_shares
+from genperf.growth.sharing import SHARING, table_shares
 from genperf.result import GroupedResult, dump_model
 from genperf.result.file import parse_model
 from genperf.table import Table

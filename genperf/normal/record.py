@@ -3,8 +3,6 @@
 `experiments/corpus.py` writes the file. Each source was judged by a prior learned without it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from genperf.growth.record import FILE, RECORDS, record_like
+from genperf.normal.record import FILE, RECORDS, record_like
 from genperf.prediction.verdict import VERDICTS
 
 
