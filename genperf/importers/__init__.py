@@ -12,6 +12,7 @@ from genperf.errors import GenperfError, Note, TableError, listed, suggest
 from genperf.importers import (
     extra_p,
     hyperfine,
+    lightning,
     mlperf,
     nccl_tests,
     nsight,
@@ -59,6 +60,7 @@ FORMATS: dict[str, Format] = {
     "trainer-state": Format(
         "trainer_state.json of Hugging Face's Trainer", trainer_state.read, trainer_state.SIGNATURE
     ),
+    "lightning": Format("metrics.csv of PyTorch Lightning's CSVLogger", lightning.read, lightning.SIGNATURE),
     "nccl-tests": Format("what nccl-tests print: times of collectives", nccl_tests.read, SIGNATURES["nccl-tests"]),
     "serving": Format("results of vLLM's and SGLang's serving benchmarks", serving.read, serving.SIGNATURE),
     "pytest-benchmark": Format("pytest-benchmark's JSON", pytest_benchmark.read, pytest_benchmark.SIGNATURE),

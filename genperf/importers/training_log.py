@@ -29,6 +29,9 @@ MEASURED = {
     "iteration-time": ("step_time_s", 1.0),
     "time_metrics/end_to_end(s)": ("step_time_s", 1.0),
     "throughput(tps)": ("tokens_per_s_per_gpu", 1.0),
+    # Of Lightning's ThroughputMonitor.
+    "global/samples_per_sec": ("samples_per_s", 1.0),
+    "device/samples_per_sec": ("samples_per_s_per_gpu", 1.0),
 }
 #: Name of a setting, in small letters → column.
 SETTINGS = {

@@ -33,6 +33,7 @@ _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNOR
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(\d+)[\s_\-]?([^\W\d_]+)(?![^\W_])")
 _WORD_FIRST = re.compile(r"(?<![^\W_])([^\W\d_]+(?:\d+(?=-))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(\d+)(?![^\W_])")
+_RUN = re.compile(r"[\s_\-]+(\d+)$")
 Values = dict[str, float]
 Taken = tuple[Values, str]
 
@@ -90,7 +91,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
         if read in (_multiple, _counted) and not _are_counts(columns, parsed):
             continue
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
-        kinds = {name: kind for name, (_, kind) in parsed.items()}
+        kinds = _without_runs(parsed)
         kind_column = f"{column} kind" if len(set(kinds.values())) > 1 else ""
         values = {name: numbers for name, (numbers, _) in parsed.items()}
         return Names(column, {word: word for word in columns}, values, kinds, kind_column, read)
@@ -187,6 +188,17 @@ def _are_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     sizes = {"v", "b", "m", "k", "gb", "bit"} & {column.lower() for column in columns}
     shared = len({kind for _, kind in parsed.values()}) < len(parsed)
     return shared and multiples and not sizes and any(len(n) > 1 for n in numbers)
+
+
+def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
+    """Return what is left of each name, without a last number that only numbers its runs: 0, 1, … of equal ones."""
+    runs: dict[tuple[str, tuple[float, ...]], list[int]] = {}
+    for values, kind in parsed.values():
+        match = _RUN.search(kind)
+        runs.setdefault((_RUN.sub("", kind), tuple(values.values())), []).append(int(match[1]) if match else -1)
+    numbered = all(sorted(n) in (list(range(len(n))), list(range(1, len(n) + 1))) for n in runs.values())
+    repeated = numbered and any(len(n) > 1 for n in runs.values())
+    return {name: _RUN.sub("", kind) if repeated else kind for name, (_, kind) in parsed.items()}
 
 
 def _left(text: str) -> str:

@@ -20,6 +20,7 @@ EXAMPLES = {
     "mlperf": "mlperf_throughput.txt",
     "training-log": "megatron.log",
     "trainer-state": "trainer_state.json",
+    "lightning": "lightning_metrics.csv",
     "nccl-tests": "all_reduce_perf.txt",
     "serving": "serving.jsonl",
     "pytest-benchmark": "pytest_benchmark.json",
