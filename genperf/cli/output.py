@@ -191,8 +191,8 @@ def _csv_cells(cells: Cells, raw: bool) -> list[str]:
     from genperf.table.clean import is_missing
 
     if cells.dtype.kind == "M":
-        # A Series of days is written without their midnights.
-        cells = cells.astype(str)
+        # A Series of days is written without their midnights; pandas before 3 writes a missing one as NaT.
+        return ["" if is_missing(text) or text == "NaT" else text for text in cells.astype(str).tolist()]
     values = cells.tolist()
     if cells.dtype.kind == "f":
         texts = map("{:.9g}".format, values)
