@@ -59,8 +59,8 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         phases has a smaller one. A family of several overlaps takes that of the smallest error.
     """
     fit = _PhaseFit(table, options, seed)
-    chooses = family.candidates is not None
     overlaps = [family_named(name) for name in family.overlaps]
+    chooses = family.name not in overlaps[0].overlaps
     expressions, parts, notes = fit.parts(overlaps[0] if chooses else family)
     if not parts:
         laws = held_at(family.expressions(table.factors, options.mapping), options.fix) if chooses else expressions

@@ -6,7 +6,20 @@ are read; everything else is refused with a caret under the place, and nothing i
 
 from genperf.formula.bind import bind, bind_values
 from genperf.formula.evaluate import evaluate, evaluate_with_gradient, spread
-from genperf.formula.nodes import FUNCTIONS, Call, Name, Node, Number, Text, addends, call, chain, names_in, substitute
+from genperf.formula.nodes import (
+    FUNCTIONS,
+    Call,
+    Name,
+    Node,
+    Number,
+    Text,
+    addends,
+    call,
+    chain,
+    names_in,
+    ordered_names,
+    substitute,
+)
 from genperf.formula.parse import Formula, parse, parse_number
 from genperf.formula.power_sum import PowerSum, power_sum, with_sums
 from genperf.formula.render import JAVASCRIPT, LANGUAGES, in_language, latex, quote_name, render

@@ -115,6 +115,23 @@ def names_in(node: Node) -> frozenset[str]:
             return frozenset()
 
 
+def ordered_names(node: Node) -> list[str]:
+    """Return the names in a parsed tree in the order of their first occurrence.
+
+    Examples
+    --------
+    >>> ordered_names(call("add", Name("n"), call("log2", Name("a"))))
+    ['n', 'a']
+    """
+    match node:
+        case Name(name):
+            return [name]
+        case Call(_, arguments):
+            return list(dict.fromkeys(name for a in arguments for name in ordered_names(a)))
+        case _:
+            return []
+
+
 def addends(node: Node, sign: float = 1.0) -> list[tuple[float, Node]]:
     """Return the addends of a sum with their signs, from left to right; a tree that is no sum is its own.
 

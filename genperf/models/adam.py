@@ -1,16 +1,12 @@
 """An epoch of a partitioned and replicated model with sharded parameter servers."""
 
-from collections import Counter
-from collections.abc import Sequence
-
-from genperf.expression import Expression, coefficient, exponent
+from genperf.expression import Expression, exponent
 from genperf.models.compose import compose
 from genperf.models.family import Family
 from genperf.panel import Panel
-from genperf.table.axis import UNITS
 
-#: Bounds of η, how well threads share the work: 0 not at all, 1 perfectly. By definition.
-THREADS = (0.0, 1.0)
+#: How well threads share the work: 0 not at all, 1 perfectly. By definition.
+THREADS = exponent("eta", 0.0, 1.0, start=0.5)
 
 
 def build(factors: Panel) -> Expression:
@@ -49,22 +45,12 @@ def build(factors: Panel) -> Expression:
         ("weights", "beta_w", given("bytes", "samples"), given("batch", "servers"), "", True),
         ("exchange", "alpha_w", given("samples"), [*given("batch"), "workers"], "", factors.varies("batch")),
     )
-    terms = {name: _ratio(c, above, below) + further for name, c, above, below, further, there in rows if there}
-    constants = [coefficient(c, _unit(above, below)) for _, c, above, below, _, _ in rows]
-    return compose("adam", terms, [*constants, exponent("eta", *THREADS, start=0.5)], factors)
-
-
-def _ratio(constant: str, above: Sequence[str], below: Sequence[str]) -> str:
-    """Return a coefficient times a ratio of factors."""
-    return "*".join([constant, *above]) + "".join(f"/{name}" for name in below)
-
-
-def _unit(above: Sequence[str], below: Sequence[str]) -> str:
-    """Return the unit of a coefficient whose product with a ratio of factors is in seconds."""
-    powers = Counter(UNITS[name] for name in below if name in UNITS)
-    powers.subtract(UNITS[name] for name in above if name in UNITS)
-    ordered = sorted(powers.items())
-    return "s" + "".join(f"*{unit}" * power for unit, power in ordered) + "".join(f"/{u}" * -n for u, n in ordered)
+    terms = {
+        name: "*".join([coefficient, *above]) + "".join(f"/{factor}" for factor in below) + further
+        for name, coefficient, above, below, further, there in rows
+        if there
+    }
+    return compose("adam", terms, factors, shapes=[THREADS])
 
 
 FAMILY = Family(

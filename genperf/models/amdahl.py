@@ -1,6 +1,6 @@
 """Amdahl's law: a serial part that stays and a parallel part that the workers share."""
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Expression
 from genperf.models.compose import compose
 from genperf.models.family import Family
 from genperf.panel import Panel, share
@@ -25,17 +25,9 @@ def build(factors: Panel) -> Expression:
     c + s*batch*workers + a*batch
     """
     work = share(factors, job=True)
-    terms = {"constant": "c"}
-    if work.known:
-        terms["serial"] = f"s*{work.whole}"
-    terms["parallel"] = work.of("a")
-    return compose(
-        "amdahl",
-        terms,
-        [coefficient("c"), coefficient("s", work.unit), coefficient("a", work.unit)],
-        factors,
-        spare={"constant": "parallel"},
-    )
+    serial = {"serial": f"s*{work.whole}"} if work.known else {}
+    terms = {"constant": "c", **serial, "parallel": work.of("a")}
+    return compose("amdahl", terms, factors, spare={"constant": "parallel"})
 
 
 FAMILY = Family(

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from genperf.expression import Constant, Expression, coefficient, exponent
+from genperf.expression import Constant, Expression, exponent
 from genperf.models.compose import compose, measured_alone, together
 from genperf.models.family import Family, times
 from genperf.panel import Panel, share
 
-#: Bounds of q, how reading slows down as more workers share the storage: 0 not at all, 1 one after another. A guess: 2
-#: leaves room for storage that thrashes.
-CONTENTION = (0.0, 2.0)
+#: How reading slows down as more workers share the storage: 0 not at all, 1 one after another. A guess: 2 leaves room
+#: for storage that thrashes.
+CONTENTION = exponent("q", 0.0, 2.0, start=1.0)
 #: Rounds in which asynchronous workers are in step after a common start. One is enough where a server takes one after
 #: another; on links that all share at once it took four (`data/whole_jobs.csv`). A guess: 20 leaves room.
 IN_STEP = Constant("rounds", "shape", 0.0, 20.0, start=1.0, penalised=False)
@@ -50,11 +50,10 @@ def build(factors: Panel, server: Server = "queue", job: bool = True, alone: boo
     max(a*batch + c, s*workers)
     """
     work = share(factors)
-    data, data_unit = times(factors, "samples")
-    iterations, _ = times(factors, "iterations") if job else ("", "")
+    iterations = times(factors, "iterations") if job else ""
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
     served = f"{iterations}s*{load}"
-    initialisation = {"initialisation": "i0", "reading": f"i1*{data}workers**q"} if job else {}
+    initialisation = {"initialisation": "i0", "reading": f"i1*{times(factors, 'samples')}workers**q"} if job else {}
     start = " + ".join([*initialisation, ""])
     return compose(
         "cntk",
@@ -64,12 +63,9 @@ def build(factors: Panel, server: Server = "queue", job: bool = True, alone: boo
             "overhead": f"{iterations}c",
             "server": served if alone else together(served),
         },
-        [
-            *(coefficient("i0"), coefficient("i1", data_unit), exponent("q", *CONTENTION, start=1.0)),
-            *(coefficient("a", work.unit), coefficient("c"), coefficient("s"), IN_STEP),
-        ],
         factors,
         total=None if server == "sum" else start + _queued(server, load, iterations),
+        shapes=[CONTENTION, IN_STEP],
         spare={"overhead": "overhead" if job else "compute"},
     )
 
@@ -106,6 +102,5 @@ FAMILY = Family(
     source="Hashemi et al. 2016",
     purpose="whole jobs: initialisation that does not scale, and a server with a knee",
     uses=("samples", "iterations", "batch", "work", "servers"),
-    build=build,
-    candidates=candidates,
+    build=candidates,
 )

@@ -3,7 +3,8 @@
 Terms that the rows cannot identify are left out.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -12,21 +13,25 @@ import numpy as np
 from genperf.arrays import Array
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
-from genperf.formula import Call, Name, Node, Text, call, evaluate, names_in, parse, substitute
+from genperf.formula import Call, Name, Node, Text, call, evaluate, names_in, ordered_names, parse, substitute
 from genperf.panel import Panel, share
 from genperf.table import Factor
+from genperf.table.axis import UNITS
 from genperf.vocabulary.names import ALIASES
 
 
 def compose(
     family: str,
     terms: Mapping[str, str],
-    constants: Sequence[Constant],
     factors: Panel,
     total: str | None = None,
+    shapes: Sequence[Constant] = (),
     spare: Mapping[str, str] | None = None,
 ) -> Expression:
     """Write an expression from formulas over canonical factor names and constants.
+
+    What is neither a factor, nor a term, nor one of the shapes, is a coefficient. Its unit follows from the factors
+    beside it, so that each term is in seconds. A constant that is named like a column of the table gets a trailing `_`.
 
     Terms that the table's rows cannot identify are left out, so that few measurements suffice. They are terms that
     are zero in every row (a network, on one node), and spare terms beside one that is constant.
@@ -35,12 +40,12 @@ def compose(
     ----------
     terms : mapping of str to str
         Term name → formula.
-    constants : sequence of Constant
-        Those that occur in the terms are kept. One that is named like a column of the table gets a trailing `_`.
     factors : Panel
         Where the columns come from.
     total : str, optional
         Formula over the terms' names (and constants); the sum where omitted.
+    shapes : sequence of Constant
+        The constants that are no coefficients, of which those are kept that are read.
     spare : mapping of str to str, optional
         Spare term → the term that replaces it where that one is constant: a constant beside a computation whose batch
         does not vary.
@@ -52,60 +57,80 @@ def compose(
 
     Examples
     --------
-    >>> from genperf.expression import coefficient
     >>> from genperf.table import Factor
-    >>> gpus = Panel((Factor("gpu count", "extrinsic"),), {"workers": "gpu count"})
-    >>> str(compose("amdahl", {"serial": "c", "parallel": "a/workers"}, [coefficient("c"), coefficient("a")], gpus))
-    'c + a/`gpu count`'
+    >>> jobs = Panel((Factor("gpu count", "extrinsic"), Factor("samples", "intrinsic")), {"workers": "gpu count"})
+    >>> law = compose("amdahl", {"serial": "c", "parallel": "a*samples/workers"}, jobs)
+    >>> str(law), [constant.unit for constant in law.constants]
+    ('c + a*samples/`gpu count`', ['s', 's/sample'])
     """
     trees = {name: parse(text).node for name, text in terms.items()}
-    whole = parse(total).node if total is not None else None
-    dropped = _unidentified(trees, {c.name for c in constants}, factors, spare or {})
+    dropped = _unidentified(trees, factors, spare or {})
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
-    whole = None if whole is None else _without(whole, dropped)
-    renamed = {c.name: unused_name(c.name, {f.name for f in factors.factors}) for c in constants}
-    by_name: dict[str, Node] = {old: Name(new) for old, new in renamed.items()}
-    used = set().union(*(names_in(t) for t in trees.values()), names_in(whole) if whole is not None else set())
-    for name in used - set(renamed) - set(terms):
+    whole = None if total is None else _without(parse(total).node, dropped)
+    kinds, columns = {shape.name: shape for shape in shapes}, {f.name for f in factors.factors}
+    by_name: dict[str, Node] = {}
+    constants: list[Constant] = []
+    read = [name for tree in (*trees.values(), whole) if tree is not None for name in ordered_names(tree)]
+    for name in dict.fromkeys(read):
         node = factors.node(name) if name in ALIASES else None
-        if node is None:
+        if name in ALIASES and node is None:
             raise ModelError(f"family '{family}' needs '{name}', which the table does not have")
-        by_name[name] = node
-    kept = tuple(replace(c, name=renamed[c.name]) for c in constants if c.name in used)
+        if node is None and name not in terms:
+            constant = kinds.get(name) or coefficient(name, _unit(name, trees.values()))
+            constants.append(replace(constant, name=unused_name(name, columns)))
+            node = Name(constants[-1].name)
+        if node is not None:
+            by_name[name] = node
     return Expression(
         family,
         tuple(Term(name, substitute(tree, by_name)) for name, tree in trees.items()),
-        kept,
-        None if whole is None else substitute(whole, {k: v for k, v in by_name.items() if k not in terms}),
+        tuple(constants),
+        None if whole is None else substitute(whole, by_name),
     )
+
+
+def _unit(constant: str, terms: Iterable[Node]) -> str:
+    """Return the unit of a coefficient whose product with what it multiplies is in seconds."""
+    powers = next(_powers(term, constant) for term in terms if constant in names_in(term))
+    units = sorted((unit, power) for unit, power in powers.items() if power)
+    return "s" + "".join(f"*{unit}" * -power for unit, power in units) + "".join(f"/{u}" * power for u, power in units)
+
+
+def _powers(node: Node, constant: str) -> Counter[str]:
+    """Return the powers of the units in the product that a constant is in."""
+    match node:
+        case Name(name):
+            return Counter({UNITS[name]: 1} if name in UNITS else {})
+        case Call("multiply" | "divide" as function, (left, right)):
+            powers, others = _powers(left, constant), _powers(right, constant)
+            powers.update({unit: power if function == "multiply" else -power for unit, power in others.items()})
+            return powers
+        case Call(_, arguments):
+            return next((_powers(a, constant) for a in arguments if constant in names_in(a)), Counter())
+        case _:
+            return Counter()
 
 
 def with_computation(
     family: str,
     factors: Panel,
     exchange: Mapping[str, str],
-    constants: Sequence[Constant],
     *,
     job: bool = False,
     known: bool = False,
     total: str | None = None,
+    shapes: Sequence[Constant] = (),
 ) -> Expression:
-    """Write `T = c + a·w + the exchange`, with one worker's work w."""
+    """Write `T = c + a·w + the exchange`, with one worker's work w; where that must be `known` and is not, without."""
     work = share(factors, job=job)
     compute = {} if known and not work.known else {"compute": work.of("a")}
     return compose(
-        family,
-        {"constant": "c", **compute, **exchange},
-        [coefficient("c"), coefficient("a", work.unit), *constants],
-        factors,
-        total,
-        spare={"constant": "compute"},
+        family, {"constant": "c", **compute, **exchange}, factors, total, shapes, spare={"constant": "compute"}
     )
 
 
-#: The coefficient of a cost of working together that neither the workers nor the bytes change, and its term.
-SYNCHRONISATION_COST: Constant = coefficient("d")
-SYNCHRONISATION = {"synchronisation": f"where(workers > 1, {SYNCHRONISATION_COST.name}, 0)"}
+#: A cost of working together that neither the workers nor the bytes change.
+SYNCHRONISATION = {"synchronisation": "where(workers > 1, d, 0)"}
 
 #: Worker counts that separate a step between one worker and two from growth with the workers: 1 and two more.
 LEAST_COUNTS = 3
@@ -168,11 +193,9 @@ def unused_name(name: str, columns: Collection[str]) -> str:
     return name
 
 
-def _unidentified(
-    trees: Mapping[str, Node], constants: Collection[str], factors: Panel, spare: Mapping[str, str]
-) -> set[str]:
+def _unidentified(trees: Mapping[str, Node], factors: Panel, spare: Mapping[str, str]) -> set[str]:
     """Return the terms that are zero, or spare beside a constant one, over the measured range."""
-    ranges = {name: _corners(tree, constants, factors) for name, tree in trees.items()}
+    ranges = {name: _corners(tree, factors) for name, tree in trees.items()}
     known = {name: values for name, values in ranges.items() if values is not None}
     zero = {name for name, values in known.items() if not values.any()}
     fixed = {name for name, values in known.items() if np.ptp(values) == 0.0}
@@ -180,15 +203,15 @@ def _unidentified(
     return (zero if set(trees) - zero else set()) | unneeded
 
 
-def _corners(tree: Node, constants: Collection[str], factors: Panel) -> Array | None:
+def _corners(tree: Node, factors: Panel) -> Array | None:
     """Return a term at the corners of the measured range, every constant 1; None where the range is not known."""
-    nodes = {name: factors.node(name) for name in names_in(tree) - set(constants)}
+    nodes = {name: factors.node(name) for name in names_in(tree) & ALIASES.keys()}
     known = {name: node for name, node in nodes.items() if node is not None}
     here = [f for f in factors.factors if any(f.name in names_in(n) for n in known.values())]
     if len(known) < len(nodes) or any(f.distinct == 0 for f in here):
         return None
     grid = np.array(list(product(*((f.lower, f.upper) for f in here)))).T.reshape(len(here), 2 ** len(here))
-    ones = dict.fromkeys(constants, 1.0)
+    ones = dict.fromkeys(names_in(tree), 1.0)
     values = evaluate(substitute(tree, known), {**ones, **dict(zip((f.name for f in here), grid, strict=True))})
     return np.asarray(np.broadcast_to(values, 2 ** len(here)), float)
 

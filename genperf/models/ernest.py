@@ -1,6 +1,6 @@
 """Ernest: computation shared by the workers, a tree of messages, and a cost per worker."""
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Expression
 from genperf.models.compose import with_computation
 from genperf.models.family import Family, Overhead
 from genperf.panel import Panel
@@ -22,7 +22,7 @@ def build(factors: Panel) -> Expression:
     c + a/nodes + b*log2(nodes) + d*nodes
     """
     exchange = {"tree": "b*log2(workers)", "per worker": "d*workers"}
-    return with_computation("ernest", factors, exchange, [coefficient("b"), coefficient("d")], job=True)
+    return with_computation("ernest", factors, exchange, job=True)
 
 
 FAMILY = Family(

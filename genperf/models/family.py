@@ -8,7 +8,7 @@ from genperf.errors import ModelError
 from genperf.expression import Expression
 from genperf.panel import Panel
 from genperf.table import Factor
-from genperf.table.axis import UNITS, has_zero
+from genperf.table.axis import has_zero
 from genperf.vocabulary.names import ALIASES, column_of
 
 #: Where an overhead arises; see `Overhead`.
@@ -40,15 +40,15 @@ class Overhead:
 Choice = Literal["search", "laws", "largest"]
 
 
-def times(factors: Panel, name: str) -> tuple[str, str]:
-    """Return a factor as the head of a product, and the unit of its coefficient; an empty head where it is absent.
+def times(factors: Panel, name: str) -> str:
+    """Return a factor as the head of a product; empty where it is absent.
 
     Examples
     --------
     >>> times(Panel((Factor("bytes", "intrinsic"),)), "bytes"), times(Panel(()), "bytes")
-    (('bytes*', 's/B'), ('', 's'))
+    ('bytes*', '')
     """
-    return (f"{name}*", f"s/{UNITS[name]}" if name in UNITS else "s") if factors.has(name) else ("", "s")
+    return f"{name}*" if factors.has(name) else ""
 
 
 @dataclass(frozen=True)
@@ -62,24 +62,21 @@ class Family:
     source: str
     #: The use of the family, in a phrase.
     purpose: str
-    #: Matched factors → Expression.
-    build: Callable[[Panel], Expression]
+    #: Matched factors and measured phases → the expression, or those among which a fit chooses. For measured phases the
+    #: usual one first: other laws of a phase, among which its column decides, and terms that no column measures, among
+    #: which the total decides.
+    build: Callable[[Panel], Expression | Sequence[Expression]]
     #: Canonical names of the factors without which the family makes no sense; most are laws of the workers.
     requires: tuple[str, ...] = ("workers",)
     #: Names of factors that the table may lack: they are then in the coefficients.
     uses: tuple[str, ...] = ()
     #: Names of factors whose absence needs no note: most runs have no such thing.
     supposes: tuple[str, ...] = ()
-    #: Matched factors → the expressions among which a fit chooses, where the family has more than one.
-    candidates: Callable[[Panel], Sequence[Expression]] | None = None
-    #: What the candidates are; see `Choice`.
+    #: What several expressions are; see `Choice`.
     choice: Choice = "laws"
     #: Phase (`genperf.table.PHASES`) → the terms that a column of it measures. With measured phases, the terms of one
     #: phase share no constant with those of another.
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Matched factors → the expressions for measured phases, the usual one first: other laws of a phase, among which
-    #: its column decides, and terms that no column measures, among which the total decides.
-    laws: Callable[[Panel], Sequence[Expression]] | None = None
     #: Names of the families that combine the same phases in another way.
     overlaps: tuple[str, ...] = ()
     #: Phases of which one in each tuple must be measured where the family is compared with its `overlaps`; any phase
@@ -131,9 +128,8 @@ class Family:
                 f"and none of the factors ({', '.join(columns) or 'none'}) is named so",
                 hint=f"--map {first}=COLUMN, name a column {also}, or derive it: --let '{first}=…'",
             )
-        if self.candidates:
-            return list(self.candidates(matched))
-        return list(self.laws(matched)) if self.laws and phases else [self.build(matched)]
+        built = self.build(matched)
+        return [built] if isinstance(built, Expression) else list(built)
 
 
 def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> list[Expression]:

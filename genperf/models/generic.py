@@ -309,6 +309,5 @@ FAMILY = Family(
     source="Kavarakuntla et al. 2023",
     purpose="any table: intrinsic factors scaled by extrinsic ones",
     requires=(),
-    build=lambda matched: generic(matched.factors),
-    candidates=lambda matched: [generic(matched.factors, s) for s in structures(matched.factors)],
+    build=lambda matched: [generic(matched.factors, s) for s in structures(matched.factors)],
 )

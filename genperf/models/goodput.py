@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from genperf.expression import Constant, Expression, coefficient
+from genperf.expression import Constant, Expression
 from genperf.models.compose import with_computation
 from genperf.models.family import Family
 from genperf.panel import Panel
 
-#: Bounds of the order γ: 1 is no overlap, infinity is complete overlap. 10 is within 8 % of complete overlap: the two
-#: parts are at most 2^(1/10) of the larger one.
-ORDER = (1.0, 10.0)
+#: The order γ: 1 is no overlap, infinity is complete overlap. 10 is within 8 % of complete overlap: the two parts are
+#: at most 2^(1/10) of the larger one.
+ORDER = Constant("gamma", "shape", 1.0, 10.0, start=2.0, penalised=False)
 
 
 def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Expression:
@@ -42,11 +42,9 @@ def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Exp
         }
     else:
         sync = {"synchronisation": f"where(workers > 1, alpha_n{per_worker['n']}, 0)"}
-    constants = [coefficient(name) for name in ("alpha_r", "beta_r", "alpha_n", "beta_n")]
-    order = Constant("gamma", "shape", *ORDER, start=2.0, penalised=False)
     parts = " + ".join(f"`{name}`" for name in sync)
     total = f"((constant + compute)**gamma + ({parts})**gamma)**(1/gamma)" if overlapping else None
-    return with_computation("goodput", factors, sync, [*constants, order], total=total)
+    return with_computation("goodput", factors, sync, total=total, shapes=[ORDER])
 
 
 def candidates(factors: Panel) -> Sequence[Expression]:
@@ -60,7 +58,6 @@ FAMILY = Family(
     source="Qiao et al. 2021",
     purpose="computation and synchronisation that overlap in part",
     uses=("nodes", "batch", "work"),
-    build=build,
-    candidates=candidates,
+    build=candidates,
     choice="largest",
 )

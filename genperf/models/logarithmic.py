@@ -1,6 +1,6 @@
 """A step that grows with the logarithm of the workers, as collectives in a tree do."""
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Expression
 from genperf.models.compose import with_computation
 from genperf.models.family import Family, Overhead
 from genperf.panel import Panel
@@ -17,8 +17,7 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("workers", "extrinsic"),))))
     c + b*log2(workers)
     """
-    tree = {"tree": "b*log2(workers)"}
-    return with_computation("logarithmic", factors, tree, [coefficient("b")], job=True, known=True)
+    return with_computation("logarithmic", factors, {"tree": "b*log2(workers)"}, job=True, known=True)
 
 
 FAMILY = Family(

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, together, with_computation
+from genperf.expression import Expression
+from genperf.models.compose import SYNCHRONISATION, measured_alone, together, with_computation
 from genperf.models.family import Family, times
 from genperf.panel import Panel
 
@@ -33,31 +33,31 @@ def build(factors: Panel, alone: Alone = "exchanges") -> Expression:
     >>> print(build(Panel(tuple(factors[:1])), "saves synchronisation"))
     c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, d, 0)
     """
-    exchange, constants = through_servers(factors)
+    exchange = through_servers(factors)
     if alone != "exchanges":
         exchange = {name: together(formula) for name, formula in exchange.items()}
     if alone == "saves synchronisation":
         exchange |= SYNCHRONISATION
-    return with_computation("parameter-server", factors, exchange, [*constants, SYNCHRONISATION_COST])
+    return with_computation("parameter-server", factors, exchange)
 
 
-def through_servers(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
-    """Return the terms of an exchange with servers, and their constants.
+def through_servers(factors: Panel) -> dict[str, str]:
+    """Return the terms of an exchange with servers.
 
         t_c = 2·β·M·max(n/S, 1) + α·n/S
 
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> through_servers(Panel((Factor("workers", "extrinsic"),)))[0]
+    >>> through_servers(Panel((Factor("workers", "extrinsic"),)))
     {'bandwidth': '2*beta*workers'}
     """
-    message, unit = times(factors, "bytes")
     served = factors.has("servers")
-    terms = {"bandwidth": f"2*beta*{message}{'max(workers/servers, 1)' if served else 'workers'}"}
+    load = "max(workers/servers, 1)" if served else "workers"
+    terms = {"bandwidth": f"2*beta*{times(factors, 'bytes')}{load}"}
     if factors.varies("bytes"):
         terms["requests"] = "alpha*workers/servers" if served else "alpha*workers"
-    return terms, [coefficient("beta", unit), coefficient("alpha")]
+    return terms
 
 
 def candidates(factors: Panel) -> Sequence[Expression]:
@@ -73,6 +73,5 @@ FAMILY = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="parameter servers that congest as workers are added",
     uses=("servers", "batch", "work", "bytes"),
-    build=build,
-    candidates=candidates,
+    build=candidates,
 )

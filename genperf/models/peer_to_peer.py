@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import SYNCHRONISATION, SYNCHRONISATION_COST, measured_alone, with_computation
+from genperf.expression import Expression
+from genperf.models.compose import SYNCHRONISATION, measured_alone, with_computation
 from genperf.models.family import Family, times
 from genperf.panel import Panel
 
@@ -25,28 +25,22 @@ def build(factors: Panel, synchronised: bool = False) -> Expression:
     >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("parameters", "intrinsic")))))
     c + a/workers + beta*(4*parameters)*(workers - 1) + alpha*(workers - 1)
     """
-    exchange, constants = among_peers(factors)
-    if synchronised:
-        exchange |= SYNCHRONISATION
-    return with_computation("peer-to-peer", factors, exchange, [*constants, SYNCHRONISATION_COST])
+    return with_computation("peer-to-peer", factors, among_peers(factors) | (SYNCHRONISATION if synchronised else {}))
 
 
-def among_peers(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
-    """Return the terms of an exchange of every worker with every other, and their constants.
+def among_peers(factors: Panel) -> dict[str, str]:
+    """Return the terms of an exchange of every worker with every other.
 
         t_c = β·M·(n−1) + α·(n−1)
 
     Examples
     --------
     >>> from genperf.table import Factor
-    >>> among_peers(Panel((Factor("workers", "extrinsic"),)))[0]
+    >>> among_peers(Panel((Factor("workers", "extrinsic"),)))
     {'bandwidth': 'beta*(workers - 1)'}
     """
-    message, unit = times(factors, "bytes")
-    terms = {"bandwidth": f"beta*{message}(workers - 1)"}
-    if factors.varies("bytes"):
-        terms["messages"] = "alpha*(workers - 1)"
-    return terms, [coefficient("beta", unit), coefficient("alpha")]
+    bandwidth = {"bandwidth": f"beta*{times(factors, 'bytes')}(workers - 1)"}
+    return bandwidth | ({"messages": "alpha*(workers - 1)"} if factors.varies("bytes") else {})
 
 
 def candidates(factors: Panel) -> Sequence[Expression]:
@@ -60,6 +54,5 @@ FAMILY = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="every worker sends to every other",
     uses=("batch", "work", "bytes"),
-    build=build,
-    candidates=candidates,
+    build=candidates,
 )

@@ -154,7 +154,6 @@ FAMILY = Family(
     source="Calotoiu et al. 2013 (Extra-P)",
     purpose="any numeric factors, searched: powers and logarithms",
     requires=(),
-    build=lambda factors: candidates(factors)[0],
-    candidates=candidates,
+    build=candidates,
     choice="search",
 )

@@ -1,12 +1,12 @@
 """A step that grows or shrinks as a power of the workers."""
 
-from genperf.expression import Expression, coefficient, exponent
+from genperf.expression import Expression, exponent
 from genperf.models.compose import with_computation
 from genperf.models.family import Family
 from genperf.panel import Panel
 
-#: Bounds of q. A guess: steeper than n² or 1/n² is no scaling that training shows.
-EXPONENTS = (-2.0, 2.0)
+#: A guess: steeper than n² or 1/n² is no scaling that training shows.
+EXPONENT = exponent("q", -2.0, 2.0, start=0.5)
 
 
 def build(factors: Panel) -> Expression:
@@ -20,8 +20,8 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("workers", "extrinsic"),))))
     c + b*workers**q
     """
-    constants = [coefficient("b"), exponent("q", *EXPONENTS, start=0.5)]
-    return with_computation("power-law", factors, {"power": "b*workers**q"}, constants, job=True, known=True)
+    power = {"power": "b*workers**q"}
+    return with_computation("power-law", factors, power, job=True, known=True, shapes=[EXPONENT])
 
 
 FAMILY = Family(

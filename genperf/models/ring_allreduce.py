@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from genperf.expression import Expression, coefficient
-from genperf.models.compose import SERIAL, SYNCHRONISATION, SYNCHRONISATION_COST, compose, measured_alone, partly_hidden
+from genperf.expression import Expression
+from genperf.models.compose import SERIAL, SYNCHRONISATION, compose, measured_alone, partly_hidden
 from genperf.models.family import Family, times
 from genperf.panel import Panel, share
 
@@ -43,7 +43,6 @@ def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full")
     a*batch/3 + 2*a*batch/3 + 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1) + c
     """
     work = share(factors)
-    message, unit = times(factors, "bytes")
     total = TOTALS[overlap]
     extra = SYNCHRONISATION if synchronised else {}
     return compose(
@@ -51,17 +50,14 @@ def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full")
         {
             "forward": f"{work.of('a')}/3",
             "backward": f"{work.of('2*a')}/3",
-            "bandwidth": f"2*beta*{message}(1 - 1/workers)",
+            "bandwidth": f"2*beta*{times(factors, 'bytes')}(1 - 1/workers)",
             "latency": "2*alpha*(workers - 1)",
             **extra,
             "constant": "c",
         },
-        [
-            *(coefficient("a", work.unit), coefficient("beta", unit), coefficient("alpha")),
-            *(SYNCHRONISATION_COST, coefficient("c"), SERIAL),
-        ],
         factors,
-        total=total and " + ".join([total, *extra, "constant"]),
+        total and " + ".join([total, *extra, "constant"]),
+        shapes=[SERIAL],
         spare={"constant": "forward"},
     )
 
@@ -91,6 +87,5 @@ FAMILY = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="synchronous steps whose all-reduce overlaps the backward pass, all of it or in part, or follows it",
     uses=("batch", "work", "bytes"),
-    build=build,
-    candidates=candidates,
+    build=candidates,
 )

@@ -1,11 +1,11 @@
 """Synchronous SGD phase by phase: input, transfer, forward, backward, exchange and update, overlapped or not."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from genperf.expression import Constant, Expression, coefficient
-from genperf.models.compose import LEAST_COUNTS, SERIAL, compose, partly_hidden
+from genperf.expression import Expression
+from genperf.models.compose import LEAST_COUNTS, SERIAL, compose
 from genperf.models.family import Family, times
 from genperf.models.parameter_server import through_servers
 from genperf.models.peer_to_peer import among_peers
@@ -13,37 +13,25 @@ from genperf.panel import Panel, Share, share
 
 Overlap = Literal["full", "part", "input", "gradients", "gradients-part", "none"]
 
-_PARTLY_HIDDEN = partly_hidden("backward", "{exchange}")
 _TOTAL = "max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)"
 _PART = "s·(t_b + t_c) + (1 − s)·max(t_b, t_c)"
-#: Of each overlap the total, in which a None is the sum of the terms; its equation; and what it hides.
-_LAWS: dict[Overlap, tuple[str | None, str, str]] = {
-    "full": (
-        "max({input}, forward + max(backward, {exchange}){update})",
-        _TOTAL,
-        "; input prefetched, gradients exchanged during the backward pass",
-    ),
+#: Of each overlap the equation, and what it hides.
+_LAWS: dict[Overlap, tuple[str, str]] = {
+    "full": (_TOTAL, "; input prefetched, gradients exchanged during the backward pass"),
     "part": (
-        f"max({{input}}, forward + {_PARTLY_HIDDEN}{{update}})",
         f"max(t_io + t_h2d, t_f + {_PART} + t_u)",
         "; input prefetched, gradients of all but the last layer exchanged during the backward pass",
     ),
-    "input": (
-        "max({input}, forward + backward + {exchange}{update})",
-        "max(t_io + t_h2d, t_f + t_b + t_c + t_u)",
-        "; only the input is prefetched",
-    ),
+    "input": ("max(t_io + t_h2d, t_f + t_b + t_c + t_u)", "; only the input is prefetched"),
     "gradients": (
-        "{input} + forward + max(backward, {exchange}){update}",
         "t_io + t_h2d + t_f + max(t_b, t_c) + t_u",
         "; only gradients are exchanged during the backward pass",
     ),
     "gradients-part": (
-        f"{{input}} + forward + {_PARTLY_HIDDEN}{{update}}",
         f"t_io + t_h2d + t_f + {_PART} + t_u",
         "; only gradients of all but the last layer are exchanged during the backward pass",
     ),
-    "none": (None, "t_io + t_f + t_b + t_c + t_u", ", one after another"),
+    "none": ("t_io + t_f + t_b + t_c + t_u", ", one after another"),
 }
 #: What carries the gradients.
 Exchange = Literal["ring", "servers", "peers"]
@@ -90,24 +78,31 @@ def build(
     a*batch/3 + 2*a*batch/3 + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     """
     work = share(factors)
-    exchange, constants = _EXCHANGES[by](factors)
+    exchange = _EXCHANGES[by](factors)
     reading, passes = _reading(factors, work, overlap), _passes(factors, work)
-    total = _LAWS[overlap][0]
     update = {"update": "u"} if updated else {}
     return compose(
         family,
         {**reading, **passes, **exchange, **update},
-        [
-            *(coefficient(name, work.unit) for name in ("i", "h", "a", "a_f", "a_b")),
-            *(coefficient(name) for name in ("c_f", "c_b")),
-            *constants,
-            coefficient("u"),
-            SERIAL,
-        ],
         factors,
-        total and total.format(input=_sum(reading), exchange=_sum(exchange), update=" + update" if updated else ""),
-        spare=_spare(factors, reading),
+        _total(overlap, reading, exchange, update),
+        [SERIAL],
+        _spare(factors, reading),
     )
+
+
+def _total(overlap: Overlap, *parts: Mapping[str, str]) -> str | None:
+    """Return an equation over the names of terms, with those of the input, the exchange and the update given."""
+    if overlap == "none":
+        return None
+    text = _LAWS[overlap][0]
+    for symbol, part in zip(("t_io + t_h2d", "t_c", "t_u"), parts, strict=True):
+        terms = " + ".join(f"`{name}`" for name in part)
+        text = text.replace(symbol, terms) if terms else text.replace(f" + {symbol}", "")
+    symbols = {"t_f": "forward", "t_b": "backward", "s·": "serial*", "− s)·": "- serial)*"}
+    for symbol, name in symbols.items():
+        text = text.replace(symbol, name)
+    return text
 
 
 def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
@@ -128,24 +123,23 @@ def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
     h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + beta*(workers - 1) + u
     """
     distinguishable = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
-    updates = (True,) if "update" in factors.phases else (False, True)
+    updates = (True,) if "update" in factors.phases or not factors.phases else (False, True)
     carriers = tuple(_EXCHANGES) if distinguishable else tuple(_EXCHANGES)[:1]
     return [build(factors, overlap, family, by, updated) for by in carriers for updated in updates]
 
 
-def _in_rings(factors: Panel) -> tuple[dict[str, str], list[Constant]]:
-    """Return the terms of an all-reduce, a ring inside the nodes and one between them, and their constants."""
-    message, unit = times(factors, "bytes")
+def _in_rings(factors: Panel) -> dict[str, str]:
+    """Return the terms of an all-reduce, a ring inside the nodes and one between them."""
+    message = times(factors, "bytes")
     ring = f"2*beta_n*{message}"
     terms = {"ring": f"{ring}(1 - 1/workers)"}
     if factors.has("nodes"):
         terms = {"inside nodes": f"2*beta_r*{message}(1 - nodes/workers)", "between nodes": f"{ring}(1 - 1/nodes)"}
-    constants = [coefficient("beta_r", unit), coefficient("beta_n", unit), coefficient("alpha")]
-    return {**terms, "latency": "2*alpha*(workers - 1)"}, constants
+    return {**terms, "latency": "2*alpha*(workers - 1)"}
 
 
 #: The usual one first.
-_EXCHANGES: dict[Exchange, Callable[[Panel], tuple[dict[str, str], list[Constant]]]] = {
+_EXCHANGES: dict[Exchange, Callable[[Panel], dict[str, str]]] = {
     "ring": _in_rings,
     "servers": through_servers,
     "peers": among_peers,
@@ -189,10 +183,6 @@ def _spare(factors: Panel, reading: Collection[str]) -> dict[str, str]:
     return spare
 
 
-def _sum(terms: dict[str, str]) -> str:
-    return " + ".join(f"`{name}`" for name in terms)
-
-
 PASSES = ("forward", "backward")
 READING = ("input", "transfer")
 
@@ -202,8 +192,7 @@ FAMILY = Family(
     source="Shi, Wang & Chu 2018",
     purpose="phases of a step, with the overlap that predicts held-out runs best",
     uses=("nodes", "batch", "work", "bytes"),
-    build=build,
-    candidates=candidates,
+    build=candidates,
     phases={
         **{name: (name,) for name in (*READING, *PASSES, "update")},
         "exchange": ("inside nodes", "between nodes", "ring", "latency", "bandwidth", "requests", "messages"),
@@ -214,7 +203,7 @@ FAMILY = Family(
 
 def _of_one(overlap: Overlap) -> Family:
     """Return the family of one overlap."""
-    name, (_, equation, purpose) = f"s-sgd-{overlap}", _LAWS[overlap]
+    name, (equation, purpose) = f"s-sgd-{overlap}", _LAWS[overlap]
     # A column of the input, or of the exchange, shows what it hides behind.
     read = (READING,) if overlap.startswith("gradients") else ()
     exchanged = (("backward",), ("exchange",)) if overlap.endswith("part") else ()
@@ -223,9 +212,7 @@ def _of_one(overlap: Overlap) -> Family:
         name=name,
         equation=equation,
         purpose=f"phases of a step{purpose}",
-        build=lambda factors: build(factors, overlap, name),
-        candidates=None,
-        laws=lambda factors: laws(factors, overlap, name),
+        build=lambda factors: laws(factors, overlap, name),
         overlaps=tuple(other for other in FAMILY.overlaps if other != name),
         shown_by=(*read, *exchanged),
     )

@@ -1,6 +1,6 @@
 """A step at the node boundary: rings inside the nodes, a ring between them, and a latency per doubling."""
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Expression
 from genperf.models.compose import with_computation
 from genperf.models.family import Family, Overhead, times
 from genperf.panel import Panel
@@ -22,15 +22,14 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
     c + a/gpus + beta_r*(1 - nodes/gpus) + beta_n*(1 - 1/nodes) + alpha*log2(nodes)
     """
-    message, unit = times(factors, "bytes")
+    message = times(factors, "bytes")
     exchange = {
         "inside nodes": f"beta_r*{message}(1 - nodes/workers)",
         "between nodes": f"beta_n*{message}(1 - 1/nodes)",
     }
     if factors.varies("nodes", 3) or factors.varies("bytes"):
         exchange["latency"] = "alpha*log2(nodes)"
-    constants = [coefficient("beta_r", unit), coefficient("beta_n", unit), coefficient("alpha")]
-    return with_computation("topology", factors, exchange, constants)
+    return with_computation("topology", factors, exchange)
 
 
 FAMILY = Family(

@@ -196,6 +196,5 @@ FAMILY = Family(
         *("context_parallel", "expert_parallel", "virtual_stages", "micro_batches"),
         *("zero", "recomputation", "offload"),
     ),
-    build=build,
-    candidates=_builds,
+    build=_builds,
 )

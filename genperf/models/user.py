@@ -20,6 +20,7 @@ from genperf.formula import (
     call,
     chain,
     names_in,
+    ordered_names,
     parse_number,
     render,
     substitute,
@@ -79,7 +80,7 @@ def user_expression(
     """
     fix = dict(fix or {})
     node = _with_factors(text, factors, mapping)
-    names = [name for name in _in_order(node) if name not in {f.name for f in factors}]
+    names = [name for name in ordered_names(node) if name not in {f.name for f in factors}]
     if not names:
         raise FormulaError(
             "there is no constant to fit",
@@ -122,7 +123,7 @@ def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, st
     node = parse_number(text, None, [f.name for f in factors if not f.numeric], logical=False).node
     canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
     by_name: dict[str, Node] = {}
-    for name in _in_order(node):
+    for name in ordered_names(node):
         if name in columns:
             continue
         if name in canonical:
@@ -146,13 +147,6 @@ def _refuse(text: str, name: str, message: str, hint: str | None) -> NoReturn:
         width=len(name),
         hint=hint or "--map says which column it is, --let derives it",
     )
-
-
-def _in_order(node: Node) -> list[str]:
-    """Return the names in the tree in the order of their first occurrence."""
-    if isinstance(node, Name):
-        return [node.name]
-    return list(dict.fromkeys(n for a in node.arguments for n in _in_order(a))) if isinstance(node, Call) else []
 
 
 def coefficients(node: Node, names: Sequence[str]) -> list[str]:

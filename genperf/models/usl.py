@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from genperf.expression import Expression, coefficient
+from genperf.expression import Expression
 from genperf.models import amdahl
 from genperf.models.compose import compose
 from genperf.models.family import Family, Overhead
@@ -34,7 +34,7 @@ def build(factors: Panel) -> Expression:
     work = share(factors, job=True)
     coherency = f"k*{work.whole}*(workers - 1)" if work.known else "k*(workers - 1)"
     law = amdahl.build(factors)
-    added = compose("usl", {"coherency": coherency}, [coefficient("k", work.unit)], factors)
+    added = compose("usl", {"coherency": coherency}, factors)
     return replace(law, family="usl", terms=law.terms + added.terms, constants=law.constants + added.constants)
 
 
