@@ -1,39 +1,29 @@
 """`genperf ask`: a table and one configuration → an answer for each measured quantity, in plain sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from genperf.cli.declared import declared
+from genperf.advice.ask import Question
+from genperf.advice.plan import plan_of
+from genperf.advice.tables import SCALE, ask_fitted, ask_recognised, is_model_file
+from genperf.attribution.derived import price_of
 from genperf.cli.options import names_of, pairs, recognised_table, training_of
-from genperf.cli.output import Output, tell
+from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
-
-if TYPE_CHECKING:
-    from genperf.table.cells import Source
+from genperf.result import load_model
+from genperf.table.cells import Source
+from genperf.table.opened import open_files, source_of_runs
+from genperf.words.numbers import join_values
 
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
-@declared("ask", "table options", "result options")
-def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Answer what to expect of one configuration from TABLE, whose columns are recognised, or from a model.
-
-    TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
-    It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`.
-    A role that is given as an option is not guessed.
-    """
-    from genperf.advice.ask import Question
-    from genperf.advice.plan import plan_of
-    from genperf.advice.tables import ask_fitted, ask_recognised, is_model_file
-    from genperf.attribution.derived import price_of
-    from genperf.result import load_model
-
+def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
+    """Answer from a model, from files or from runs; first how the columns were read."""
     paid = None if o.price is None else price_of(o.price, o.per)
     hints = pairs(o.hints, "--hint")
     plan = plan_of(o.samples, o.deadline, o.budget)
@@ -50,20 +40,14 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     if out.written(answer):
         return
     if not out.quiet:
-        tell(answer.read_as)
-        for note in answer.notes:
-            tell(note)
+        tell_all([answer.read_as, *answer.notes])
         if answer.taken:
-            from genperf.words.numbers import join_values
-
             tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
     tell(str(answer))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
     """Open the files of the table, or make one of runs such as 4:1530."""
-    from genperf.table.opened import open_files, source_of_runs
-
     files = [text for text in table if not _RUN.fullmatch(text)]
     if not files:
         return source_of_runs([text.split(":") for text in table])
@@ -76,8 +60,6 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:
     """Read `--at name=value` options; a value alone is the count."""
-    from genperf.advice.tables import SCALE
-
     named = tuple(text if "=" in text else f"{SCALE}={text}" for text in at)
     wanted = pairs(named, "--at", columns)
     for name, text in wanted.items():

@@ -1,24 +1,22 @@
 """`genperf check`: reads, validates, summarises; nothing is fitted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from genperf.cli.declared import declared
 from genperf.cli.fit import PRINTED
 from genperf.cli.options import measured_column, read, recognised_table
-from genperf.cli.output import Output, records, show_json, tell
+from genperf.cli.output import Output, records, tell, tell_all
 from genperf.cli.writing import write_whole
 from genperf.errors import TableError, counted, listed
-from genperf.table.clean import label
-
-if TYPE_CHECKING:
-    from genperf.table.cells import Source
-    from genperf.table.clean import Rejection
+from genperf.models import MODELS
+from genperf.table import shown_phases
+from genperf.table.cells import Source
+from genperf.table.clean import Rejection, label
+from genperf.table.design import design_notes
+from genperf.table.opened import as_csv
 
 #: Rows of a table that are shown as they were understood.
 _SHOWN_ROWS = 5
@@ -41,67 +39,55 @@ def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
     return lines
 
 
-@declared("check", "table options", "result options")
-def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Read TABLE (CSV, JSON, Parquet, or - for standard input), and summarise its factors, repeats and faults.
-
-    With --as-read, no column need be named.
-    """
-    from genperf.models import MODELS
-    from genperf.table import shown_phases
-    from genperf.table.design import design_notes
-    from genperf.table.opened import as_csv
-
+def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
+    """Read, and print what the table has; with `--as-read` alone, how it was understood."""
     opened = recognised_table(o.table, given)
     source = opened.source
     if o.as_read is not None:
         if not len(source.lines):
-            raise TableError(
-                source.ragged[0].complaint, where=source.name, hint="give every row the fields of the header"
-            )
+            hint = "give every row the fields of the header"
+            raise TableError(source.ragged[0].complaint, where=source.name, hint=hint)
         write_whole(o.as_read, as_csv(source))
         if not measured_column(opened.given):
             _show_source(source, out)
             return
     if o.verbose:
-        for name, meaning in opened.reading.meanings.items():
-            tell(f"{name}: {meaning}")
+        tell_all(f"{name}: {meaning}" for name, meaning in opened.reading.meanings.items())
     measured = read(opened, given)
     notes = [*measured.notes, *([] if measured.group else design_notes(measured))]
     configurations = len(measured.medians())
     noise, target = measured.noise(), measured.target
     low, high = (float(ends) for ends in (measured.extremes[0].min(), measured.extremes[1].max()))
-    if out.as_json:
-        show_json(
-            {
-                "source": measured.source,
-                "rows": measured.rows,
-                "configurations": configurations,
-                "rejected": [str(r) for r in measured.rejected],
-                "failed": len(measured.failures),
-                "target": {"name": target.name, "column": target.column, "unit": target.unit, "min": low, "max": high},
-                **({"time": {"column": target.column, "min": low, "max": high}} if target.is_time else {}),
-                "further": {
-                    name: {"column": p.target.column, "unit": p.target.unit, "rows": p.rows}
-                    for name, p in measured.further.items()
-                },
-                "noise": noise,
-                "factors": records(measured.summary()),
-                "group": list(measured.group),
-                "phases": measured.phases,
-                "unused": list(measured.unused),
-                "derived": measured.derived,
-                "notes": [str(n) for n in notes],
-                "sha256": measured.sha256,
-            }
-        )
+    ends = {"column": target.column, "min": low, "max": high}
+    further = {
+        name: {"column": p.target.column, "unit": p.target.unit, "rows": p.rows} for name, p in measured.further.items()
+    }
+    facts = {
+        "source": measured.source,
+        "rows": measured.rows,
+        "configurations": configurations,
+        "rejected": [str(r) for r in measured.rejected],
+        "failed": len(measured.failures),
+        "target": {"name": target.name, "column": target.column, "unit": target.unit, "min": low, "max": high},
+        **({"time": ends} if target.is_time else {}),
+        "further": further,
+        "noise": noise,
+        "factors": records(measured.summary()),
+        "group": list(measured.group),
+        "phases": measured.phases,
+        "unused": list(measured.unused),
+        "derived": measured.derived,
+        "notes": [str(n) for n in notes],
+        "sha256": measured.sha256,
+    }
+    if out.written(facts):
         return
     tell(f"{measured.source}: {counted(measured.rows, 'row')}, {counted(configurations, 'configuration')}")
     column = f"{target.column}, " if target.column != target.name else ""
     tell(f"{target.name}: {column}{low:.4g} to {high:.4g} {target.unit}".rstrip())
     for name, part in measured.further.items():
-        ends = f"{part.extremes[0].min():.4g} to {part.extremes[1].max():.4g} {part.target.unit}".rstrip()
-        tell(f"{name}: {part.target.column}, {ends}, {counted(part.rows, 'row')}")
+        span = f"{part.extremes[0].min():.4g} to {part.extremes[1].max():.4g} {part.target.unit}".rstrip()
+        tell(f"{name}: {part.target.column}, {span}, {counted(part.rows, 'row')}")
     tell("repeats: " + (f"vary by {100 * noise:.1f} %" if noise == noise else "none, so the noise is not known"))
     if measured.group:
         tell(f"groups: {measured.group_count} of {', '.join(measured.group)}")
@@ -117,8 +103,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
         tell(f"failed: {counted(len(measured.failures), 'run')}")
     if measured.rejected:
         tell(f"rejected: {counted(measured.rejected_rows, 'row')}")
-        for line in rejected_lines(measured.rejected):
-            tell(f"  {line}")
+        tell_all(f"  {line}" for line in rejected_lines(measured.rejected))
     if source.steps:
         _show_rows(source, out)
     out.notes(notes)

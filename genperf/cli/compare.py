@@ -5,27 +5,21 @@ from types import SimpleNamespace
 
 import click
 
-from genperf.cli.declared import declared
-from genperf.cli.options import model_or_table, pairs, under_columns
-from genperf.cli.output import Output, show_rows, tell
+from genperf.advice.compare import compare as rank
+from genperf.attribution.derived import price_of
+from genperf.cli.options import configuration, model_or_table
+from genperf.cli.output import Output, show_rows, tell, tell_all
 
 
-@declared("compare", "result options")
-def command(o: SimpleNamespace, out: Output) -> None:
-    """Rank the groups of MODEL, the levels of a factor, or changes of a configuration (--or).
-
-    Each comes with the probability of being the best; changes, and all with a price, with the cost of the same work.
-    """
-    from genperf.advice.compare import compare as rank
-    from genperf.attribution.derived import price_of
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Rank, and print a row for each with the reasons of the verdicts below."""
     fitted = model_or_table(o.model)
     if o.over is not None and o.changes:
         raise click.UsageError("give either --over or --or")
-    changed = [under_columns(pairs(re.split(r",(?=[^,=]+=)", text), "--or"), fitted) for text in o.changes]
+    changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted) for text in o.changes]
     ranking = rank(
         fitted,
-        under_columns(pairs(o.at, "--at"), fitted),
+        configuration(o.at, "--at", fitted),
         changed or o.over,
         maximize=o.maximize,
         price=None if o.price is None else price_of(o.price, o.per),
@@ -36,6 +30,5 @@ def command(o: SimpleNamespace, out: Output) -> None:
     tell(ranking.sentence)
     head, rows = ranking.shown()
     show_rows(head, rows, plain=out.no_color)
-    for reason in ranking.footnotes():
-        tell(reason)
+    tell_all(ranking.footnotes())
     out.notes(ranking.notes)

@@ -1,9 +1,11 @@
-"""Commands whose arguments and options are declared in `commands.toml`, each once."""
+"""Commands as `commands.toml` declares them: what each does, its arguments and its options, each once."""
 
-import functools
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from keyword import iskeyword
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,39 +21,47 @@ _TABLE: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text("utf-8")
 )
 #: Command → what it does, in the order of a day's work.
-COMMANDS: Mapping[str, Any] = _TABLE["commands"]
+COMMANDS = _TABLE["commands"]
 
 
-def declared(
-    name: str, *sections: str, kind: type[click.Command] = click.Command
-) -> Callable[[Callable[..., None]], click.Command]:
-    """Return a decorator that makes a command of a function of its parameters, and of those of shared sections.
+class _Command(click.Command):
+    """A command; the help of `import` lists the formats, which are read only then."""
 
-    The function takes the command's own parameters as attributes of `o`, how to show the result as `out`, and those of
-    the sections by name.
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.name == "import":
+            from genperf.importers import FORMATS
+
+            with formatter.section("Formats"):
+                formatter.write_dl([(name, format.what) for name, format in FORMATS.items()])
+
+
+@cache
+def command_named(name: str) -> click.Command:
+    """Return a command, which calls `run` in the file of its name: imported only then, so that help costs nothing.
+
+    `run` takes the command's own parameters as attributes of `o`, how to show the result as `out`, and those of the
+    sections that it shares by name.
     """
-    specs = {key: spec for section in (name, *sections) for key, spec in _TABLE[section].items()}
+    alone, command = _TABLE.get(name, {}), COMMANDS[name]
+    shared = {key: spec for section in command.get("sections", ()) for key, spec in _TABLE[section].items()}
 
-    def decorate(function: Callable[..., None]) -> click.Command:
-        @functools.wraps(function)
-        def command(**given: Any) -> None:
-            refuse_overwriting(given)
-            out = Output(**{key: given.pop(key) for key in SHOWING if key in given})
-            of_command = SimpleNamespace(**{key: given.pop(key) for key in _TABLE[name] if key in given})
-            function(o=of_command, out=out, **given)
+    def call(**given: Any) -> None:
+        refuse_overwriting(given)
+        out = Output(**{key: given.pop(key) for key in SHOWING if key in given})
+        o = SimpleNamespace(**{key: given.pop(key) for key in alone if key in given})
+        # A file named as a word of Python could not be imported by others.
+        import_module(f"genperf.cli.{name}_" if iskeyword(name) else f"genperf.cli.{name}").run(o, out, **given)
 
-        parameters = [_parameter(key, {**_TABLE["shared"].get(key, {}), **spec}) for key, spec in specs.items()]
-        made = functools.reduce(lambda so_far, add: add(so_far), reversed(parameters), command)
-        return click.command(name, cls=kind)(made)
-
-    return decorate
+    specs = {**alone, **shared}
+    parameters = [_parameter(key, {**_TABLE["shared"].get(key, {}), **spec}) for key, spec in specs.items()]
+    return _Command(name, callback=call, params=parameters, help=command["help"])
 
 
-def _parameter(name: str, spec: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return the decorator of an argument or an option; the keys are those at the head of the table."""
+def _parameter(name: str, spec: Mapping[str, Any]) -> click.Parameter:
+    """Return an argument or an option; the keys are those at the head of the table."""
     given: dict[str, Any] = {key: spec[key] for key in ("default", "required", "nargs") if key in spec}
     if "argument" in spec:
-        return click.argument(name, metavar=spec["argument"], **given)
+        return click.Argument([name], metavar=spec["argument"], **given)
     callback = _picture if spec.get("file") == "picture" else writable if "file" in spec else None
     given |= {"metavar": spec.get("value"), "help": spec.get("help") or None, "multiple": spec.get("many", False)}
     given |= {"show_default": spec.get("default", "") != "", "callback": callback}
@@ -71,7 +81,7 @@ def _parameter(name: str, spec: Mapping[str, Any]) -> Callable[[Callable[..., No
     flags = spec.get("flags", f"--{name.replace('_', '-')}")
     if "/" in flags:
         given["default"] = None
-    return click.option(*flags.split(), name, **given)
+    return click.Option([*flags.split(), name], **given)
 
 
 def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

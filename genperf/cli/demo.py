@@ -1,20 +1,21 @@
 """`genperf demo`: the whole path on the bundled measurements."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
-from genperf.cli.declared import declared
+import pandas as pd
+
+from genperf.attribution import explain, written_lines
 from genperf.cli.output import Output, csv_pieces, tell
 from genperf.cli.writing import made_folder, write_whole
+from genperf.datasets import load
+from genperf.fitting import fit
+from genperf.metrics import coverage, mape, median_ape
+from genperf.reporting import View, page
+from genperf.result import FitResult, dump_model
+from genperf.table import Table
 from genperf.table.target import TIME
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from genperf.table import Table
+from genperf.validation import validate
 
 
 @dataclass(frozen=True)
@@ -35,19 +36,8 @@ WRITTEN = ("model.json", "generic.json", "predictions.csv", "constants.csv", "va
 FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
 
 
-@declared("demo")
-def command(o: SimpleNamespace, out: Output) -> None:
-    """Fit the bundled TensorFlow, MXNet and PyTorch measurements, predict 32 devices from at most 16, and explain.
-
-    Writes the models and the tables to DIR.
-    """
-    from genperf.attribution import explain, written_lines
-    from genperf.datasets import load
-    from genperf.fitting import fit
-    from genperf.reporting import View, page
-    from genperf.result import FitResult, dump_model
-    from genperf.validation import validate
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Fit, predict and explain, and write what came of it."""
     folder, most, more = made_folder(o.folder, WRITTEN), DEMO.max_devices, DEMO.predicted_devices
     out.note(f"1. published series: fit up to {most} GPUs, predict {more} (data/dlperf.csv)")
     series = _series()
@@ -84,8 +74,6 @@ def command(o: SimpleNamespace, out: Output) -> None:
 
 def _series() -> Table:
     """Return the series of the three frameworks that have enough device counts, a group each."""
-    from genperf.datasets import load
-
     table = load("dlperf", categorical="", group="config,batch_per_device")
     frame = table.frame
     counts = frame.groupby(list(table.group))["devices"].transform("nunique")
@@ -94,8 +82,6 @@ def _series() -> Table:
 
 def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, known: Table) -> pd.DataFrame:
     """Put the measured times, and those of the largest scale that was fitted, beside the predictions."""
-    import pandas as pd
-
     keys = list(known.group)
     last = known.medians().frame.sort_values("devices", kind="stable").groupby(keys)[known.target.column].last()
     columns = [*keys, "framework", "devices", known.target.name, "lower", "upper", "verdict", "reason"]
@@ -107,10 +93,6 @@ def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, known: Table
 
 def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
     """Return a row per framework and one for all: errors in % of genperf and of last point, and the coverage."""
-    import pandas as pd
-
-    from genperf.metrics import coverage, mape, median_ape
-
     rows = []
     framework = predicted["framework"].map(FRAMEWORKS)
     for name in (*dict.fromkeys(FRAMEWORKS.values()), "all"):

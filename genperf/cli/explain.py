@@ -1,49 +1,45 @@
 """`genperf explain`: terms, shares and elasticities of a fitted model; with options, knee, sensitivity, comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from genperf import plots
+from genperf.attribution import Explanation, Knee, Sobol, compare, explain, scaling
 from genperf.attribution.elasticity import doublings_for_people
-from genperf.cli.declared import declared
+from genperf.causes import why
 from genperf.cli.fit import formula_lines, shares_line
-from genperf.cli.options import grid, model_or_table, names_of, number, one_group, pairs, read, values_at
-from genperf.cli.output import Output, for_people, tell
+from genperf.cli.options import configuration, model_or_table, names_of, number, one_group, pairs, read, values_at
+from genperf.cli.output import Output, for_people, tell, tell_all
 from genperf.errors import GenperfError
+from genperf.reporting.export import export
+from genperf.result import FitResult, GroupedResult, answering, is_model, load_model
+from genperf.table import Table, read_table
+from genperf.validation import importance
 from genperf.words.numbers import samples_called
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
-    from genperf.attribution import Comparison, Explanation
-    from genperf.result import FitResult, GroupedResult
-    from genperf.table import Table
 
-
-@declared("explain", "result options")
-def command(o: SimpleNamespace, out: Output) -> None:
-    """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
-    from genperf.attribution import Knee, Sobol, explain
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Explain, and print or draw what was requested."""
     if o.why:
         _show_causes(o, out)
         return
     fitted = model_or_table(o.model)
     chosen = one_group(fitted, o.group, o.model)
     if o.as_latex:
-        from genperf.reporting.export import export
-
         tell(export(chosen, "latex"))
         return
-    here = values_at(o.at, fitted) if o.at else None
-    other = pairs(o.versus, "--versus", names_of(fitted))
+    here = values_at(o.at, "--at", fitted) or None
+    other = configuration(o.versus, "--versus", fitted)
     across = any(name in chosen.schema.group for name in other)
     upto = number(o.up_to, "--up-to") if o.up_to is not None else None
-    domain = grid(o.within, names_of(fitted)) if o.within else None
+    domain = values_at(o.within, "--within", fitted) or None
     explanation = explain(
         chosen,
         here,
@@ -53,10 +49,15 @@ def command(o: SimpleNamespace, out: Output) -> None:
         sobol=Sobol(o.sobol, domain, seed=o.seed) if o.sobol else False,
     )
     if across:
-        explanation = replace(explanation, comparison=_across_groups(fitted, o.group, other, here, o.interval))
+        key, second = _other_group(fitted, o.group, other)
+        factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
+        a = {str(k): v for k, v in chosen.completed(here).iloc[0].items()}
+        b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
+        b |= {name: v for name, v in other.items() if name in factors}
+        names = ", ".join(_key(o.group)), ", ".join(key)
+        across_groups = compare(chosen, a, b, other=second, names=names, interval=o.interval)
+        explanation = replace(explanation, comparison=across_groups)
     if o.importance is not None:
-        from genperf.validation import importance
-
         table = _read_again(chosen, o.group, o.importance, o.unit)
         explanation = replace(explanation, importance=importance(table, seed=o.seed))
     if not out.written(explanation):
@@ -66,64 +67,45 @@ def command(o: SimpleNamespace, out: Output) -> None:
 
 def _show_causes(o: SimpleNamespace, out: Output) -> None:
     """Print the causes of slow steps; a table is read, and nothing is fitted to it."""
-    from genperf.causes import why
-    from genperf.result import is_model, load_model
-
-    sound: Any
-    if not is_model(o.model):
-        slow: Any = read(o.model, {"skip_bad_rows": True})
-        names = [*(factor.name for factor in slow.factors), *slow.group]
-        sound = pairs(o.versus, "--versus", names)
-    else:
-        fitted = load_model(o.model)
-        slow, names = one_group(fitted, o.group, o.model), names_of(fitted)
-        sound = pairs(o.versus, "--versus", names)
-        if any(name in slow.schema.group for name in sound):
-            key = zip(slow.schema.group, (o.group or "").split(","), strict=True)
-            sound = one_group(fitted, ",".join(sound.get(name, value) for name, value in key), o.model)
+    fitted = load_model(o.model) if is_model(o.model) else None
+    slow: Any = read(o.model, {"skip_bad_rows": True}) if fitted is None else one_group(fitted, o.group, o.model)
+    names = [*(factor.name for factor in slow.factors), *slow.group] if fitted is None else names_of(fitted)
+    sound: Any = pairs(o.versus, "--versus", names)
+    if fitted is not None and any(name in slow.schema.group for name in sound):
+        _, sound = _other_group(fitted, o.group, sound)
     diagnosis = why(slow, pairs(o.at, "--at", names), sound=sound or None, hints=pairs(o.hints, "--hint"))
     if not out.written(diagnosis):
         tell(str(diagnosis))
 
 
-def _across_groups(
-    fitted: FitResult | GroupedResult, group: str | None, other: dict[str, str], at: Any, interval: float
-) -> Comparison:
-    """Compare the model of a group with that of another; `other` has values of group columns, and of factors."""
-    from genperf.attribution import compare
+def _key(group: str | None) -> tuple[str, ...]:
+    """Return the values of `--group`."""
+    return tuple(value.strip() for value in (group or "").split(","))
 
-    here = tuple(v.strip() for v in (group or "").split(","))
-    first = fitted[here]  # type: ignore[index]
-    names = first.schema.group
-    there = tuple(other.get(name, value) for name, value in zip(names, here, strict=True))
-    second = fitted[there]  # type: ignore[index]
-    factors = {f.name: f for f in second.schema.factors if f.name not in names}
-    a = {str(k): v for k, v in first.completed(at).iloc[0].items()}
-    b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
-    b |= {name: v for name, v in other.items() if name in factors}
-    return compare(first, a, b, other=second, names=(", ".join(here), ", ".join(there)), interval=interval)
+
+def _other_group(
+    fitted: FitResult | GroupedResult, group: str | None, other: Mapping[str, str]
+) -> tuple[tuple[str, ...], FitResult]:
+    """Return the key and the model of the group that differs from `--group` in some values."""
+    key = tuple(other.get(name, value) for name, value in zip(fitted.group, _key(group), strict=True))
+    return key, one_group(fitted, ",".join(key), "")
 
 
 def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
     """Read a table with the roles of the model's, and return the rows of the model's group."""
-    from genperf.table import read_table
-
     schema, target = chosen.schema, chosen.schema.target
     roles: dict[str, Any] = {
         role: [f.name for f in schema.factors if f.role == role] for role in ("intrinsic", "extrinsic", "categorical")
     }
     if target.throughput:
-        roles |= {"throughput": target.throughput, "work": target.work or None, "unit": unit}
-    elif target.is_time:
-        roles |= {"time": target.column, "unit": unit}
+        roles |= {"throughput": target.throughput, "work": target.work or None}
     else:
         # A colon ends the column's name, whether or not it has one itself.
-        roles |= {"quantity": f"{target.column}:{target.unit}", "unit": unit}
-    table = read_table(source, group=list(schema.group), let=dict(schema.derived) or None, **roles)
+        roles |= {"time": target.column} if target.is_time else {"quantity": f"{target.column}:{target.unit}"}
+    table = read_table(source, group=list(schema.group), let=dict(schema.derived) or None, unit=unit, **roles)
     if not schema.group:
         return table
-    key = tuple(v.strip() for v in (group or "").split(","))
-    parts = dict(table.groups())
+    key, parts = _key(group), dict(table.groups())
     if key not in parts:
         raise GenperfError(f"there is no group {', '.join(key)}", where=source)
     return replace(parts[key], group=())
@@ -149,42 +131,35 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
         tell(f"no seconds: {target.throughput} {lacks}; fit with --work, the tokens of a step")
     _show_terms(terms, settings, f"{what}share of each term", out)
     if members and len(explanation.members):
-        named = explanation.members
-        out.frame(named, "the same by each member of the ensemble")
+        out.frame(explanation.members, "the same by each member of the ensemble")
     heading = f"elasticity: the change of {target.name} in %, for one % more of a factor"
     out.frame(for_people(explanation.elasticities, settings)[0], heading)
     if len(explanation.doublings):
         heading = f"by what doubling a factor multiplies the {target.name}, at each level"
         out.frame(doublings_for_people(explanation.doublings), heading)
-    for sentence in explanation.trust:
-        tell(sentence)
-    for a, b in explanation.aliased:
-        tell(f"'{a}' and '{b}' cannot be told apart by this data; their sum can")
+    lines = [*explanation.trust]
+    lines += [f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in explanation.aliased]
     read = chosen.best.expression.without_zeros(chosen.best.values).constant_names
     unknown = [name for name in chosen.best.unidentified if name in read]
     if unknown and (members or chosen.is_formula):
-        tell(f"not determined by this data: {', '.join(unknown)}")
-    for note in explanation.notes:
-        tell(note)
-    if explanation.scaling is not None:
-        scale = explanation.scaling
+        lines.append(f"not determined by this data: {', '.join(unknown)}")
+    tell_all([*lines, *explanation.notes])
+    if (scale := explanation.scaling) is not None:
         doublings = [scale.reference * 2**k for k in range(64) if scale.reference * 2**k <= scale.upto]
         shown = scale.curve[scale.curve[scale.along].isin([*doublings, scale.upto])]
         kind = "" if scale.kind == "unknown" else f"{scale.kind} "
         out.frame(shown, f"\n{kind}scaling along {scale.along}, relative to {scale.reference:g}")
-        for sentence in scale.sentences():
-            tell(sentence)
-    if explanation.comparison is not None:
-        out.frame(explanation.comparison.terms, "\n" + explanation.comparison.sentence)
+        tell_all(scale.sentences())
+    if (comparison := explanation.comparison) is not None:
+        out.frame(comparison.terms, "\n" + comparison.sentence)
         # With one overlap its row is among the terms already.
-        if len(explanation.comparison.hidden) > 1:
-            out.frame(explanation.comparison.hidden, "what each overlap hides")
-    if explanation.sensitivity is not None:
-        logarithm = "" if explanation.sensitivity.of == "time" else "logarithm of the "
+        if len(comparison.hidden) > 1:
+            out.frame(comparison.hidden, "what each overlap hides")
+    if (sensitivity := explanation.sensitivity) is not None:
+        logarithm = "" if sensitivity.of == "time" else "logarithm of the "
         heading = f"\nshares of the variance of the {logarithm}{target.name} (Sobol indices)"
-        out.frame(explanation.sensitivity.indices, heading)
-        for note in explanation.sensitivity.notes:
-            tell(note)
+        out.frame(sensitivity.indices, heading)
+        tell_all(sensitivity.notes)
     if explanation.importance is not None:
         heading = "\nby how many % the error grows when a factor is shuffled"
         out.frame(explanation.importance.scores, heading)
@@ -202,12 +177,8 @@ def _show_terms(terms: pd.DataFrame, settings: Collection[str], heading: str, ou
         tell(f"zero here: {', '.join(gone)}")
 
 
-def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float) -> Figure:
+def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float) -> "Figure":
     """Draw a comparison, or else sensitivities, the efficiency, or the terms along the workers."""
-    from genperf import plots
-    from genperf.attribution import scaling
-    from genperf.result import answering
-
     if explanation.comparison is not None:
         return plots.waterfall(explanation.comparison)
     if explanation.sensitivity is not None:

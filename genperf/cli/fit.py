@@ -1,26 +1,30 @@
 """`genperf fit`: a table → a fitted model, of which it prints first how well it predicts what it was not fitted to."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 
-from genperf.cli.declared import declared
+from genperf.attribution import written_lines
+from genperf.attribution.elasticity import doublings
+from genperf.attribution.written import level_exponents
 from genperf.cli.options import fit_arguments, pairs, read
-from genperf.cli.output import Output, tell
+from genperf.cli.output import Output, tell, tell_all
 from genperf.cli.progress import announce, progress
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError, counted, listed
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from genperf.result import FitResult, GroupedResult
+from genperf.estimate.options import DEFAULTS
+from genperf.fitting import fit, fitted_phases
+from genperf.formula import parse
+from genperf.models import MODELS
+from genperf.panel.configurations import typical_run
+from genperf.result import FitResult, GroupedResult, load_model, model_pieces
+from genperf.result.fit_result import UNTESTED
+from genperf.words.quantity import value_name
 
 #: Of many groups, the kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
@@ -45,13 +49,8 @@ class FittedSettings:
 PRINTED = FittedSettings()
 
 
-@declared("fit", "table options", "fit options", "result options")
-def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Fit a model to TABLE; print its held-out error, how far it may be trusted, and what doubling each factor does."""
-    from genperf.estimate.options import DEFAULTS
-    from genperf.fitting import fit, fitted_phases
-    from genperf.result import FitResult, load_model, model_pieces
-
+def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
+    """Fit, write the model, and print how far it may be trusted."""
     output = out.output
     if o.resume and (not output or output == "-"):
         raise click.UsageError("--resume continues the file that -o names.")
@@ -86,8 +85,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
         write_whole("-", model_pieces(result))
         return
     if isinstance(result, FitResult):
-        for line in fitted_lines(result, o.verbose):
-            tell(line)
+        tell_all(fitted_lines(result, o.verbose))
         if o.verbose and result.is_formula:
             out.frame(constants_shown(result))
         elif o.verbose:
@@ -107,8 +105,6 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
 
 def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     """Return what to print of a model: its held-out error, the verdict far out, what doubling each factor does."""
-    from genperf.result.fit_result import UNTESTED
-
     table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
     measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
     lines = [f"{_kind(result)}: {table}; {measured}"]
@@ -119,8 +115,6 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
     if not verbose:
         return lines
     if result.is_formula:
-        from genperf.attribution.written import level_exponents
-
         lines += formula_lines(result)
         lines += [*reference_lines(result), *(str(exponent) for exponent in level_exponents(result))]
         lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
@@ -175,9 +169,6 @@ def reference_lines(result: FitResult) -> list[str]:
 
 def trust_lines(result: FitResult) -> list[str]:
     """Return the verdict at twice the largest measured scale, the other factors at those of a measured run."""
-    from genperf.formula import parse
-    from genperf.panel.configurations import typical_run
-
     try:
         count = result.panel.along()
     except GenperfError:
@@ -196,9 +187,6 @@ def trust_lines(result: FitResult) -> list[str]:
 
 def doubling_lines(result: FitResult) -> list[str]:
     """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
-    from genperf.attribution.elasticity import doublings
-    from genperf.words.quantity import value_name
-
     name, ratios = value_name(result.schema.target), list(doublings(result).items())
     lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[: PRINTED.max_factors]]
     more = len(ratios) - len(lines)
@@ -207,8 +195,6 @@ def doubling_lines(result: FitResult) -> list[str]:
 
 def formula_lines(result: FitResult) -> list[str]:
     """Return the heaviest member's formula, headed by the target's name and unit; a generic one a term a line."""
-    from genperf.attribution import written_lines
-
     written = written_lines(result)
     if written:
         return written
@@ -255,7 +241,6 @@ def group_notes(result: GroupedResult) -> list[str]:
 
 
 def _kind(result: FitResult) -> str:
-    from genperf.models import MODELS
 
     if result.model == "auto":
         # An expression may be there twice, as it is and flat beyond the largest count.

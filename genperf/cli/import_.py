@@ -1,22 +1,17 @@
 """`genperf import`: measurements of another tool → a table."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import click
 
-from genperf.cli.declared import declared
 from genperf.cli.options import pairs
-from genperf.cli.output import Output, show_json
+from genperf.cli.output import Output
 from genperf.cli.writing import write_whole
 from genperf.errors import counted
-
-if TYPE_CHECKING:
-    from genperf.importers import Imported
+from genperf.importers import Imported, csv_lines, import_files, is_number
+from genperf.vocabulary.names import canonical_of
 
 #: Factors of families that are properties of a run and not of the program.
 _EXTRINSIC = ("workers", "nodes", "devices_per_node", "servers")
@@ -33,24 +28,8 @@ class ImportSettings:
 IMPORT = ImportSettings()
 
 
-class _Command(click.Command):
-    """A command whose help lists the formats, which are read only then."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from genperf.importers import FORMATS
-
-        with formatter.section("Formats"):
-            formatter.write_dl([(name, format.what) for name, format in FORMATS.items()])
-
-
-@declared("import", kind=_Command)
-def command(o: SimpleNamespace, out: Output) -> None:
-    """Turn FILEs of another tool into a table for genperf.
-
-    Rows of several files become one table; its column `source` names the file.
-    """
-    from genperf.importers import csv_lines, import_files
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Write the table, and print which commands read it."""
     output = out.output
     if out.as_json and output in (None, "-"):
         raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
@@ -58,17 +37,15 @@ def command(o: SimpleNamespace, out: Output) -> None:
     write_whole(output or "-", "".join(csv_lines(table, out.raw)))
     roles = _roles(table)
     path = output if output and output != "-" else "TABLE"
-    if out.as_json:
-        show_json(
-            {
-                "table": output,
-                "rows": len(table.rows),
-                "columns": list(table.columns),
-                "roles": dict(zip((option.removeprefix("--") for option in roles[::2]), roles[1::2], strict=True)),
-                "left_out": list(table.left_out),
-                "notes": [str(note) for note in table.notes],
-            }
-        )
+    facts = {
+        "table": output,
+        "rows": len(table.rows),
+        "columns": list(table.columns),
+        "roles": dict(zip((option.removeprefix("--") for option in roles[::2]), roles[1::2], strict=True)),
+        "left_out": list(table.left_out),
+        "notes": [str(note) for note in table.notes],
+    }
+    out.written(facts)
     if table.left_out:
         out.note(f"left out: {len(table.left_out)}")
         for reason in table.left_out[: IMPORT.max_left_out]:
@@ -87,9 +64,6 @@ def command(o: SimpleNamespace, out: Output) -> None:
 
 def _roles(table: Imported) -> list[str]:
     """Return the options that name the columns' roles; factors that do not vary are in none."""
-    from genperf.importers import is_number
-    from genperf.vocabulary.names import canonical_of
-
     series = [name for name in table.group if len(table.values(name)) > 1]
     parts: dict[str, list[str]] = {"--intrinsic": [], "--extrinsic": [], "--categorical": [], "--group": series}
     for name in table.factors:

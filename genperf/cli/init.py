@@ -1,21 +1,17 @@
 """`genperf init`: a settings file whose every line is a comment, to fill in."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
-import click
-
-from genperf.cli.output import tell
+from genperf.cli.output import Output
 from genperf.cli.settings import DEFAULT, commented
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
 
 
-@click.command("init")
-def command() -> None:
-    """Write genperf.toml here, with every option in a comment. Commands read it where they are run."""
-    from genperf.cli.main import COMMANDS, command_named
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Write the file, where there is none."""
     if Path(DEFAULT).exists():
         raise GenperfError("is there already", where=DEFAULT, hint="move it away, or edit it")
-    write_whole(DEFAULT, commented(command_named, list(COMMANDS)))
-    tell(f"wrote {DEFAULT}", err=True)
+    write_whole(DEFAULT, commented())
+    out.note(f"wrote {DEFAULT}")

@@ -6,46 +6,20 @@ import io
 import signal
 import sys
 import warnings
-from importlib import import_module
-from keyword import iskeyword
 from typing import Any
 
 import click
 
 from genperf import __version__
-from genperf.cli.declared import COMMANDS
+from genperf.cli.declared import COMMANDS, command_named
 from genperf.cli.output import tell
 from genperf.cli.process import Stopped, drop_output, fault, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
-from genperf.errors import GenperfError
-
-
-def command_named(name: str) -> click.Command:
-    """Return a command of `COMMANDS`, from the file of its name."""
-    # A file named as a word of Python could not be imported by others.
-    file = f"{name}_" if iskeyword(name) else name
-    command: click.Command = import_module(f"genperf.cli.{file}").command
-    return command
-
-
-class _ReaderLeftError(Exception):
-    """The reader of the output ended. click would turn the error of the system into a failure."""
+from genperf.errors import GenperfError, suggest
 
 
 class _Commands(click.Group):
-    """Commands that are imported when they are called, so that help costs nothing."""
-
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        try:
-            return super().make_context(*args, **kwargs)
-        except BrokenPipeError:
-            raise _ReaderLeftError from None
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise _ReaderLeftError from None
+    """The commands, of which a misspelt one is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -55,11 +29,9 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, str(command["summary"])) for name, command in COMMANDS.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        from genperf.errors import suggest
-
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -82,7 +54,7 @@ def cli(ctx: click.Context, config: str | None) -> None:
 
     Start with `genperf demo`, or `genperf check TABLE --time COLUMN` on your own measurements.
     """
-    ctx.default_map = settings_of(config, command_named, list(COMMANDS)) if ctx.invoked_subcommand in COMMANDS else {}
+    ctx.default_map = settings_of(config) if ctx.invoked_subcommand in COMMANDS else {}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -102,11 +74,23 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     try:
-        return _status(arguments)
-    except (BrokenPipeError, _ReaderLeftError):
-        # The reader of the output has what it wanted.
+        status = cli.main(args=arguments, prog_name="genperf", standalone_mode=False)
+        sys.stdout.flush()
+        return int(status or 0)
+    except (BrokenPipeError, SystemExit):
+        # The reader of the output has what it wanted; click exits then.
         drop_output()
         return 0
+    except click.Abort as stop:
+        cause = stop.__cause__
+        number = cause.number if isinstance(cause, Stopped) else int(signal.SIGINT)
+        return _failed("stopped; nothing half-written is left", 128 + number)
+    except click.ClickException as error:
+        shown = io.StringIO()
+        error.show(shown)
+        return _failed(shown.getvalue().removesuffix("\n"), error.exit_code)
+    except GenperfError as error:
+        return _failed(f"error: {error}", 1)
     except OSError as error:
         if error.errno == errno.EBADF:
             drop_output()
@@ -115,27 +99,6 @@ def run(arguments: list[str] | None = None) -> int:
         return _failed("error: this needs more memory than there is\n  try: fewer rows, draws or values at once", 1)
     except Exception as error:
         return _failed(*fault(error))
-
-
-def _status(arguments: list[str] | None) -> int:
-    """Run the command line; what is raised is a fault that no message is written for."""
-    try:
-        status = cli.main(args=arguments, prog_name="genperf", standalone_mode=False)
-        sys.stdout.flush()
-        return int(status or 0)
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except click.Abort as stop:
-        cause = stop.__cause__
-        number = cause.number if isinstance(cause, Stopped) else int(signal.SIGINT)
-        return _failed("stopped; nothing half-written is left", 128 + number)
-    except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        tell(shown.getvalue().removesuffix("\n"), err=True)
-        return error.exit_code
-    except GenperfError as error:
-        return _failed(f"error: {error}", 1)
 
 
 def _failed(text: str, status: int) -> int:

@@ -5,23 +5,16 @@ from typing import Any
 
 import click
 
-from genperf.cli.declared import declared
-from genperf.cli.options import amount_of, capacities, model_or_table, names_of, one_group, pairs, plain_range
+from genperf.advice import Goal, Job, layouts, optimize
+from genperf.attribution.derived import price_of
+from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
 from genperf.cli.output import Output, tell
+from genperf.errors import GenperfError
 from genperf.formula.amounts import with_amounts
 
 
-@declared("optimize", "result options")
-def command(o: SimpleNamespace, out: Output) -> None:
-    """Find the configuration for which MODEL's throughput is most, or its time, a cost or a formula least.
-
-    Every combination is evaluated. Where the work of a step is known and varies, the aim is the most throughput; else
-    the least time. --samples 300B, or --steps "EPOCHS*SAMPLES/(workers*batch)", makes the time, the cost and the
-    deadline those of the whole training, and the least time the aim. A count that is still used well: --where
-    "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
-    """
-    from genperf.advice import Goal, Job, layouts, optimize
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Evaluate the grid, and print the best configurations with what they are the best of."""
     if not o.over and o.devices is None:
         raise click.UsageError(
             "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
@@ -33,8 +26,7 @@ def command(o: SimpleNamespace, out: Output) -> None:
     loaded = model_or_table(o.model)
     fitted = loaded if o.group is None else one_group(loaded, o.group, o.model)
     most = capacities(o.capacity, fitted)
-    over = pairs(o.over, "--over", names_of(fitted))
-    varied: dict[str, Any] = {name: ",".join(map(plain_range, text.split(","))) for name, text in over.items()}
+    varied: dict[str, Any] = {**configuration(o.over, "--over", fitted)}
     conditions = [with_amounts(text) for text in o.where]
     if o.devices is not None:
         proposed = layouts(fitted.first, o.devices, varied, conditions)
@@ -68,9 +60,6 @@ def per_second(price: str) -> str:
     >>> per_second("3.6/h"), per_second("2 + batch/16")
     ('0.001', '2 + batch/16')
     """
-    from genperf.attribution.derived import price_of
-    from genperf.errors import GenperfError
-
     try:
         return repr(price_of(price).per_second)
     except GenperfError:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from genperf.table import Table
     from genperf.table.cells import Source
 
-T = TypeVar("T")
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")
 
@@ -96,51 +95,39 @@ def plain_range(text: str) -> str:
     return ":".join(plain_amount(part) for part in text.split(":"))
 
 
-def grid(at: tuple[str, ...], names: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Read `--at name=v1,v2` options into lists of values; `names` may hold an equals sign."""
-    return {name: [v.strip() for v in values.split(",")] for name, values in pairs(at, "--at", names).items()}
+def configuration(given: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, str]:
+    """Read `name=value` options under the model's columns, as `ask` finds them: `gpus` is `GPUs`.
+
+    Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay.
+    """
+    names, schema = names_of(fitted), fitted.first.schema
+    texts = pairs(given, option, names)
+    if not all(name in names for name in texts):
+        from genperf.panel.reading import column_named
+
+        texts = {column_named(name, dict.fromkeys(names)) or name: text for name, text in texts.items()}
+    numeric = {f.name for f in schema.factors if f.numeric}
+    return {
+        name: ",".join(map(plain_range, text.split(","))) if schema.column(name) in numeric else text
+        for name, text in texts.items()
+    }
 
 
-def values_at(at: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, list[Any]]:
-    """Read `--at name=v1,v2` options: numbers as `30B`, ranges as `16:128:*2`; labels and groups stay texts."""
+def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, list[str]]:
+    """Read `name=v1,v2` options into lists of values; ranges of numeric factors are written out."""
+    schema, values = fitted.first.schema, {}
+    numeric = {f.name for f in schema.factors if f.numeric}
+    for name, text in configuration(given, option, fitted).items():
+        values[name] = [value.strip() for value in text.split(",")]
+        if ":" in text and schema.column(name) in numeric:
+            from genperf.advice.space import read_grid
 
-    def numbers(name: str, values: list[str]) -> list[Any]:
-        if not any(":" in text for text in values):
-            return [plain_amount(text) for text in values]
-        from genperf.advice.space import read_grid
-
-        ranges = [read_grid({name: plain_range(v)}).axes[0].values if ":" in v else [plain_amount(v)] for v in values]
-        return [str(value) for each in ranges for value in each]
-
-    return _with_numbers(grid(at, names_of(fitted)), fitted, numbers)
-
-
-def target_of(target: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, str]:
-    """Read `--target name=value` options: numbers as `30B`; labels and groups stay texts."""
-    return _with_numbers(pairs(target, "--target", names_of(fitted)), fitted, lambda _, text: plain_amount(text))
+            ranges = [read_grid({name: v}).axes[0].values if ":" in v else [v] for v in values[name]]
+            values[name] = [str(value) for each in ranges for value in each]
+    return values
 
 
-def _with_numbers(
-    given: Mapping[str, T], fitted: FitResult | GroupedResult, read: Callable[[str, T], T]
-) -> dict[str, T]:
-    """Return values under the model's columns, those of numeric factors read."""
-    schema = fitted.first.schema
-    texts = {*schema.group, *(f.name for f in schema.factors if not f.numeric)}
-    columns = under_columns(given, fitted)
-    return {name: value if schema.column(name) in texts else read(name, value) for name, value in columns.items()}
-
-
-def under_columns(given: Mapping[str, T], fitted: FitResult | GroupedResult) -> dict[str, T]:
-    """Return values under the names of the model's columns, as `ask` finds them: `gpus` is `GPUs`."""
-    names = dict.fromkeys(names_of(fitted))
-    if all(name in names for name in given):
-        return dict(given)
-    from genperf.panel.reading import column_named
-
-    return {column_named(name, names) or name: value for name, value in given.items()}
-
-
-def capacities(given: tuple[str, ...], fitted: FitResult | GroupedResult) -> dict[str, float]:
+def capacities(given: Sequence[str], fitted: FitResult | GroupedResult) -> dict[str, float]:
     """Read `--capacity memory=80` options: in the unit of the quantity, which may follow the number."""
     first = fitted.first
     most = {}

@@ -108,6 +108,12 @@ def tell(text: str, err: bool = False) -> None:
     click.echo(visible(text), err=err)
 
 
+def tell_all(lines: Iterable[object]) -> None:
+    """Print some lines."""
+    for line in lines:
+        tell(str(line))
+
+
 def visible(text: str) -> str:
     r"""Return a text without characters that steer a terminal, turn the direction of writing or cannot be seen.
 

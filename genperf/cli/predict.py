@@ -1,7 +1,5 @@
 """`genperf predict`: a fitted model and values of its factors → predictions, intervals, verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -10,29 +8,27 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from genperf.cli.declared import declared
 from genperf.cli.options import pairs, training_of, values_at
 from genperf.cli.output import Output, records, show_predictions
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
+from genperf.facts import Paid
+from genperf.panel.derived import paid_for
+from genperf.prediction import read_query
+from genperf.result import FitResult, GroupedResult, answering, load_model
+from genperf.table.cells import Cells, frame_of
+from genperf.table.clean import labels
+from genperf.words.growth import price_text
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
-
-    from genperf.facts import Paid
-    from genperf.result import FitResult, GroupedResult
-    from genperf.table.cells import Cells
 
 #: Digits of a predicted value for people; a file has all.
 DIGITS = 3
 
 
-@declared("predict", "result options")
-def command(o: SimpleNamespace, out: Output) -> None:
-    """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
-    from genperf.result import load_model
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Predict, and print or write a row for each configuration."""
     if bool(o.data) == bool(o.at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
     fitted = load_model(o.model)
@@ -44,27 +40,28 @@ def command(o: SimpleNamespace, out: Output) -> None:
 
         paid = price_of(o.price, o.per)
     with progress(out.quiet):
-        plain = fitted.predict_columns(o.data or values_at(o.at, fitted), o.interval, o.band)
+        plain = fitted.predict_columns(o.data or values_at(o.at, "--at", fitted), o.interval, o.band)
     predicted = with_derived(fitted, plain, shows, paid, o.interval, training.given)
     if paid is not None:
-        from genperf.panel.derived import paid_for
-        from genperf.words.growth import price_text
-
         out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, o.per)[0])}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         show_predictions(rounded(predicted, fitted, shows), plain=out.no_color)
     out.draw(lambda: _figure(fitted, predicted, o.interval))
 
 
-def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], interval: float) -> Figure:
+def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], interval: float) -> "Figure":
     """Draw the target along the count of workers with the predictions on it; other factors are those of the first."""
+    # What follows needs pandas, which a prediction alone does not.
+    from genperf import plots
     from genperf.attribution import scaling
-    from genperf.plots import scaling as drawn
-    from genperf.prediction import read_query
-    from genperf.result import answering
-    from genperf.table.cells import frame_of
 
-    result, rows = _one_group(fitted, frame_of(predicted))
+    rows, result = frame_of(predicted), fitted.first
+    groups = rows[list(fitted.group)].drop_duplicates()
+    if fitted.group and len(groups) != 1:
+        some = " ".join(f"--at {k}={v}" for k, v in groups.iloc[0].items())
+        raise GenperfError(f"a figure shows one group, and {len(groups)} are predicted", hint=some)
+    if fitted.group:
+        result = fitted.results[tuple(str(v) for v in groups.iloc[0])]
     names = [f.name for f in result.schema.factors if f.name in rows]
     first = rows[names].head(1).reset_index(drop=True)
     result = answering(result, first)
@@ -74,19 +71,7 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
     largest = float(rows[answer.along].max()) if answer.along in rows else answer.upto
     factor = next(f for f in result.schema.factors if f.name == answer.along)
     upto = max(2.0 * factor.upper, largest)
-    return drawn(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
-
-
-def _one_group(fitted: FitResult | GroupedResult, predicted: pd.DataFrame) -> tuple[FitResult, pd.DataFrame]:
-    from genperf.result import FitResult
-
-    if isinstance(fitted, FitResult):
-        return fitted, predicted
-    groups = predicted[list(fitted.group)].drop_duplicates()
-    if len(groups) != 1:
-        some = " ".join(f"--at {k}={v}" for k, v in groups.iloc[0].items())
-        raise GenperfError(f"a figure shows one group, and {len(groups)} are predicted", hint=some)
-    return fitted[tuple(str(v) for v in groups.iloc[0])], predicted
+    return plots.scaling(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
 
 
 def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
@@ -113,7 +98,6 @@ def with_derived(
     if not shows:
         return dict(predicted)
     from genperf.attribution.derived import derived_columns
-    from genperf.table.clean import labels
 
     arrays = {name: np.asarray(values) for name, values in predicted.items()}
     columns: dict[str, npt.NDArray[Any]] = {}

@@ -6,25 +6,19 @@ from typing import Any
 
 import click
 
-from genperf.cli.declared import declared
-from genperf.cli.options import capacities, fit_arguments, measured_column, one_group, read, target_of
+from genperf.cli.options import capacities, configuration, fit_arguments, measured_column, one_group, read
 from genperf.cli.output import Output, show_json
 from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
+from genperf.fitting import fit
+from genperf.reporting import Job, View, held_out, page, proposal_page
+from genperf.reporting.proposal import FORMATS
+from genperf.result import is_model, load_model, with_scaling
 
 
-@declared("report", "table options", "fit options", "result options")
-def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Write a page that answers how it scales, where the knee is, what takes the time and what to measure next.
-
-    MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
-    model compared with baselines on what is held out. The page is one file: it needs no network and no server.
-    """
-    from genperf.fitting import fit
-    from genperf.reporting import Job, View, held_out, page, proposal_page
-    from genperf.result import is_model, load_model, with_scaling
-
+def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
+    """Load or fit, and write the page or the proposal."""
     output = str(out.output)
     kind = kind_of_proposal(output) if o.proposal else ""
     if o.efficiency is not None and not o.proposal:
@@ -45,7 +39,7 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
     # A page cannot contain a byte that is no text.
     title = None if o.title is None else o.title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     job, most = Job(o.price, o.per, o.samples, o.deadline, o.budget), capacities(o.capacity, fitted)
-    view = View(target_of(o.target, fitted), o.along, o.interval, title, job, most)
+    view = View(configuration(o.target, "--target", fitted), o.along, o.interval, title, job, most)
     with progress(out.quiet):
         if o.proposal:
             text = proposal_page(fitted, view, kind, o.efficiency)
@@ -60,8 +54,6 @@ def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
 
 def kind_of_proposal(output: str) -> str:
     """Return the format of a proposal by the ending of its file; CSV for a pipe."""
-    from genperf.reporting.proposal import FORMATS
-
     kind = "csv" if output == "-" else Path(output).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise GenperfError(f"cannot write a proposal to '{output}'", hint="end it in .html, .tex or .csv")

@@ -3,13 +3,14 @@
 import json
 import textwrap
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 import msgspec
 
+from genperf.cli.declared import COMMANDS, command_named
 from genperf.errors import GenperfError, suggest
 
 DEFAULT = "genperf.toml"
@@ -17,13 +18,17 @@ DEFAULT = "genperf.toml"
 MAX_BYTES = 1_000_000
 #: Command → option → value, as click takes it.
 Defaults: TypeAlias = dict[str, dict[str, Any]]
-#: What a value of an option is in the file, and how a message calls it.
-_SWITCH, _WHOLE, _NUMBER = (bool, "true or false"), (int, "a whole number"), (float, "a number")
-_TEXT = (str | int | float | list[str], "text, a number, or a list of texts")
-_TEXTS = (str | list[str], "text or a list of texts")
+#: What a value of an option is in the file, and how a message calls it: of a type of click, of a text, of several.
+_KINDS: Mapping[type, tuple[Any, str]] = {
+    click.types.BoolParamType: (bool, "true or false"),
+    click.types.IntParamType: (int, "a whole number"),
+    click.types.FloatParamType: (float, "a number"),
+}
+_TEXT: tuple[Any, str] = (str | int | float | list[str], "text, a number, or a list of texts")
+_TEXTS: tuple[Any, str] = (str | list[str], "text or a list of texts")
 
 
-def settings_of(path: str | None, command_of: Callable[[str], click.Command], names: Sequence[str]) -> Defaults:
+def settings_of(path: str | None) -> Defaults:
     """Read a settings file into click's default map.
 
     Top-level keys apply to every command that has the option, a `[fit]` table for that command; keys are the options'
@@ -32,51 +37,40 @@ def settings_of(path: str | None, command_of: Callable[[str], click.Command], na
     if path is None and not Path(DEFAULT).is_file():
         return {}
     file = Path(path or DEFAULT)
-    read = _read(file)
-    options = {name: _options(command_of(name)) for name in names}
-    known = {key: option for named in options.values() for key, option in named.items()}
-    defaults: Defaults = {name: {} for name in names}
+    read, options = _read(file), {name: _options(command_named(name)) for name in COMMANDS}
+    defaults: Defaults = {name: {} for name in COMMANDS}
     # A table of one command wins over what applies to all.
-    for key, value in sorted(read.items(), key=lambda item: item[0] in options):
-        if key in options:
-            defaults[key].update(_of_command(value, key, options[key], str(file)))
-        elif _key(key) in known:
-            for name, named in options.items():
-                if _key(key) in named:
-                    option = named[_key(key)]
-                    defaults[name][str(option.name)] = _checked(option, value, f"{file}: {_key(key)}")
-        else:
-            raise _unknown(key, value, names, known, str(file))
+    for key, value in sorted(read.items(), key=lambda item: item[0] in COMMANDS):
+        if key in COMMANDS and not isinstance(value, dict):
+            hint = f"a table [{key}] with the options of that command"
+            raise GenperfError(f"{key} is a command, and its value no table", where=str(file), hint=hint)
+        for name, one in value.items() if key in COMMANDS else [(key, value)]:
+            having = [command for command in ([key] if key in COMMANDS else COMMANDS) if _key(name) in options[command]]
+            if not having:
+                raise _unknown(name, one, options, str(file), key if key in COMMANDS else None)
+            for command in having:
+                option = options[command][_key(name)]
+                defaults[command][str(option.name)] = _checked(option, one, f"{file}: {_key(name)}")
     return defaults
 
 
-def _of_command(value: Any, name: str, options: Mapping[str, click.Option], file: str) -> dict[str, Any]:
-    """Return the defaults of one command."""
-    if not isinstance(value, dict):
-        hint = f"a table [{name}] with the options of that command"
-        raise GenperfError(f"{name} is a command, and its value no table", where=file, hint=hint)
-    defaults = {}
-    for key, given in value.items():
-        if _key(key) not in options:
-            where, listed = f"{file}: [{name}] {key}", sorted(options)
-            hint = suggest(_key(key), listed) or "see --help"
-            raise GenperfError("is no option of this command", where=where, hint=hint)
-        option = options[_key(key)]
-        defaults[str(option.name)] = _checked(option, given, f"{file}: {_key(key)}")
-    return defaults
-
-
-def _unknown(key: str, value: Any, names: Sequence[str], options: Collection[str], file: str) -> GenperfError:
-    """Return the error for a key that is no option, or a table of no command."""
+def _unknown(
+    key: str, value: Any, options: Mapping[str, Mapping[str, click.Option]], file: str, command: str | None
+) -> GenperfError:
+    """Return the error for a key that is no option of a command, of any command, or a table of no command."""
+    if command is not None:
+        hint = suggest(_key(key), sorted(options[command])) or "see --help"
+        return GenperfError("is no option of this command", where=f"{file}: [{command}] {key}", hint=hint)
     shown = key if len(key) <= 40 else f"{key[:37]}…"
     if isinstance(value, dict):
-        hint = suggest(_key(key)[:100], list(names)) or f"one of {', '.join(names)}"
+        hint = suggest(_key(key)[:100], list(options)) or f"one of {', '.join(options)}"
         return GenperfError(f"[{shown}] is not a command", where=file, hint=hint)
-    hint = suggest(_key(key)[:100], [*options, *names]) or "see genperf fit --help"
+    known = {name for named in options.values() for name in named}
+    hint = suggest(_key(key)[:100], [*known, *options]) or "see genperf fit --help"
     return GenperfError(f"{shown} is no option of any command", where=file, hint=hint)
 
 
-def commented(command_of: Callable[[str], click.Command], names: Sequence[str]) -> str:
+def commented() -> str:
     """Return a settings file with every option of every command, each in a comment with its help and its default."""
     lines = [
         "# Settings of genperf: the options of its commands, without the two hyphens. The command line wins.",
@@ -84,9 +78,9 @@ def commented(command_of: Callable[[str], click.Command], names: Sequence[str]) 
         '# time = "step_time_s"',
         '# extrinsic = "workers"',
     ]
-    for name in names:
+    for name in COMMANDS:
         lines += ["", f"[{name}]"]
-        for option in command_of(name).params:
+        for option in command_named(name).params:
             if isinstance(option, click.Option):
                 # click marks an option without a default by an object of its own.
                 known = isinstance(option.default, bool | int | float | str)
@@ -124,19 +118,11 @@ def _key(name: str) -> str:
 
 def _checked(option: click.Option, value: Any, where: str) -> Any:
     """Return the value of an option; a list is written as on the command line, with commas."""
-    kind: Any
+    kind, words = next((one for kind, one in _KINDS.items() if isinstance(option.type, kind)), _TEXT)
     if option.multiple:
         kind, words = _TEXTS
-    elif option.is_flag and isinstance(option.type, click.types.BoolParamType):
-        kind, words = _SWITCH
-    elif isinstance(option.type, click.types.IntParamType):
-        kind, words = _WHOLE
-    elif isinstance(option.type, click.types.FloatParamType):
-        kind, words = _NUMBER
-    else:
-        kind, words = _TEXT
     try:
-        read = msgspec.convert(value, kind)
+        read: Any = msgspec.convert(value, kind)
     except msgspec.ValidationError:
         shown = str(value) if len(str(value)) <= 40 else f"{str(value)[:37]}…"
         hint = f"as {option.opts[-1]} on the command line"

@@ -2,20 +2,17 @@
 
 from types import SimpleNamespace
 
-from genperf.cli.declared import declared
-from genperf.cli.options import model_or_table, number, one_group, target_of
+from genperf.advice import suggest
+from genperf.cli.options import configuration, model_or_table, number, one_group
 from genperf.cli.output import Output, for_people, tell
 
 
-@declared("suggest", "result options")
-def command(o: SimpleNamespace, out: Output) -> None:
-    """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
-    from genperf.advice import suggest
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Choose, and print what each candidate would do."""
     fitted = one_group(model_or_table(o.model), o.group, o.model)
     suggestion = suggest(
         fitted,
-        target_of(o.target, fitted),
+        configuration(o.target, "--target", fitted),
         within=None if o.within is None else _share(o.within),
         **{name: getattr(o, name) for name in ("cost", "candidates", "k", "interval", "band")},
     )
@@ -31,7 +28,5 @@ def command(o: SimpleNamespace, out: Output) -> None:
 
 def _share(text: str) -> float:
     """Read `10%` or `0.1`."""
-    stripped = text.strip()
-    if stripped.endswith("%"):
-        return number(stripped[:-1].strip(), "--within") / 100.0
-    return number(stripped, "--within")
+    share = number(text.strip().removesuffix("%").strip(), "--within")
+    return share / 100.0 if text.strip().endswith("%") else share

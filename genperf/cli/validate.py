@@ -1,26 +1,18 @@
 """`genperf validate`: how well models predict configurations that they were not fitted to."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from genperf.cli.declared import declared
 from genperf.cli.options import fit_arguments, read
 from genperf.cli.output import Output
 from genperf.cli.progress import progress
+from genperf.plots import predicted_against_measured
+from genperf.table import Table
+from genperf.validation import Validation, validate
 
-if TYPE_CHECKING:
-    from genperf.table import Table
-    from genperf.validation import Validation
 
-
-@declared("validate", "table options", "fit options", "result options")
-def command(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Fit models to parts of TABLE and measure their errors, in per cent, on the held-out configurations."""
-    from genperf.plots import predicted_against_measured
-    from genperf.validation import validate
-
+def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
+    """Hold out, fit and print the errors of each model."""
     measured = read(o.table, given)
     arguments = fit_arguments(given)
     seed, workers = arguments.pop("seed"), arguments.pop("workers")

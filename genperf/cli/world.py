@@ -2,17 +2,14 @@
 
 from types import SimpleNamespace
 
-from genperf.cli.declared import declared
 from genperf.cli.output import Output, show_rows
+from genperf.datasets import world
+from genperf.normal import published
+from genperf.plots import published as drawn
 
 
-@declared("world", "result options")
-def command(o: SimpleNamespace, out: Output) -> None:
-    """List the clusters whose published series show what is normal, with the source and licence of each."""
-    from genperf.datasets import world
-    from genperf.normal import published
-    from genperf.plots import published as drawn
-
+def run(o: SimpleNamespace, out: Output) -> None:
+    """Print a line for each cluster."""
     table = world()
     grouped = table.groupby(["source", "cluster"], sort=True)
     firsts = grouped.first()

@@ -11,7 +11,7 @@ import pytest
 from helpers import Shell, shell_of
 
 import genperf
-from genperf.cli.main import COMMANDS
+from genperf.cli.declared import COMMANDS
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

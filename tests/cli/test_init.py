@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from helpers import shell_of
 
-from genperf.cli.main import COMMANDS, command_named
+from genperf.cli.declared import COMMANDS
 from genperf.cli.settings import commented
 
 
@@ -28,7 +28,7 @@ def test_the_file_is_read_and_never_overwritten(
 
 
 def test_every_option_stands_there_with_a_value_of_its_kind() -> None:
-    text = commented(command_named, list(COMMANDS))
+    text = commented()
     assert tomllib.loads(text) == {name: {} for name in COMMANDS}
     filled = tomllib.loads(re.sub(r"(?m)^# (\w+ = )", r"\1", text))
     assert filled["fit"]["model"] == "auto"

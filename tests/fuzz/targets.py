@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from genperf.cli.main import COMMANDS, command_named
 from genperf.cli.settings import settings_of
 from genperf.errors import GenperfError
 from genperf.formula import evaluate, parse, render
@@ -73,7 +72,7 @@ def table(data: bytes) -> None:
 
 def settings(data: bytes) -> None:
     """Read genperf.toml."""
-    settings_of(_file(data), command_named, list(COMMANDS))
+    settings_of(_file(data))
 
 
 def model(data: bytes) -> None:
