@@ -16,10 +16,10 @@ from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of, serving
 from genperf.errors import GenperfError
 from genperf.expression import Expression
 from genperf.formula import Call, Node, evaluate, names_in
-from genperf.prediction import Member, Query
+from genperf.prediction import Query
 from genperf.result import FitResult, answering
 from genperf.table import Target
-from genperf.words.numbers import interval_note
+from genperf.words.numbers import interval_note, join_values
 from genperf.words.quantity import with_unit
 
 
@@ -78,71 +78,59 @@ def compare(
     0  parallel  4.0  1.0    -3.0
     1  constant  1.0  1.0     0.0
     """
+    models = (answering(result, a, b),) * 2 if other is None else (answering(result, a), answering(other, b))
+    targets = [model.schema.target for model in models]
+    if len({(target.name, target.unit) for target in targets}) > 1:
+        text = f"two models predict different quantities: {targets[0]} and {targets[1]}"
+        raise GenperfError(text, hint="fit both to one quantity")
+    queries = [_one(at, model) for at, model in zip((a, b), models, strict=True)]
+    at_a, at_b = ({name: cells[0] for name, cells in query.columns.items()} for query in queries)
     if other is None:
-        result = answering(result, a, b)
-    else:
-        result, other = answering(result, a), answering(other, b)
-    query_a, query_b = _one(a, result), _one(b, other or result)
-    if other is None:
-        if all(query_a.columns[k][0] == query_b.columns[k][0] for k in query_a.columns):
+        if at_a == at_b:
             raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
-        both = parts_of(result, {k: np.concatenate([v, query_b.columns[k]]) for k, v in query_a.columns.items()})
-        parts = both.of_row(0), both.of_row(1)
-        drawn, weights = [one.drawn[:, :, 0] for one in parts], both.draw_shares
+        both = parts_of(models[0], {k: np.concatenate([query.columns[k] for query in queries]) for k in at_a})
+        sides = [(both, 0), (both, 1)]
+        drawn, weights = [both.drawn[..., row] for row in (0, 1)], both.draw_shares
     else:
-        _check_quantities(result.schema.target, other.schema.target)
-        parts = parts_of(result, query_a.columns), parts_of(other, query_b.columns)
-        drawn = [one.drawn[_spread(one, seed), :, 0] for seed, one in enumerate(parts)]
+        sides = [(parts_of(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
+        drawn = [parts.drawn[_spread(parts, seed), :, 0] for seed, (parts, _) in enumerate(sides)]
         weights = np.full(COMPARISON.paired_draws, 1.0 / COMPARISON.paired_draws)
-    terms = list(dict.fromkeys([*parts[0].names, *parts[1].names]))
-    amounts = [_aligned(one.amounts[:, 0], one, terms) for one in parts]
-    values = [float(one.central[0]) for one in parts]
-    by_draw = [_aligned(each, one, terms) for each, one in zip(drawn, parts, strict=True)]
-    changes = by_draw[1] - by_draw[0]
-    levels = ends_of(interval)
-    lower, upper = quantiles(changes, weights, levels)
-    change = amounts[1] - amounts[0]
-    whole = values[1] - values[0]
+    terms = list(dict.fromkeys(name for parts, _ in sides for name in parts.names))
+    amounts = [_aligned(parts.amounts[:, row], parts, terms) for parts, row in sides]
+    values = [float(parts.central[row]) for parts, row in sides]
+    by_draw = [_aligned(each, parts, terms) for each, (parts, _) in zip(drawn, sides, strict=True)]
+    changes, change, whole = by_draw[1] - by_draw[0], amounts[1] - amounts[0], values[1] - values[0]
+    lower, upper = quantiles(np.column_stack([changes, changes.sum(axis=1)]), weights, ends_of(interval))
+    ends = (min(float(lower[-1]), whole), max(float(upper[-1]), whole))
     table = pd.DataFrame(
         {
             "term": terms,
             "a": amounts[0],
             "b": amounts[1],
             "change": change,
-            "lower": np.minimum(lower, change),
-            "upper": np.maximum(upper, change),
-            "share": change / whole if whole else np.full(len(terms), np.nan),
+            "lower": np.minimum(lower[:-1], change),
+            "upper": np.maximum(upper[:-1], change),
+            "share": change / whole if whole else np.nan,
         }
     )
-    order = np.argsort(-np.abs(change), kind="stable")
-    low, high = quantiles(changes.sum(axis=1), weights, levels)
-    ends = (min(float(low), whole), max(float(high), whole))
-    name_a, name_b = names or _differences(query_a, query_b)
+    name_a, name_b = names or _differences(at_a, at_b)
+    hidden = [_hidden(model, *side, query) for model, side, query in zip(models, sides, queries, strict=True)]
+    overlaps = [(name, *(side.get(name, 0.0) for side in hidden)) for name in {**hidden[0], **hidden[1]}]
     return Comparison(
-        a={k: v[0] for k, v in query_a.columns.items()},
-        b={k: v[0] for k, v in query_b.columns.items()},
+        a=at_a,
+        b=at_b,
         name_a=name_a,
         name_b=name_b,
-        terms=table.iloc[order].reset_index(drop=True),
-        hidden=_hidden_changes(
-            [
-                (serving(r.members), one, q)
-                for r, one, q in zip((result, other or result), parts, (query_a, query_b), strict=True)
-            ]
-        ),
+        terms=table.sort_values("change", key=lambda each: -each.abs(), kind="stable", ignore_index=True),
+        hidden=pd.DataFrame(overlaps, columns=["overlap", "a", "b"]).assign(change=lambda each: each["b"] - each["a"]),
         value_a=values[0],
         value_b=values[1],
         change=whole,
         lower=ends[0],
         upper=ends[1],
-        sentence=_sentence(result.schema.target, (name_a, name_b), table, (whole, *ends), interval),
-        quantity=result.schema.target,
+        sentence=_sentence(targets[0], (name_a, name_b), table, (whole, *ends), interval),
+        quantity=targets[0],
     )
-
-
-def _check_quantities(a: Target, b: Target) -> None:
-    if (a.name, a.unit) != (b.name, b.unit):
-        raise GenperfError(f"two models predict different quantities: {a} and {b}", hint="fit both to one quantity")
 
 
 def _sentence(
@@ -178,15 +166,11 @@ def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:
     return query
 
 
-def _differences(a: Query, b: Query) -> tuple[str, str]:
+def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
     """Return what differs, as text."""
-    differing = [k for k in a.columns if k in b.columns and a.columns[k][0] != b.columns[k][0]]
-    texts = [", ".join(f"{k}={_shown(q.columns[k][0])}" for k in differing) for q in (a, b)]
+    differing = [name for name in a if name in b and a[name] != b[name]]
+    texts = [join_values({name: at[name] for name in differing}) for at in (a, b)]
     return (texts[0] or "A", texts[1] or "B")
-
-
-def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _aligned(values: Array, parts: Parts, terms: list[str]) -> Array:
@@ -204,17 +188,6 @@ def _spread(parts: Parts, seed: int) -> npt.NDArray[np.int64]:
     return np.random.default_rng(seed).permutation(np.minimum(chosen, len(parts.draw_shares) - 1))
 
 
-def _hidden_changes(sides: Sequence[tuple[Sequence[Member], Parts, Query]]) -> pd.DataFrame:
-    """Return how much each overlap hides at two configurations: a row for each `max` of a total, after its branches.
-
-    Amounts are at most zero, as those of the row `hidden by overlap`, and add up to it.
-    """
-    amounts = [_hidden(*side) for side in sides]
-    names = list(dict.fromkeys([*amounts[0], *amounts[1]]))
-    rows = [(name, amounts[0].get(name, 0.0), amounts[1].get(name, 0.0)) for name in names]
-    return pd.DataFrame([(name, x, y, y - x) for name, x, y in rows], columns=["overlap", "a", "b", "change"])
-
-
 def branches_of(label: str) -> tuple[frozenset[str], ...]:
     """Return the terms of each branch of an overlap, from its name in `Comparison.hidden`.
 
@@ -226,13 +199,16 @@ def branches_of(label: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(branch.split(" + ")) for branch in label.split(" | "))
 
 
-def _hidden(members: Sequence[Member], parts: Parts, query: Query) -> dict[str, float]:
-    """Return what each overlap hides, all members by weight."""
+def _hidden(result: FitResult, parts: Parts, row: int, query: Query) -> dict[str, float]:
+    """Return what each overlap hides, all members by weight: a name for each `max` of a total, after its branches.
+
+    Amounts are at most zero, as those of the row `hidden by overlap`, and add up to it.
+    """
     amounts: dict[str, float] = {}
-    for member, weight, value in zip(members, parts.weights, parts.of_members[:, 0], strict=True):
+    for member, weight, value in zip(serving(result.members), parts.weights, parts.of_members[:, row], strict=True):
         for label, seconds in _of_expression(member.expression, query.columns, member.values):
             share = weight * float(seconds[0]) / float(value)
-            amounts[label] = amounts.get(label, 0.0) + share * float(parts.central[0])
+            amounts[label] = amounts.get(label, 0.0) + share * float(parts.central[row])
     return amounts
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from genperf.arrays import Array, Index
-from genperf.prediction import Member, distance_beyond, forecasts, stack_of
-from genperf.prediction.bands import mixture_quantiles
+from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_of
 from genperf.prediction.member import pooled_covariance
 from genperf.result import FitResult
 
@@ -50,7 +49,7 @@ class Ratios:
 
     def quantiles(self, levels: tuple[float, float]) -> Array:
         """Return the ends of the interval of ln of each ratio, shape (2, pairs), in closed form."""
-        return np.log(mixture_quantiles(self.mean, self.weights, self.deviation, np.array(levels)))
+        return np.log(bands.mixture_quantiles(self.mean, self.weights, self.deviation, np.array(levels)))
 
     def chance_below(self, logarithm: Array) -> Array:
         """Return the probability that ln of each ratio is at most some value, shape (pairs,)."""
@@ -183,13 +182,7 @@ def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
     >>> quantiles(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0]), [0.125, 0.5]).round(3)
     array([1.   , 2.333])
     """
-    flat = values.reshape(len(values), -1)
-    order = np.argsort(flat, axis=0, kind="stable")
-    ordered_shares = weights[order] / weights.sum()
-    middle = np.cumsum(ordered_shares, axis=0) - 0.5 * ordered_shares
-    ordered = np.take_along_axis(flat, order, axis=0)
-    out = np.stack([np.interp(levels, middle[:, j], ordered[:, j]) for j in range(flat.shape[1])], axis=-1)
-    return np.asarray(out.reshape(len(levels), *values.shape[1:]))
+    return np.apply_along_axis(bands.quantiles, 0, values, weights / weights.sum(), np.asarray(levels))
 
 
 def count_quantiles(counts: Array, weights: Array, levels: Sequence[float]) -> list[float]:

@@ -13,7 +13,7 @@ from genperf.attribution.draws import ends_of
 from genperf.attribution.elasticity import DOUBLING, doublings_by_level, elasticity_table
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.sensitivity import Of, Sobol, sensitivity
-from genperf.attribution.terms import TermTables, aliased, parts_of
+from genperf.attribution.terms import aliased, term_tables
 from genperf.errors import GenperfError
 from genperf.prediction import Query, substitution_notes
 from genperf.prediction.query import known_names
@@ -94,7 +94,10 @@ def explain(
     levels = ends_of(interval)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
     blocks = [_take(query, start) for start in range(0, query.rows, EXPLAIN.block_rows)]
-    tables = [TermTables(parts_of(result, b.columns), b, varying, levels, result.schema.target) for b in blocks]
+    terms, members = (
+        pd.concat(tables, ignore_index=True)
+        for tables in zip(*(term_tables(result, block, varying, levels) for block in blocks), strict=True)
+    )
     elasticities = pd.concat([elasticity_table(result, b, varying, levels) for b in blocks], ignore_index=True)
     one = _one(query) if versus or knee else {}
     base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
@@ -107,10 +110,10 @@ def explain(
     return Explanation(
         model=result.model,
         quantity=result.schema.target,
-        terms=pd.concat([table.ensemble() for table in tables], ignore_index=True),
+        terms=terms,
         elasticities=elasticities,
         aliased=aliased(fitted, query.columns),
-        members=pd.concat([table.members(result.members) for table in tables], ignore_index=True),
+        members=members,
         scaling=scaling(
             result,
             {name: value for name, value in one.items() if name not in counts},

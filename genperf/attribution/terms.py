@@ -18,7 +18,6 @@ from genperf.models import MODELS
 from genperf.panel.configurations import following_workers
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.result import FitResult
-from genperf.table import Target
 from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, named
 from genperf.words.quantity import term_column, value_name
@@ -106,23 +105,7 @@ class Parts:
     @property
     def amounts(self) -> Array:
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
-        return _weighed(self.weights, self.shares, self.central)
-
-    def of_row(self, row: int) -> Parts:
-        """Return the parts at one configuration."""
-        at = slice(row, row + 1)
-        return replace(
-            self,
-            shares=self.shares[..., at],
-            drawn=self.drawn[..., at],
-            of_members=self.of_members[:, at],
-            central=self.central[at],
-        )
-
-    def share_quantiles(self, term: int, interval: float) -> Array:
-        """Return the ends of the interval of a term's share of the value, by the draws; shape (2, rows)."""
-        share = self.drawn[:, term] / self.drawn.sum(axis=1)
-        return quantiles(share, self.draw_shares, ends_of(interval))
+        return np.asarray(np.einsum("m,mtr->tr", self.weights, self.shares) * self.central)
 
     def together(self, groups: Mapping[str, Sequence[str]]) -> Parts:
         """Return the parts with some terms added up.
@@ -141,147 +124,111 @@ class Parts:
         )
         return replace(self, names=kept, shares=of_members, drawn=drawn)
 
-
-def parts_of(result: FitResult, columns: Mapping[str, Any]) -> Parts:
-    """Return the parts of the predicted values."""
-    members = serving(result.members)
-    # Of stacked members one serves: their forecasts are the pool's.
-    parts = forecasts(members, columns) if members is result.members else None
-    central = central_times(result.members, columns, parts)
-    names, of_members, best = _best(members, columns, central, parts)
-    departs = FORM in names
-    rows = best.shape[2]
-    paths = np.exp(curves_of(result, columns, members, parts).paths) if departs else None
-    drawn = np.zeros((sum(len(m.draws) for m in members), len(names), rows))
-    start = 0
-    for member in members:
-        stop = start + len(member.draws)
-        drawn[start:stop] = np.swapaxes(
-            _split(member, columns, member.draw_values(), None if paths is None else paths[start:stop], names), 0, 1
+    def of_label(self, places: Sequence[int], members: Sequence[Member], columns: Mapping[str, Any]) -> Parts:
+        """Return the parts of some members alone, which are one ensemble by their weights."""
+        same, starts = [members[k] for k in places], np.cumsum([0, *(len(m.draws) for m in members)])
+        terms = {t.name for m in same for t in m.expression.terms} | {FORM}
+        terms |= set() if all(m.expression.is_sum for m in same) else {HIDDEN}
+        kept = [j for j, name in enumerate(self.names) if name in terms]
+        weights, here = self.weights[list(places)], self.of_members[list(places)]
+        return Parts(
+            tuple(self.names[j] for j in kept),
+            self.shares[list(places)][:, kept],
+            np.concatenate([self.drawn[starts[k] : starts[k + 1]][:, kept] for k in places]),
+            here,
+            here[0] if len(same) == 1 else central_times(same, columns),
+            weights / weights.sum(),
+            shares(same),
         )
-        start = stop
-    weights = np.array([m.central_weight for m in members])
-    return Parts(
-        names, best / of_members[:, None, :], drawn, of_members, central, weights / weights.sum(), shares(members)
-    )
 
 
-def amounts_of(result: FitResult, columns: Mapping[str, Any], central: Array) -> tuple[tuple[str, ...], Array]:
-    """Return the names of the terms and their parts of the predicted values (terms, rows), without those of draws."""
-    members = serving(result.members)
-    names, of_members, best = _best(members, columns, central)
-    weights = np.array([m.central_weight for m in members])
-    return names, _weighed(weights / weights.sum(), best / of_members[:, None, :], central)
+def parts_of(result: FitResult, columns: Mapping[str, Any], central: Array | None = None, drawn: bool = True) -> Parts:
+    """Return the parts of the predicted values.
 
-
-def _weighed(weights: Array, shares: Array, central: Array) -> Array:
-    """Return the parts of the predicted values, shape (terms, rows)."""
-    return np.asarray(np.einsum("m,mtr->tr", weights, shares) * central)
-
-
-def _best(
-    members: Sequence[Member],
-    columns: Mapping[str, Any],
-    central: Array,
-    parts: Sequence[tuple[Array, Array]] | None = None,
-) -> tuple[tuple[str, ...], Array, Array]:
-    """Return the terms, the members' values (members, rows) and their parts by term (members, terms, rows)."""
-    terms = list(dict.fromkeys(t.name for m in members for t in m.expression.terms))
+    Parameters
+    ----------
+    central : ndarray of shape (rows,), optional
+        The predicted values, where they are known.
+    drawn : bool
+        Whether the parts in every draw are needed; there are none otherwise.
+    """
+    members, stacked = serving(result.members), stack_of(result.members) is not None
+    # Of stacked members one serves: their forecasts are the pool's.
+    known = None if stacked else forecasts(members, columns)
+    if central is None:
+        central = central_times(result.members, columns, known)
     hides = any(not m.expression.is_sum for m in members)
-    stacked = stack_of(members) is not None
     departs = stacked or any(m.discrepancy is not None for m in members)
+    terms = dict.fromkeys(t.name for m in members for t in m.expression.terms)
     names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
-    if stacked:
-        of_members = central[None, :]
-    else:
-        each = zip(members, forecasts(members, columns) if parts is None else parts, strict=True)
-        of_members = np.array([central_times([m], columns, [part]) for m, part in each])
-    whole = of_members if departs else [None] * len(members)
-    best = [_split(m, columns, m.values, value, names) for m, value in zip(members, whole, strict=True)]
-    return names, of_members, np.array(best)
+    of_members = central[None, :]
+    if known is not None:
+        of_members = np.array([central_times([m], columns, [one]) for m, one in zip(members, known, strict=True)])
+    best = [_split(m, columns, m.values, value, names) for m, value in zip(members, of_members, strict=True)]
+    draws = np.zeros((0, len(names), best[0].shape[1]))
+    if drawn:
+        paths = np.exp(curves_of(result, columns, members, known).paths) if departs else np.empty((0, 0))
+        starts = np.cumsum([len(m.draws) for m in members])[:-1]
+        each = zip(members, np.split(paths, starts), strict=True)
+        draws = np.concatenate([_split(m, columns, m.draw_values(), path, names) for m, path in each], axis=1)
+        draws = draws.swapaxes(0, 1)
+    weights = np.array([m.central_weight for m in members])
+    whole = np.array(best) / of_members[:, None, :]
+    return Parts(names, whole, draws, of_members, central, weights / weights.sum(), shares(members))
 
 
 def _split(
-    member: Member, columns: Mapping[str, Any], constants: Mapping[str, Any], whole: Array | None, names: Sequence[str]
+    member: Member, columns: Mapping[str, Any], constants: Mapping[str, Any], whole: Array, names: Sequence[str]
 ) -> Array:
-    """Return the part of each term."""
+    """Return the part of each term in the whole predicted value."""
     terms = member.expression.term_values(columns, constants)
     total = member.expression.evaluate(columns, constants)
     out = np.zeros((len(names), *total.shape))
     for name, part in terms.items():
         out[names.index(name)] = part
     if not member.expression.is_sum:
-        out[names.index(HIDDEN)] = total - out[: len(names)].sum(axis=0)
-    if whole is not None:
+        out[names.index(HIDDEN)] = total - out.sum(axis=0)
+    if FORM in names:
         out[names.index(FORM)] = whole - total
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class TermTables:
-    """How the parts at some configurations are written as tables."""
+def term_tables(
+    result: FitResult, query: Query, shown: Sequence[str], levels: tuple[float, float]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a row per configuration and term: part, interval and share; of all members, and of each label by itself.
 
-    parts: Parts
-    #: The configurations.
-    query: Query
-    #: The factors that get a column.
-    shown: tuple[str, ...]
-    #: The quantiles of the interval's ends.
-    levels: tuple[float, float]
-    #: The predicted quantity, which names the column of the parts.
-    target: Target
+    Labels come with the heaviest first; that table is empty where there is one label.
 
-    def ensemble(self) -> pd.DataFrame:
-        """Return a row per configuration and term: part, interval and share, all members by weight."""
-        parts = self.parts
-        ends = quantiles(parts.drawn, parts.draw_shares, self.levels)
-        return self._table(parts.names, parts.amounts, ends, parts.central)
+    Parameters
+    ----------
+    shown : sequence of str
+        The factors that get a column.
+    levels : tuple of float
+        The quantiles of the interval's ends.
+    """
+    members, parts, value = result.members, parts_of(result, query.columns), term_column(result.schema.target)
 
-    def members(self, members: Sequence[Member]) -> pd.DataFrame:
-        """Return the same for each label of the members, the heaviest first; empty where there is one label.
-
-        Members with equal labels are one ensemble, by their weights.
-        """
-        labels = by_label(members)
-        if len(labels) == 1 or stack_of(members) is not None:
-            return pd.DataFrame()
-        parts = self.parts
-        starts = np.cumsum([0, *(len(m.draws) for m in members)])
-        tables = []
-        for entry in labels:
-            same = [members[k] for k in entry.places]
-            terms = {t.name for m in same for t in m.expression.terms} | {FORM}
-            terms |= {HIDDEN} if any(not m.expression.is_sum for m in same) else set()
-            columns = [j for j, name in enumerate(parts.names) if name in terms]
-            places = list(entry.places)
-            weights = parts.weights[places] / parts.weights[places].sum()
-            whole = parts.of_members[places[0]] if len(same) == 1 else central_times(same, self.query.columns)
-            drawn = np.concatenate([parts.drawn[starts[k] : starts[k + 1]][:, columns] for k in places])
-            table = self._table(
-                [parts.names[j] for j in columns],
-                np.einsum("m,mtr->tr", weights, parts.shares[places])[columns] * whole,
-                quantiles(drawn, shares(same), self.levels),
-                whole,
-            )
-            table.insert(0, "member", entry.label)
-            table.insert(1, "weight", entry.weight)
-            tables.append(table)
-        return pd.concat(tables, ignore_index=True)
-
-    def _table(self, names: Sequence[str], amounts: Array, ends: Array, whole: Array) -> pd.DataFrame:
-        """Return a row per configuration and term."""
-        value = term_column(self.target)
-        rows = np.repeat(np.arange(len(whole)), len(names))
-        factors = {n: self.query.columns[n][rows] for n in self.shown if n not in ("term", value, "share")}
+    def table(parts: Parts, **member: Any) -> pd.DataFrame:
+        amounts, rows = parts.amounts, np.repeat(np.arange(query.rows), len(parts.names))
+        lower, upper = quantiles(parts.drawn, parts.draw_shares, levels)
         columns = {
-            "term": np.tile(np.array(names, dtype=object), len(whole)),
+            "term": np.tile(np.array(parts.names, dtype=object), query.rows),
             value: amounts.T.ravel(),
             # As in predict, the interval holds the value that stands beside it.
-            "lower": np.minimum(ends[0], amounts).T.ravel(),
-            "upper": np.maximum(ends[1], amounts).T.ravel(),
-            "share": (amounts / whole).T.ravel(),
+            "lower": np.minimum(lower, amounts).T.ravel(),
+            "upper": np.maximum(upper, amounts).T.ravel(),
+            "share": (amounts / parts.central).T.ravel(),
         }
-        return pd.DataFrame({**factors, **columns})
+        factors = {n: query.columns[n][rows] for n in shown if n not in ("term", value, "share")}
+        return pd.DataFrame({**member, **factors, **columns})
+
+    labels = by_label(members) if stack_of(members) is None else []
+    of_labels = [
+        table(parts.of_label(one.places, members, query.columns), member=one.label, weight=one.weight)
+        for one in (labels if len(labels) > 1 else [])
+    ]
+    return table(parts), pd.concat(of_labels, ignore_index=True) if of_labels else pd.DataFrame()
 
 
 def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -323,14 +270,16 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float) -> 
     if not named(parts.names, [f.name for f in result.schema.factors]):
         return replace(about, doublings=_doublings(result, columns))
     together = parts.together(groups)
-    whole = float(together.central[0])
-    shown = []
-    for place, (label, amount) in enumerate(zip(together.names, together.amounts[:, 0], strict=True)):
-        if label != FORM:
-            # Where the terms add up to more than the value, the largest is shown as all of it.
-            share, lower, upper = np.minimum([amount / whole, *together.share_quantiles(place, interval)[:, 0]], 1.0)
-            ends = share, min(share, lower), max(share, upper)
-            shown.append(Part(label, tuple(groups.get(label, (label,))), Interval(*map(float, ends))))
+    share = together.amounts[:, 0] / together.central[0]
+    drawn = together.drawn[..., 0] / together.drawn[..., 0].sum(axis=1, keepdims=True)
+    lower, upper = quantiles(drawn, together.draw_shares, ends_of(interval))
+    # Where the terms add up to more than the value, the largest is shown as all of it.
+    ends = np.minimum([share, np.minimum(share, lower), np.maximum(share, upper)], 1.0).T.tolist()
+    shown = [
+        Part(label, tuple(groups.get(label, (label,))), Interval(*each))
+        for label, each in zip(together.names, ends, strict=True)
+        if label != FORM
+    ]
     return replace(about, parts=tuple(sorted(shown, key=lambda part: -part.share.value)))
 
 

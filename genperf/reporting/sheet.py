@@ -14,7 +14,7 @@ from genperf.arrays import Index
 from genperf.attribution import Scaling
 from genperf.attribution.elasticity import doublings_by_level, doublings_for_people
 from genperf.attribution.ladder import Ladder
-from genperf.attribution.terms import amounts_of, by_label
+from genperf.attribution.terms import by_label, parts_of
 from genperf.errors import GenperfError, TableError
 from genperf.formula import Name, Node, call, parse, render
 from genperf.panel import Panel
@@ -185,7 +185,7 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
             forecast = replace(place.forecast.at(rows), centre=np.log(known))
     # Verdicts are about the 90 % interval, whatever is shown.
     value, lower, upper, log_width = central_and_band(result, columns, interval, forecast=forecast)
-    names, amounts = amounts_of(result, {name: values[drawn] for name, values in columns.items()}, value[drawn])
+    parts = parts_of(result, {name: values[drawn] for name, values in columns.items()}, value[drawn], drawn=False)
     return {
         "value": [float(f"{v:.12g}") for v in value],
         "lower": [short(v, 7) for v in np.minimum(lower, value)],
@@ -193,7 +193,7 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         "logWidth": [short(v, 7) for v in log_width],
         "terms": {
             name: [short(v, 4) for v in part]
-            for name, part in zip(names, amounts, strict=True)
+            for name, part in zip(parts.names, parts.amounts, strict=True)
             if np.any(np.abs(part) > 0)
         },
     }

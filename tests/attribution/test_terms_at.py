@@ -6,7 +6,7 @@ import pytest
 
 import genperf as gp
 from genperf.attribution import explain
-from genperf.attribution.terms import amounts_of, limit_of, parts_of
+from genperf.attribution.terms import limit_of, parts_of
 from genperf.result import FitResult
 from genperf.words.limit import SAME_WITH_COMPUTATION
 
@@ -35,7 +35,8 @@ def test_terms_of_one_shape_are_one_part() -> None:
 def test_amounts_need_no_draws(series: FitResult) -> None:
     columns = {"workers": np.array([3.0, 64.0])}
     parts = parts_of(series, columns)
-    names, amounts = amounts_of(series, columns, parts.central)
-    assert names == parts.names
-    np.testing.assert_allclose(amounts, parts.amounts, rtol=1e-12)
-    np.testing.assert_allclose(amounts.sum(axis=0), parts.central, rtol=1e-9)
+    alone = parts_of(series, columns, parts.central, drawn=False)
+    assert alone.names == parts.names
+    assert not alone.drawn.size
+    np.testing.assert_allclose(alone.amounts, parts.amounts, rtol=1e-12)
+    np.testing.assert_allclose(alone.amounts.sum(axis=0), parts.central, rtol=1e-9)
