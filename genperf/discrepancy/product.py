@@ -1,8 +1,11 @@
-"""A covariance that is a product over factors: an analysis of variance over all their subsets, and a local part."""
+"""A covariance that is a product over factors: an analysis of variance over all their subsets, and a local part.
 
-from collections.abc import Mapping
+Its parts and their priors are the rows of `SIZES`, from which the search and the page's script take them.
+"""
+
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -39,6 +42,11 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     #: Subtracted from x; 0 for a count.
     centre: float = 0.0
 
+    @property
+    def kind(self) -> str:
+        """Whether it is a `number`, a `count` or a `level`."""
+        return "level" if self.scale == "level" else "count" if self.walk else "number"
+
     def coordinates(self, columns: Mapping[str, Any]) -> npt.NDArray[Any]:
         """Return x of each row."""
         name = self.formula.strip("`")
@@ -54,19 +62,60 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         """Return the parts of V by the name of their size, for coordinates that are broadcast."""
         if self.scale == "level":
             return {"linear": self.linear**2 * (x == z)}
-        parts = {"linear": self.linear**2 * x * z}
-        if self.smooth:
-            parts["smooth"] = self.smooth**2 * np.exp(-0.5 * ((x - z) / self.length) ** 2)
-        if self.each:
-            parts["each"] = self.each**2 * (x == z)
-        if self.walk:
-            parts["walk"] = self.walk**2 * np.where(x * z > 0.0, np.minimum(np.abs(x), np.abs(z)), 0.0)
-            parts["step"] = self.step**2 * ((x > 0.0) & (z > 0.0))
-        return parts
+        sizes = ((name, getattr(self, name), SIZES[name].part) for name in SIZES)
+        return {n: part(size**2, x, z, self) for n, size, part in sizes if part and (size or n == "linear")}
 
     def distance(self, x: npt.NDArray[Any], z: npt.NDArray[Any]) -> Array:
         """Return |x − z|, or whether two labels differ, for coordinates that are broadcast."""
         return np.asarray(x != z if self.scale == "level" else np.abs(x - z), float)
+
+
+class Size(NamedTuple):
+    """A size of an axis: its prior, and the part of V that it makes."""
+
+    #: Median by kind of axis, set on the tables of `docs/results/process.md`. A kind that is left out has no such size.
+    usual: Mapping[str, float]
+    #: The part of V, of the size's square v, x, z and the axis; none of a size that enters otherwise.
+    part: Callable[[float, npt.NDArray[Any], npt.NDArray[Any], Axis], npt.NDArray[Any]] | None = None
+    #: The same in JavaScript.
+    script: str = ""
+    #: The size without which it has no effect.
+    within: str = ""
+
+
+#: In units of ln T: per e-fold, but of a level between two of them.
+SIZES = {
+    "linear": Size({"number": 0.5, "count": 0.1, "level": 0.3}, lambda v, x, z, _: v * x * z, "v * x * z"),
+    "smooth": Size(
+        {"number": 0.2, "count": 0.2},
+        lambda v, x, z, axis: v * np.exp(-0.5 * ((x - z) / axis.length) ** 2),
+        "v * Math.exp(-0.5 * ((x - z) / axis.length) ** 2)",
+    ),
+    # e-folds over which the smooth part changes.
+    "length": Size({"number": 1.5, "count": 1.5}, within="smooth"),
+    # Of the local part.
+    "rate": Size({"number": 0.4, "count": 0.4, "level": 1.0}),
+    "walk": Size(
+        {"count": 0.1},
+        lambda v, x, z, _: v * np.where(x * z > 0.0, np.minimum(np.abs(x), np.abs(z)), 0.0),
+        "x * z > 0 ? v * Math.min(Math.abs(x), Math.abs(z)) : 0",
+    ),
+    # Between alone and together.
+    "step": Size({"count": 0.1}, lambda v, x, z, _: v * ((x > 0.0) & (z > 0.0)), "x > 0 && z > 0 ? v : 0"),
+    # Of each value alone.
+    "each": Size({"number": 0.02}, lambda v, x, z, _: v * (x == z), "x === z ? v : 0"),
+}
+
+
+def usual_sizes(kind: str) -> dict[str, float]:
+    """Return the medians of the sizes of an axis of a kind."""
+    return {name: size.usual[kind] for name, size in SIZES.items() if kind in size.usual}
+
+
+def kernel_script() -> str:
+    """Return the parts of V as functions of the page's script."""
+    parts = (f"  {name}: (v, x, z, axis) => {size.script},\n" for name, size in SIZES.items() if size.part)
+    return f"const PARTS = {{\n{''.join(parts)}}};"
 
 
 class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unknown_fields=True):

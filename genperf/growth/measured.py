@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +16,7 @@ from genperf.models.network import network_of
 from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
 from genperf.table.axis import several_nodes
+from genperf.table.design import parting_notes
 from genperf.vocabulary.names import canonical_of
 
 
@@ -219,23 +219,4 @@ def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:
         at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)
         times = f"{np.exp(away[row]):.2g}"
         notes.append(Note(f"a run at {at} took {times} times the median of its repeats; the median is used", "outlier"))
-    # A summarised table names the columns in no role, and does not keep them.
-    return notes + [note for name in table.unused if name in table.frame for note in _parted(table, series, name)]
-
-
-def _parted(table: Table, series: MeasuredSeries, name: str) -> list[Note]:
-    """Say that a column in no role changes along the series: its smaller scales may be of other machines."""
-    scale, cells = table.columns[series.column].astype(float), table.frame[name].to_numpy()
-    if not all(isinstance(cell, str) for cell in cells):
-        return []
-    smallest, largest = (cells[np.argsort(scale, kind="stable")[end]] for end in (0, -1))
-    first, last = cells == smallest, cells == largest
-    ends, begins = scale[first], scale[last]
-    parted = bool(np.all(first | last)) and smallest != largest and float(ends.max()) < float(begins.min())
-    if not parted or min(len(np.unique(ends)), len(np.unique(begins))) < 2:
-        return []
-    text = (
-        f"'{name}' is {smallest} up to {series.column}={ends.max():g} then {largest} from {begins.min():g}: "
-        f"if they are different machines, --group {shlex.quote(name)} parts them"
-    )
-    return [Note(text, "mixture")]
+    return [*notes, *parting_notes(table, series.column)]

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
-from genperf.discrepancy.product import Axis
+from genperf.discrepancy.product import Axis, usual_sizes
 from genperf.formula import Node, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.panel import Panel
-from genperf.process.settings import SIZES
 from genperf.table import Table
 
 #: What a transformer's step is in proportion to, where the table has no pipeline; and the pipeline's bubble.
@@ -22,17 +22,19 @@ def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
     for f in table.factors:
         name, extrinsic = quote_name(f.name), f.role == "extrinsic" and f.numeric
         if not f.numeric and f.distinct > 1:
-            axes[name] = Axis(name, "level", SIZES.level, SIZES.level_rate)
+            axes[name] = Axis(name, "level", **usual_sizes("level"))
         elif f.distinct > 1 or extrinsic:
             count = extrinsic and f.lower >= 1.0
             x = np.unique(table.columns[f.name].astype(float))
-            axes[name] = _number(name, x, count, 0.0 if count else SIZES.each)
+            axes[name] = _number(name, x, count)
     for name, node in derived(table, mapping).items():
         with np.errstate(all="ignore"):
             values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
         good = values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9)
         if good and len(names_in(node)) > 1:
-            axes.setdefault(render(node), _number(render(node), values, name in COUNTS))
+            # What several columns amount to has few values in common.
+            axis = _number(render(node), values, name in COUNTS)
+            axes.setdefault(render(node), replace(axis, each=0.0))
     return tuple(axes.values())
 
 
@@ -52,16 +54,9 @@ def derived(table: Table, mapping: Mapping[str, str]) -> dict[str, Node]:
     return {name: substitute(node, known) for name, node in out.items()}
 
 
-def _number(formula: str, values: npt.NDArray[np.float64], count: bool, each: float = 0.0) -> Axis:
+def _number(formula: str, values: npt.NDArray[np.float64], count: bool) -> Axis:
     """Return the axis of a number or a count with its prior sizes."""
-    positive, s = bool(values.min() > 0.0), SIZES
+    positive = bool(values.min() > 0.0)
     x = np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values))
-    if count:
-        sizes = {
-            "linear": s.count_linear,
-            "walk": s.walk,
-            "step": s.step,
-        }
-    else:
-        sizes = {"linear": s.linear, "each": each, "centre": float(np.mean(x))}
-    return Axis(formula, "ln" if positive else "ln1p", rate=s.rate, smooth=s.smooth, length=s.length, **sizes)
+    centre = 0.0 if count else float(np.mean(x))
+    return Axis(formula, "ln" if positive else "ln1p", centre=centre, **usual_sizes("count" if count else "number"))

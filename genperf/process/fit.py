@@ -18,7 +18,7 @@ from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.axes import axes_of
 from genperf.process.growth import growth_of
 from genperf.process.means import Coefficients, means_of
-from genperf.process.settings import SIZES, STACK
+from genperf.process.settings import SEARCH, STACK
 from genperf.process.sizes import fit_sizes
 from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
 from genperf.table import Table
@@ -69,8 +69,8 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
     if 0 < len(labels) < len(varying):
         medians = replace(medians, factors=tuple(f for f in medians.factors if f.name not in labels))
         notes.append(Note(f"left out {', '.join(labels)}: each configuration has a level of its own", "fewer_terms"))
-    if whole > SIZES.most_anchors:
-        rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[: SIZES.most_anchors]
+    if whole > SEARCH.most_anchors:
+        rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[: SEARCH.most_anchors]
         medians = medians.take(np.sort(rows))
         notes.append(Note(f"of {whole} configurations {len(medians)} are kept, chosen at random", "anchors"))
     return medians, notes
@@ -80,7 +80,7 @@ def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> Members:
     """Fit every mean with its process to all rows; the first's sizes are where the others' begin."""
     y, axes = np.log(table.measured), axes_of(table, mapping)
     x = [axis.coordinates(table.columns) for axis in axes]
-    prior = Product(axes, SIZES.level_size, SIZES.local)
+    prior = Product(axes, SEARCH.level_size, SEARCH.local)
     candidates: list[Candidate] = []
     for mean in means_of(table, mapping):
         basis = mean.basis(table.columns)

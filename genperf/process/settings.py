@@ -6,8 +6,8 @@ Pairs = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
-class SizeSettings:
-    """The prior of each size, its median in units of ln T set on the tables of `docs/results/process.md`."""
+class SearchSettings:
+    """The search for the sizes, and what their prior has beside the medians in `genperf.discrepancy.product`."""
 
     #: `deviation`, `number_deviation`, `length_deviation`: standard deviation of ln of a size, of that of a number that
     #: is no count, and of a length. A number has many values, which show its sizes; a wide prior of those of a count
@@ -15,20 +15,7 @@ class SizeSettings:
     deviation: float = 1.0
     number_deviation: float = 2.0
     length_deviation: float = 0.7
-    #: `linear`, `count_linear`, `level`: of ln T per e-fold of a number, of a count, and between levels.
-    linear: float = 0.5
-    count_linear: float = 0.1
-    level: float = 0.3
-    #: `smooth`, `length`, `each`: of the smooth part, e-folds over which it changes, and of each value alone.
-    smooth: float = 0.2
-    length: float = 1.5
-    each: float = 0.02
-    #: `walk`, `step`: of a count: per e-fold, and between alone and together.
-    walk: float = 0.1
-    step: float = 0.1
-    #: `rate`, `level_rate`, `local`: of the local part.
-    rate: float = 0.4
-    level_rate: float = 1.0
+    #: Of the local part.
     local: float = 0.1
     #: `level_size`, `noise`: s, and the standard deviation of one configuration.
     level_size: float = 3.0
@@ -106,4 +93,4 @@ class StackSettings:
     least_noise: float = 0.01
 
 
-SIZES, SUMS, STACK = SizeSettings(), SumSettings(), StackSettings()
+SEARCH, SUMS, STACK = SearchSettings(), SumSettings(), StackSettings()

@@ -10,9 +10,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from genperf.arrays import Array
-from genperf.discrepancy.product import Axis, Product, distinct
+from genperf.discrepancy.product import SIZES, Axis, Product, distinct
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.process.settings import SIZES
+from genperf.process.settings import SEARCH
 
 
 class Fit(NamedTuple):
@@ -27,19 +27,11 @@ class Fit(NamedTuple):
     covariance: Array
 
 
-#: The sizes of an axis that are searched, where it has them.
-SEARCHED = ("linear", "smooth", "length", "rate", "walk", "step", "each")
-
-
 def deviations_of(axis: Axis) -> dict[str, float]:
     """Return the sizes of an axis that are searched, and of the prior of ln of each its standard deviation."""
-    usual = SIZES.deviation if axis.walk or axis.scale == "level" else SIZES.number_deviation
-    sizes = {name: usual for name in SEARCHED if getattr(axis, name)}
-    return (
-        (sizes | {"length": SIZES.length_deviation})
-        if axis.smooth
-        else {n: v for n, v in sizes.items() if n != "length"}
-    )
+    usual = SEARCH.number_deviation if axis.kind == "number" else SEARCH.deviation
+    sizes = [n for n, size in SIZES.items() if axis.kind in size.usual and getattr(axis, size.within or n)]
+    return {name: SEARCH.length_deviation if name == "length" else usual for name in sizes}
 
 
 class _Density:
@@ -62,9 +54,9 @@ class _Density:
         self.distances = np.array([d.take(pairs) for d, pairs in zip(apart, self.pairs, strict=True)])
         self.deviations = [deviations_of(axis) for axis in prior.axes]
         #: Of the prior: s, l, the sizes of each axis, noise.
-        self.median = self.logarithms(prior, SIZES.noise)
+        self.median = self.logarithms(prior, SEARCH.noise)
         each = [deviation for axis in self.deviations for deviation in axis.values()]
-        self.width = np.array([SIZES.deviation, SIZES.deviation, *each, SIZES.deviation])
+        self.width = np.array([SEARCH.deviation, SEARCH.deviation, *each, SEARCH.deviation])
 
     def logarithms(self, kernel: Product, noise: float) -> Array:
         """Return ln of the sizes of a kernel and of the noise."""
@@ -126,19 +118,19 @@ def fit_sizes(x: Sequence[npt.NDArray[Any]], y: Array, prior: Product, start: Fi
     """Return the most probable sizes of a process of mean zero, its noise Student's.
 
     The sizes of the prior are the medians; the search begins there or at those of another member. x and y have a row
-    each, of which `SIZES.most_searched` determine the sizes.
+    each, of which `SEARCH.most_searched` determine the sizes.
     """
     # It takes a tenth of a second to import, and a series does not need it.
     from scipy.optimize import minimize
 
-    rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[: SIZES.most_searched])
+    rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[: SEARCH.most_searched])
     factors = np.ones(len(y)) if start is None else start.factors
     density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
     begin = density.median if start is None else density.logarithms(start.kernel, start.noise)
-    steps = SIZES.steps if start is None else SIZES.further_steps
+    steps = SEARCH.steps if start is None else SEARCH.further_steps
     bounds = [(m - 7.0, m + 5.0) for m in density.median]
     optimum = minimize(
-        density, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": SIZES.tolerance}
+        density, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": SEARCH.tolerance}
     )
     theta = np.asarray(optimum.x)
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
@@ -154,4 +146,4 @@ def _student(covariance: Array, noise: Array, y: Array, factors: Array) -> Array
     residual = (inverse @ y) * spread
     # Where other rows say little of this one, its residual is no sign of a wild measurement.
     square = residual**2 / (spread - noise + noise / factors)
-    return np.asarray((SIZES.freedom + square) / (SIZES.freedom + 1.0))
+    return np.asarray((SEARCH.freedom + square) / (SEARCH.freedom + 1.0))

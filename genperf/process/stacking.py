@@ -21,7 +21,7 @@ from genperf.prediction import Evidence
 from genperf.process.axes import derived
 from genperf.process.growth import Growth
 from genperf.process.means import Basis, Coefficients, Mean
-from genperf.process.settings import SIZES, STACK
+from genperf.process.settings import SEARCH, STACK
 from genperf.process.sizes import Fit
 from genperf.table import Table
 from genperf.table.axis import several_nodes
@@ -99,7 +99,7 @@ class HeldOut:
 
     def log_density(self) -> Array:
         """Return Student's log-density of each row under each member up to a constant, shape (held out, members)."""
-        z, v = (self.y[:, None] - self.mean) / self.sd, SIZES.freedom
+        z, v = (self.y[:, None] - self.mean) / self.sd, SEARCH.freedom
         return np.asarray(-np.log(self.sd) - 0.5 * (v + 1.0) * np.log1p(z * z / v))
 
     def errors(self, weights: Array) -> tuple[Array, Array]:

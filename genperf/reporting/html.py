@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from genperf.attribution.terms import FORM, HIDDEN
+from genperf.discrepancy import kernel_script
 from genperf.engine import doing, listening
 from genperf.errors import GenperfError
 from genperf.fitting import fit
@@ -199,9 +200,8 @@ def _rendered(
     """Return the page's text."""
     first = whole.first
     style = _file("page.css")
-    script = "\n".join(
-        ['"use strict";', JAVASCRIPT.prelude, formulas.script(), *(_file(f"{name}.js") for name in _SCRIPTS)]
-    )
+    made = ['"use strict";', JAVASCRIPT.prelude, formulas.script(), kernel_script()]
+    script = "\n".join([*made, *(_file(f"{name}.js") for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
     return filled(
         "page.html",

@@ -1,5 +1,6 @@
 """What the rows of a table leave unknown: effects that no fit can separate, and repeats that are hardly some."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -166,3 +167,27 @@ def _spread_note(table: Table, configuration: npt.NDArray[np.intp]) -> tuple[Not
         "clusters or programs, name the column that tells them apart (--group), or add one"
     )
     return (Note(text, "repeats_apart"),)
+
+
+def parting_notes(table: Table, scale: str) -> list[Note]:
+    """Name the columns in no role that change once along a scale: its smaller counts may be of other machines."""
+    # A summarised table names the columns in no role, and does not keep them.
+    return [note for name in table.unused if name in table.frame for note in _parted(table, scale, name)]
+
+
+def _parted(table: Table, scale: str, name: str) -> list[Note]:
+    """Say that a column changes once along the scale."""
+    counts, cells = table.columns[scale].astype(float), table.frame[name].to_numpy()
+    if not all(isinstance(cell, str) for cell in cells):
+        return []
+    smallest, largest = (cells[np.argsort(counts, kind="stable")[end]] for end in (0, -1))
+    first, last = cells == smallest, cells == largest
+    ends, begins = counts[first], counts[last]
+    parted = bool(np.all(first | last)) and smallest != largest and float(ends.max()) < float(begins.min())
+    if not parted or min(len(np.unique(ends)), len(np.unique(begins))) < 2:
+        return []
+    text = (
+        f"'{name}' is {smallest} up to {scale}={ends.max():g} then {largest} from {begins.min():g}: "
+        f"if they are different machines, --group {shlex.quote(name)} parts them"
+    )
+    return [Note(text, "mixture")]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from genperf.discrepancy import Axis, Product
-from genperf.process.settings import SIZES
+from genperf.discrepancy.product import usual_sizes
+from genperf.process.settings import SEARCH
 from genperf.process.sizes import _Density, fit_sizes
 
 RNG = np.random.default_rng(0)
@@ -68,8 +69,8 @@ def test_sizes_that_drew_the_rows_are_near_the_optimum() -> None:
     # One level effect of 0.5 between two nets and noise of 0.02: both within a factor of two.
     nets = {"net": np.repeat(np.array(list("abcdefgh"), dtype=object), 8)}
     y = np.repeat(RNG.normal(0.0, 0.5, 8), 8) + RNG.normal(0.0, 0.02, 64)
-    axis = Axis("net", "level", SIZES.level, SIZES.level_rate)
-    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), SIZES.level_size, SIZES.local))
+    axis = Axis("net", "level", **usual_sizes("level"))
+    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), SEARCH.level_size, SEARCH.local))
     assert 0.25 < fit.kernel.axes[0].linear < 1.0
     assert 0.01 < fit.noise < 0.04
 
@@ -79,7 +80,7 @@ def test_a_wild_row_counts_little() -> None:
     nets = {"net": np.repeat(np.array(list("abcdefgh"), dtype=object), 8)}
     y = np.repeat(RNG.normal(0.0, 0.5, 8), 8) + RNG.normal(0.0, 0.02, 64)
     y[5] += 1.0
-    axis = Axis("net", "level", SIZES.level, SIZES.level_rate)
-    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), SIZES.level_size, SIZES.local))
+    axis = Axis("net", "level", **usual_sizes("level"))
+    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), SEARCH.level_size, SEARCH.local))
     assert int(np.argmax(fit.factors)) == 5
     assert fit.factors[5] > 5.0 * np.median(fit.factors)

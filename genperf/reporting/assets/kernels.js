@@ -19,10 +19,13 @@ class RandomWalk {
   }
 }
 
-// s²·Π (1 + V/s²) + l²·exp(−Σ rate·d): a product over factors and a local part.
+// s²·Π (1 + V/s²) + l²·exp(−Σ rate·d): a product over factors and a local part. V is a sum of PARTS, made from product.py.
 class Product {
   constructor({ axes, size, local }) {
-    this.axes = axes.map((axis) => ({ ...axis, read: FORMULAS[axis.formula] }));
+    this.axes = axes.map((axis) => {
+      const parts = Object.keys(PARTS).filter((name) => axis[name]).map((name) => [axis[name] * axis[name], PARTS[name]]);
+      return { length: 1, ...axis, read: FORMULAS[axis.formula], parts };
+    });
     this.square = size * size;
     this.local = local * local;
   }
@@ -34,14 +37,8 @@ class Product {
     });
   }
   part(axis, x, z) {
-    const { scale, linear, smooth, length, walk, step, each } = axis;
-    if (scale === "level") return x === z ? linear * linear : 0;
-    let v = linear * linear * x * z;
-    if (smooth) v += smooth * smooth * Math.exp(-0.5 * ((x - z) / (length || 1)) ** 2);
-    if (each && x === z) v += each * each;
-    if (walk && x * z > 0) v += walk * walk * Math.min(Math.abs(x), Math.abs(z));
-    if (step && x > 0 && z > 0) v += step * step;
-    return v;
+    if (axis.scale === "level") return x === z ? axis.linear * axis.linear : 0;
+    return axis.parts.reduce((v, [square, part]) => v + part(square, x, z, axis), 0);
   }
   covariance(a, b) {
     let product = 1, far = 0;
