@@ -3,8 +3,8 @@
     python experiments/results_page.py
 
 Each page of results answers one question and is written by the experiment that it names. The summary's text is
-`results_summary.md`, beside this script, that of the gates `results_gates.md`. No figure is typed there: a reference in
-braces names the cell of a page.
+`results_summary.md`, beside this script, that of the gates `results_gates.md`. No figure of ours is typed there:
+a reference in braces names the cell of a page.
 
     {page > section > row > column}                the cell of the section's first table
     {page > section # lead > row > column}         of the table after a line that starts with `lead`
@@ -19,17 +19,21 @@ follow, in this order: `median` or `mean` (of "median (mean)"), `least`, `greate
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
+from statistics import geometric_mean
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 SUMMARY = ROOT / "docs" / "results.md"
 TEMPLATE = Path(__file__).with_name("results_summary.md")
 GATES = Path(__file__).with_name("results_gates.md")
+#: Errors of the prototype of the process, in %, as they were given to the project.
+PROTOTYPE = Path(__file__).with_name("prototype.csv")
 #: The pages, in the order of the summary.
 PAGES = (
     "extrapolation",
@@ -224,7 +228,28 @@ def summary() -> str:
 
 def gates() -> str:
     """Return the page of the gates with the figures of the other pages."""
-    return filled(GATES.read_text(encoding="utf-8"))
+    return filled(GATES.read_text(encoding="utf-8").replace("{beside the prototype}", beside_prototype()))
+
+
+def beside_prototype() -> str:
+    """Return how the errors of the process compare with those of its prototype, row by row where they are larger."""
+    with PROTOTYPE.open(encoding="utf-8", newline="") as file:
+        theirs = {(row["table"], row["predicted"]): float(row["error"]) for row in csv.DictReader(file)}
+    page = next(tables((RESULTS / "process.md").read_text(encoding="utf-8")))
+    ours = {(r[0], r[2]): float(r[page.head.index("process")]) for r in page.rows}
+    ratios = {key: ours[key] / error for key, error in theirs.items()}
+    lines = [
+        f"Of the process, {len(ratios)} rows of [process](process.md) have a figure of the prototype: the errors here "
+        f"are {geometric_mean(ratios.values()):.2f} of its in the geometric mean. Larger by more than 5 %:",
+        "",
+        "| table | predicted | prototype | here | ratio |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for (table, predicted), ratio in sorted(ratios.items(), key=lambda pair: -pair[1]):
+        if ratio > 1.05:
+            key = table, predicted
+            lines.append(f"| {table} | {predicted} | {theirs[key]:g} | {ours[key]:.1f} | {ratio:.2f} |")
+    return "\n".join(lines)
 
 
 def filled(text: str) -> str:
