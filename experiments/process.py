@@ -118,17 +118,17 @@ def measured(row: Row, workers: int) -> dict[str, str | float]:
     start = time.perf_counter()
     score = gp.validate(table, "auto", row.scheme, seed=0, workers=workers).models[0]
     used = time.perf_counter() - start
-    points = [p for p in score.predictions if p.predicted is not None]
-    if not points:
+    points = score.predictions.dropna(subset=["predicted"])
+    if points.empty:
         return {"table": row.name, "predicted": row.scheme, "error": math.nan, "covers": math.nan}
-    inside = [(p.lower or 0.0) <= p.measured <= (p.upper or 0.0) for p in points]
-    widths = sorted(((p.upper or 0.0) - (p.lower or 0.0)) / (p.predicted or 1.0) for p in points)
+    inside = points["measured"].between(points["lower"], points["upper"])
+    widths = sorted((points["upper"] - points["lower"]) / points["predicted"])
     return {
         "table": row.name,
         "predicted": row.scheme,
         "configurations": len(table.medians()),
-        "error": 100.0 * sum(abs((p.predicted or 0.0) / p.measured - 1.0) for p in points) / len(points),
-        "covers": 100.0 * sum(inside) / len(inside),
+        "error": 100.0 * float((points["predicted"] / points["measured"] - 1.0).abs().mean()),
+        "covers": 100.0 * float(inside.mean()),
         "width": 100.0 * widths[len(widths) // 2],
         "seconds": used,
     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -96,23 +96,21 @@ def rows_of(question: Question, models: Sequence[str] = MODELS) -> list[dict[str
     question : Question
     models : sequence of str
     """
-    scores = gp.validate(table_of(question.frameworks), models, question.scheme, seed=question.seed).models
+    held_out = gp.validate(table_of(question.frameworks), models, question.scheme, seed=question.seed)
     rows = []
     for name in (question.frameworks, *(FRAMEWORKS if question.frameworks == ALL else ())):
         row = {"rows": name if name == question.frameworks else f"{name}, of all three", "predicted": question.words}
-        for score in scores:
-            points = [p for p in score.predictions if p.predicted is not None and _of(p.values, name)]
-            errors = [100 * abs(float(p.predicted or 0.0) / p.measured - 1) for p in points]
-            row[score.model] = f"{sum(errors) / len(errors):.1f}" if errors else ""
+        for score in held_out.models:
+            points = held_out.configurations.join(score.predictions.dropna(subset=["predicted"]), how="inner")
+            if name in FRAMEWORKS and name != question.frameworks:
+                points = points[points["framework"] == FRAMEWORKS[name]]
+            errors = 100 * (points["predicted"] / points["measured"] - 1).abs()
+            row[score.model] = f"{errors.mean():.1f}" if len(errors) else ""
             if score.model == "auto":
-                inside = [(p.lower or 0.0) <= p.measured <= (p.upper or 0.0) for p in points]
-                row["auto covers %"] = f"{100 * sum(inside) / len(inside):.0f}" if inside else ""
+                inside = points["measured"].between(points["lower"], points["upper"])
+                row["auto covers %"] = f"{100 * inside.mean():.0f}" if len(inside) else ""
         rows.append(row)
     return rows
-
-
-def _of(values: Mapping[str, float | str], name: str) -> bool:
-    return name not in FRAMEWORKS or values.get("framework", FRAMEWORKS[name]) == FRAMEWORKS[name]
 
 
 def markdown(rows: list[dict[str, str]]) -> str:

@@ -135,10 +135,10 @@ def _held_out(validation: Validation) -> list[_Part]:
     """Return the held-out predictions of each model; a missing end of an interval is the prediction itself."""
     parts: list[_Part] = []
     for score in validation.models:
-        points = [(p.measured, p.predicted, p.lower, p.upper) for p in score.predictions]
-        rows = [(m, v, v if low is None else low, v if up is None else up) for m, v, low, up in points if v is not None]
-        if rows and len(parts) < QUALITY.max_models:
-            measured, value, lower, upper = np.array(rows, float).T
+        points = score.predictions.dropna(subset=["predicted"])
+        if len(points) and len(parts) < QUALITY.max_models:
+            measured, value, lower, upper = points[["measured", "predicted", "lower", "upper"]].to_numpy().T
+            lower, upper = (np.where(np.isnan(end), value, end) for end in (lower, upper))
             parts.append((score.model, measured, value, lower, upper))
     if not parts:
         raise GenperfError("no model predicted anything, so there is nothing to draw")

@@ -1,23 +1,17 @@
 """Permutation importance: by how much a learner errs more without the information of a factor."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.attribution.answers import Importance
-from genperf.errors import FitError, GenperfError, ModelError, suggest
-from genperf.fitting import fit
-from genperf.models import MODELS
-from genperf.result import FitResult
+from genperf.errors import GenperfError
 from genperf.table import Table
 from genperf.table.cells import with_columns
-from genperf.validation.learners import LEARNERS
+from genperf.validation.run import Task, choose_models, predicted
 from genperf.validation.splits import split
-
-Array = npt.NDArray[np.float64]
 
 #: The learners without readable coefficients.
 BLACK_BOXES = ("random-forest", "gradient-boosting", "svr", "gaussian-process")
@@ -86,24 +80,25 @@ def importance(
         )
     if repeats < 1:
         raise GenperfError(f"{repeats} repeats shuffle nothing", hint="5")
-    names = [m.strip() for m in models.split(",")] if isinstance(models, str) else list(models)
     medians = table.medians()
     factors = [f.name for f in medians.factors if f.distinct > 1]
     if not factors:
         raise GenperfError("no factor varies", where=table.source)
     parts = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
     rows = []
-    for name in names:
-        predict = _predictor(name, seed, mapping)
+    for name in choose_models(models, table, mapping)[0]:
         errors = {factor: np.zeros(repeats) for factor in ["", *factors]}
         counts = {factor: np.zeros(repeats) for factor in errors}
         for number, part in enumerate(parts):
             held = medians.take(np.unique(table.configuration[part.test]))
             train = table.take(part.train)
             data = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
-            predicted = predict(train, data).reshape(1 + len(factors) * repeats, len(held))
+            outcome = predicted(Task(name, train, data, 0.9, seed, {"mapping": mapping}))
+            if outcome.error is not None:
+                raise outcome.error
             with np.errstate(all="ignore"):
-                absolute = np.abs(np.log(predicted / held.measured))
+                ratios = outcome.answers[0].astype(float).reshape(-1, len(held)) / held.measured
+                absolute = np.abs(np.log(ratios))
             blocks = [absolute[:1].repeat(repeats, axis=0), *np.split(absolute[1:], len(factors))]
             for factor, block in zip(errors, blocks, strict=True):
                 errors[factor] += np.nansum(np.where(np.isfinite(block), block, np.nan), axis=1)
@@ -130,20 +125,3 @@ def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: S
         orders = [rng.permutation(len(frame)) for _ in range(repeats)]
         copies += [with_columns(frame, {factor: frame[factor].to_numpy()[order]}) for order in orders]
     return pd.concat(copies, ignore_index=True)
-
-
-def _predictor(name: str, seed: int, mapping: Mapping[str, str] | None) -> Callable[[Table, pd.DataFrame], Array]:
-    """Return a function that fits a model to a table and predicts some configurations."""
-    if name in LEARNERS:
-        return lambda train, data: LEARNERS[name](train.medians(), data, 0.9, seed, mapping).predicted
-    if name not in (*MODELS, "auto") and name.replace("-", "").isalnum():
-        known = [*LEARNERS, *MODELS]
-        raise ModelError(f"unknown model '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}")
-
-    def predict(train: Table, data: pd.DataFrame) -> Array:
-        result = fit(train, name, seed=seed, mapping=mapping)
-        if not isinstance(result, FitResult):
-            raise FitError("importance is computed for one group, and the table has several")
-        return result.predict(data)[result.schema.target.name].to_numpy()
-
-    return predict

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.engine import Engine, Lost, run
-from genperf.errors import FitError, FormulaError, GenperfError, ModelError, Note, suggest
+from genperf.errors import FitError, GenperfError, ModelError, Note, suggest
 from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
 from genperf.models import MODELS
@@ -20,12 +20,11 @@ from genperf.models.network import about_devices
 from genperf.panel import Panel
 from genperf.prediction import schema_of
 from genperf.prediction.new_levels import combined, new_levels, stand_ins
-from genperf.result import FitResult, predicting_levels
+from genperf.result import predicting_levels
 from genperf.table import Table
 from genperf.table.clean import label, labels
-from genperf.validation.features import Array
 from genperf.validation.learners import LEARNERS
-from genperf.validation.score import HeldOut, ModelScore, Validation, finite, first_reasons, reasons_in_words
+from genperf.validation.score import ModelScore, Validation, first_reasons, reasons_in_words
 from genperf.validation.splits import Split, split
 
 # Characters that a formula has and a name has not.
@@ -34,13 +33,13 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class Task:
     """One model on one split: plain data, so that it can be sent to another process."""
 
     #: A learner, a family, a formula or ``auto``.
     model: str
     train: Table
-    #: The held-out configurations.
+    #: Groups and factors of the held-out configurations.
     data: pd.DataFrame
     #: Nominal coverage.
     interval: float
@@ -50,17 +49,16 @@ class _Task:
 
 
 @dataclass(frozen=True, eq=False)
-class _Outcome:
+class Outcome:
     """The predictions of a task."""
 
-    #: Shape (3, rows). Predictions and the ends of their intervals, in the target's unit; NaN where there is none.
-    columns: Array
-    #: Shape (2, rows). The verdict, which a learner does not give, and the reason for it or for a missing prediction.
-    texts: npt.NDArray[np.object_]
+    #: Shape (5, rows). The prediction and the ends of its interval in the target's unit, the verdict, which a learner
+    #: does not give, and the reason for it or for a missing prediction; None where there is none.
+    answers: npt.NDArray[np.object_]
+    #: Why nothing is predicted.
+    error: GenperfError | None = None
     #: Wall time.
     seconds: float = 0.0
-    #: Message, hint and place of a refusal.
-    error: tuple[str, str | None, str | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +69,9 @@ class _Fold:
     train: Table
     #: Shape (held_out,). Numbers of the configurations.
     held_out: npt.NDArray[np.int64]
-    #: Why no model can predict a configuration: its group is not in the training part, or one of its levels is not and
-    #: that has one level only.
-    unknown: Sequence[str | None]
-
-    @property
-    def predictable(self) -> npt.NDArray[np.int64]:
-        """The held-out configurations that a model can predict."""
-        return self.held_out[[u is None for u in self.unknown]]
+    #: Shape (held_out,). Why no model can predict a configuration: its group is not in the training part, or one of its
+    #: levels is not and that has one level only. None where one can.
+    unknown: npt.NDArray[np.object_]
 
 
 def validate(
@@ -154,25 +147,34 @@ def validate(
     mapping = options.get("mapping")
     names, notes = choose_models(models, table, mapping)
     medians = table.medians()
-    folds = [_fold(table, medians, s) for s in split(table, scheme, seed)]
+    folds = [_fold(table, medians, part) for part in split(table, scheme, seed)]
     if len(names) * len(folds) == 1 and not place.in_process:
         # A single task cannot use several processes: its groups can.
         options, place = {**options, "workers": workers, "engine": engine, "address": address}, Engine()
     tasks = [
-        _Task(name, fold.train, _configurations(medians, fold.predictable), interval, seed, options)
+        Task(name, fold.train, configurations(medians, fold.held_out[_missing(fold.unknown)]), interval, seed, options)
         for name in names
         for fold in folds
     ]
     outcomes = _outcomes(tasks, place, progress)
-    scores, errors = [], []
+    held_out, unknown = (np.concatenate(parts) for parts in zip(*((f.held_out, f.unknown) for f in folds), strict=True))
+    of_fold = np.repeat([fold.name for fold in folds], [len(fold.held_out) for fold in folds])
+    measured = pd.DataFrame({"fold": of_fold, "measured": medians.measured[held_out]})
+    scores = []
     for i, name in enumerate(names):
         by_fold = outcomes[i * len(folds) : (i + 1) * len(folds)]
-        scores.append(_score(name, medians, folds, by_fold))
-        errors += [outcome.error for outcome in by_fold if outcome.error is not None]
+        answers = np.array([*[[None] * len(unknown)] * 4, unknown], dtype=object)
+        answers[:, _missing(unknown)] = np.hstack([outcome.answers for outcome in by_fold])
+        scores.append(_score(name, measured, answers, sum(outcome.seconds for outcome in by_fold)))
     if all(score.failed is not None for score in scores):
-        message, hint, where = errors[0] if errors else (str(scores[0].failed), None, table.source)
-        raise FitError(message, hint=hint, where=where)
-    return Validation(tuple(scores), scheme, interval, seed, table.source, notes, table.target)
+        errors = (outcome.error for outcome in outcomes if outcome.error is not None)
+        raise next(errors, FitError(str(scores[0].failed), where=table.source))
+    held = configurations(medians, held_out)
+    return Validation(tuple(scores), held, scheme, interval, seed, table.source, notes, table.target)
+
+
+def _missing(texts: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+    return np.array([text is None for text in texts], dtype=bool)
 
 
 def choose_models(
@@ -220,32 +222,30 @@ def _fold(table: Table, medians: Table, part: Split) -> _Fold:
     """Gather the held-out configurations of a split, and mark those that no model can predict."""
     train = table.take(part.train)
     held_out = np.unique(table.configuration[part.test])
-    groups = set(keys_of(train.frame, train.group))
-    levels = {f.name: set(keys_of(train.frame, (*train.group, f.name))) for f in train.categorical}
-    frame = medians.frame.iloc[held_out]
-    unknown: list[str | None] = [None] * len(held_out)
-    for name, trained in levels.items():
+    frame, unknown = medians.frame.iloc[held_out], np.full(len(held_out), None, dtype=object)
+    for name in (f.name for f in train.categorical):
+        trained = set(keys_of(train.frame, (*train.group, name)))
         # Several levels of a group can replace another one.
         count = Counter(key[:-1] for key in trained)
         for i, key in enumerate(keys_of(frame, (*table.group, name))):
             if key not in trained and count[key[:-1]] < 2:
                 unknown[i] = f"level '{key[-1]}' of '{name}' is not in the training part, which has one"
-    for i, key in enumerate(keys_of(frame, table.group)):
-        if key not in groups:
-            unknown[i] = "its group has no configuration in the training part"
+    groups = set(keys_of(train.frame, train.group))
+    absent = [key not in groups for key in keys_of(frame, table.group)]
+    unknown[absent] = "its group has no configuration in the training part"
     return _Fold(part.name, train, held_out, unknown)
 
 
-def _configurations(medians: Table, rows: npt.NDArray[np.int64]) -> pd.DataFrame:
+def configurations(medians: Table, rows: npt.NDArray[np.int64]) -> pd.DataFrame:
     """Return the groups and factors of some configurations."""
     names = dict.fromkeys([*medians.group, *(f.name for f in medians.factors)])
     return medians.frame.iloc[rows][list(names)].reset_index(drop=True)
 
 
-def _outcomes(tasks: Sequence[_Task], engine: Engine, progress: Callable[[int, int], None] | None) -> list[_Outcome]:
+def _outcomes(tasks: Sequence[Task], engine: Engine, progress: Callable[[int, int], None] | None) -> list[Outcome]:
     """Run the tasks on an engine."""
-    outcomes: dict[int, _Outcome] = {}
-    for number, outcome in run(_outcome, tasks, engine):
+    outcomes: dict[int, Outcome] = {}
+    for number, outcome in run(predicted, tasks, engine):
         if isinstance(outcome, Lost):
             outcome = _refusal(tasks[number].data, FitError(outcome.reason))
         outcomes[number] = outcome
@@ -254,11 +254,9 @@ def _outcomes(tasks: Sequence[_Task], engine: Engine, progress: Callable[[int, i
     return [outcomes[i] for i in range(len(tasks))]
 
 
-def _outcome(task: _Task) -> _Outcome:
+def predicted(task: Task) -> Outcome:
     """Fit and predict; a refusal is an outcome too."""
     start = time.perf_counter()
-    if task.data.empty:
-        return _Outcome(np.empty((3, 0)), np.empty((2, 0), object))
     try:
         outcome = _by_group(task)
     except GenperfError as error:
@@ -266,78 +264,69 @@ def _outcome(task: _Task) -> _Outcome:
     return replace(outcome, seconds=time.perf_counter() - start)
 
 
-def _refusal(data: pd.DataFrame, error: GenperfError) -> _Outcome:
+def _refusal(data: pd.DataFrame, error: GenperfError) -> Outcome:
     """Return the outcome of a task that predicts nothing, with the reason."""
-    # An error with a caret under a place in a formula does not travel between processes: its text does.
-    plain = (str(error), None, None) if isinstance(error, FormulaError) else (error.message, error.hint, error.where)
-    texts = np.array([[None], [error.message]]).repeat(len(data), axis=1)
-    return _Outcome(np.full((3, len(data)), np.nan), texts, error=plain)
+    return Outcome(np.array([[None] * len(data)] * 4 + [[error.message] * len(data)], dtype=object), error)
 
 
-def _by_group(task: _Task) -> _Outcome:
+def _by_group(task: Task) -> Outcome:
     """Fit, and predict group by group; a group without predictions does not stop the others."""
-    train, predict = _fitted(task)
-    columns, texts = np.full((3, len(task.data)), np.nan), np.full((2, len(task.data)), None)
-    errors: list[GenperfError] = []
+    answers, errors = np.full((5, len(task.data)), None, dtype=object), list[GenperfError]()
     rows_of: dict[Key, list[int]] = {}
-    for row, key in enumerate(keys_of(task.data, train.group)):
+    for row, key in enumerate(keys_of(task.data, task.train.group)):
         rows_of.setdefault(key, []).append(row)
-    for key, part in train.groups():
-        at = rows_of.get(key, [])
-        if not at:
-            continue
-        data = task.data.iloc[at].reset_index(drop=True)
+    if not rows_of:
+        return Outcome(answers)
+    predict = (_learner if task.model in LEARNERS else _model)(task)
+    for key, rows in rows_of.items():
         try:
-            answer = predict(key, part, data)
+            answers[:, rows] = predict(key, task.data.iloc[rows].reset_index(drop=True))
         except GenperfError as error:
             errors.append(error)
-            answer = _refusal(data, error)
-        columns[:, at], texts[:, at] = answer.columns, answer.texts
-    if errors and not np.isfinite(columns[0]).any():
+            answers[4, rows] = error.message
+    if len(errors) == len(rows_of):
         raise errors[0]
-    return _Outcome(columns, texts)
+    return Outcome(answers)
 
 
-def _fitted(task: _Task) -> tuple[Table, Callable[[Key, Table, pd.DataFrame], _Outcome]]:
-    """Return the rows to fit to by group, and what predicts from the rows of one."""
-    if task.model in LEARNERS:
-        return task.train.medians(), lambda key, train, data: _learned(task, train, data)
+def _model(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
+    """Fit a model to every group, and return what predicts rows of one."""
     options = dict(task.options)
     if task.model != AUTO and options.get("hints"):
         # Hints of the network are for `auto` alone.
         options["hints"] = about_devices(options["hints"])
-    result = fit(task.train, model=task.model, seed=task.seed, **options)
+    fitted = fit(task.train, model=task.model, seed=task.seed, **options)
 
-    def predict(key: Key, _: Table, data: pd.DataFrame) -> _Outcome:
-        """Predict by the model of a group."""
-        if key in result.failures:
+    def predict(key: Key, data: pd.DataFrame) -> Any:
+        if key in fitted.failures:
             # Without the group's name, so that groups with the same trouble are counted together.
-            raise FitError(result.failures[key])
-        return _modelled(result.results[key], data, task.interval)
+            raise FitError(fitted.failures[key])
+        result = fitted.results[key]
+        frame = predicting_levels(result, data).predict(data, interval=task.interval)
+        return frame[[result.schema.target.name, "lower", "upper", "verdict", "reason"]].to_numpy(dtype=object).T
 
-    return task.train, predict
-
-
-def _modelled(result: FitResult, data: pd.DataFrame, interval: float) -> _Outcome:
-    """Predict by a fitted model."""
-    frame = predicting_levels(result, data).predict(data, interval=interval)
-    columns = np.array([frame[name].to_numpy(dtype=float) for name in (result.schema.target.name, "lower", "upper")])
-    return _Outcome(columns, frame[["verdict", "reason"]].to_numpy(dtype=object).T)
+    return predict
 
 
-def _learned(task: _Task, train: Table, data: pd.DataFrame) -> _Outcome:
-    """Predict by a learner; levels of the training part replace others, as for a fitted model."""
-    texts: dict[str, npt.NDArray[Any]] = {f.name: labels(data[f.name]) for f in train.categorical}
-    schema, columns = schema_of(train), {"row": np.arange(len(data)), **texts}
-    ways = stand_ins(schema, columns, new_levels(schema, texts))
-    rows = data.iloc[ways.rows].reset_index(drop=True).assign(**{name: ways.columns[name] for name in texts})
-    try:
-        forecast = LEARNERS[task.model](train, rows, task.interval, task.seed, task.options.get("mapping"))
-        answers = combined(ways, forecast, task.interval)
-    except (ValueError, FloatingPointError) as error:
-        # The errors of scikit-learn and LAPACK for data that they cannot use.
-        raise FitError(f"{task.model} cannot use this data: {error}", where=train.source) from error
-    return _Outcome(np.array(answers), np.full((2, len(data)), None))
+def _learner(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
+    """Return what trains a learner on a group and predicts rows of it; levels replace others as for a fitted model."""
+    groups = dict(task.train.medians().groups())
+
+    def predict(key: Key, data: pd.DataFrame) -> Any:
+        train = groups[key]
+        texts: dict[str, npt.NDArray[Any]] = {f.name: labels(data[f.name]) for f in train.categorical}
+        schema, columns = schema_of(train), {"row": np.arange(len(data)), **texts}
+        ways = stand_ins(schema, columns, new_levels(schema, texts))
+        rows = data.iloc[ways.rows].reset_index(drop=True).assign(**{name: ways.columns[name] for name in texts})
+        try:
+            forecast = LEARNERS[task.model](train, rows, task.interval, task.seed, task.options.get("mapping"))
+            answers = combined(ways, forecast, task.interval)
+        except (ValueError, FloatingPointError) as error:
+            # The errors of scikit-learn and LAPACK for data that they cannot use.
+            raise FitError(f"{task.model} cannot use this data: {error}", where=train.source) from error
+        return [*answers, [None] * len(data), [None] * len(data)]
+
+    return predict
 
 
 def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -352,24 +341,14 @@ def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*columns, strict=True)) if columns else [()] * len(frame)
 
 
-def _score(name: str, medians: Table, folds: Sequence[_Fold], outcomes: Sequence[_Outcome]) -> ModelScore:
-    """Compare a model's predictions with the measured values."""
-    predictions: list[HeldOut] = []
-    reasons: list[str] = []
-    for fold, outcome in zip(folds, outcomes, strict=True):
-        configurations = _configurations(medians, fold.held_out).to_dict("records")
-        answers = zip(outcome.columns.T.tolist(), outcome.texts.T.tolist(), strict=True)
-        for i, unknown in enumerate(fold.unknown):
-            values = {str(k): v if isinstance(v, str) else float(v) for k, v in configurations[i].items()}
-            numbers, (verdict, reason) = ([np.nan] * 3, (None, unknown)) if unknown else next(answers)
-            predicted, lower, upper = map(finite, numbers)
-            point = HeldOut(values, fold.name, float(medians.measured[fold.held_out[i]]))
-            if predicted is None:
-                reasons.append(reason or "a factor is outside what the model can read")
-            else:
-                point = replace(point, predicted=predicted, lower=lower, upper=upper, verdict=verdict)
-            predictions.append(point)
-    seconds = sum(outcome.seconds for outcome in outcomes)
-    if len(reasons) == len(predictions):
-        return ModelScore(name, (), seconds, failed=first_reasons(reasons))
-    return ModelScore(name, tuple(predictions), seconds, reasons_in_words(reasons, len(predictions)))
+def _score(name: str, measured: pd.DataFrame, answers: npt.NDArray[np.object_], seconds: float) -> ModelScore:
+    """Compare a model's answers with the measured values; see `Outcome`."""
+    missing = ~np.isfinite(answers[0].astype(float))
+    answers[:4, missing] = None
+    numbers = answers[:3].astype(float)
+    value, lower, upper = np.where(np.isfinite(numbers), numbers, np.nan)
+    predictions = measured.assign(predicted=value, lower=lower, upper=upper, verdict=answers[3])
+    reasons = [reason or "a factor is outside what the model can read" for reason in answers[4, missing]]
+    if missing.all():
+        return ModelScore(name, predictions[:0], seconds, failed=first_reasons(reasons))
+    return ModelScore(name, predictions, seconds, reasons_in_words(reasons, len(missing)))

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,60 +32,23 @@ NOTES = NoteSettings()
 TIME_TARGET = Target(TIME)
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """One held-out configuration and a model's prediction of it."""
-
-    #: Groups first, then factors.
-    values: Mapping[str, float | str]
-    #: The name of the split.
-    fold: str
-    #: Median of the repeats, in the target's unit.
-    measured: float
-    #: `predicted`, `lower`, `upper`: prediction and bounds, in the target's unit; None where the model gives none.
-    predicted: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-    #: The verdict on the prediction (``ok``, ``caution``, ``extrapolating-blind``); None for a learner.
-    verdict: str | None = None
-
-    def to_dict(self, target: str = TIME) -> dict[str, Any]:
-        """Return it flat, the prediction under the target's name.
-
-        A column with the name of one of these keys gets a trailing `_`.
-
-        Examples
-        --------
-        >>> HeldOut({"n": 8.0, "fold": "a"}, "1", measured=2.0, predicted=2.1).to_dict()
-        {'n': 8.0, 'fold_': 'a', 'fold': '1', 'measured': 2.0, 'time': 2.1, 'lower': None, 'upper': None,
-         'verdict': None}
-        """
-        results = {
-            "fold": self.fold,
-            "measured": self.measured,
-            target: self.predicted,
-            "lower": self.lower,
-            "upper": self.upper,
-            "verdict": self.verdict,
-        }
-        return {**{name + "_" * (name in results): value for name, value in self.values.items()}, **results}
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelScore:
     """How well one model predicted held-out configurations.
 
     Examples
     --------
-    >>> points = HeldOut({"n": 8.0}, "1", 2.0, 2.2, 1.9, 2.4), HeldOut({"n": 16.0}, "1", 1.0, 1.3)
-    >>> score = ModelScore("ernest", points)
+    >>> points = pd.DataFrame([(2.0, 2.2, 1.9, 2.4), (1.0, 1.3, None, None)])
+    >>> score = ModelScore("ernest", points.set_axis(["measured", "predicted", "lower", "upper"], axis=1))
     >>> round(score.mape, 6), score.coverage, round(score.width, 6)
     (20.0, 100.0, 25.0)
     """
 
     model: str
-    #: One per held-out configuration, in the order of the folds; empty if the model failed.
-    predictions: tuple[HeldOut, ...]
+    #: A row per held-out configuration, in the order of the folds; none if the model failed. `fold`; `measured`, the
+    #: median of the repeats, and `predicted`, `lower`, `upper`, in the target's unit, NaN where the model gives none;
+    #: `verdict` (``ok``, ``caution``, ``extrapolating-blind``), None for a learner.
+    predictions: pd.DataFrame
     #: Wall time of all its fits and predictions.
     seconds: float = 0.0
     #: Which configurations it left unpredicted, and why.
@@ -104,45 +67,37 @@ class ModelScore:
     width: float | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        points = [(p.predicted, p.measured) for p in self.predictions if p.predicted is not None]
-        if points:
-            predicted, measured = (list(v) for v in zip(*points, strict=True))
-            for name, metric in (("mape", mape), ("median_ape", median_ape), ("rmse", rmse), ("r2", r2)):
-                object.__setattr__(self, name, finite(metric(predicted, measured)))
-        bands = [
-            (p.lower, p.upper, p.measured) for p in self.predictions if p.lower is not None and p.upper is not None
-        ]
-        if bands:
-            lower, upper, measured = (list(v) for v in zip(*bands, strict=True))
-            object.__setattr__(self, "coverage", finite(coverage(lower, upper, measured)))
-            object.__setattr__(self, "width", finite(relative_width(lower, upper, measured)))
+        points, bands = (self.predictions.dropna(subset=names) for names in (["predicted"], ["lower", "upper"]))
+        values: dict[str, float] = {}
+        if len(points):
+            errors = (mape, median_ape, rmse, r2)
+            values |= {each.__name__: each(points["predicted"], points["measured"]) for each in errors}
+        if len(bands):
+            ends = bands["lower"], bands["upper"], bands["measured"]
+            values |= {"coverage": coverage(*ends), "width": relative_width(*ends)}
+        for name, value in values.items():
+            object.__setattr__(self, name, value if math.isfinite(value) else None)
 
     @property
     def predicted(self) -> int:
         """How many configurations it predicted."""
-        return sum(p.predicted is not None for p in self.predictions)
+        return int(self.predictions["predicted"].count())
 
-    def to_dict(self, *, timing: bool = True, target: str = TIME) -> dict[str, Any]:
-        """Return model, metrics, seconds and predictions; `notes` and `failed` only where there are any."""
-        score: dict[str, Any] = {"model": self.model, **{name: getattr(self, name) for name in _METRICS}}
-        if timing:
-            score["seconds"] = finite(self.seconds)
-        score["predictions"] = [p.to_dict(target) for p in self.predictions]
-        if self.notes:
-            score["notes"] = [str(n) for n in self.notes]
-        if self.failed is not None:
-            score["failed"] = self.failed
-        return score
+    @property
+    def metrics(self) -> dict[str, float | None]:
+        """The metrics by name."""
+        return {name: getattr(self, name) for name in _METRICS}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Validation:
     """The scores of several models on the same held-out configurations.
 
     Examples
     --------
-    >>> score = ModelScore("ernest", (HeldOut({"n": 8.0}, "n > 4", 2.0, 2.2, 1.9, 2.4),), seconds=0.1)
-    >>> validation = Validation((score,), "extrapolate:n:4", target=Target("peak_gb", "memory", "GB"))
+    >>> point = pd.DataFrame({"fold": "n > 4", "measured": [2.0], "predicted": 2.2, "lower": 1.9, "upper": 2.4})
+    >>> score, held_out = ModelScore("ernest", point, seconds=0.1), pd.DataFrame({"n": [8.0]})
+    >>> validation = Validation((score,), held_out, "extrapolate:n:4", target=Target("peak_gb", "memory", "GB"))
     >>> print(validation)
     extrapolate:n:4, memory of 1 held-out configuration; errors in %, intervals of 90 %
        model mape median_ape   rmse r2 coverage width seconds
@@ -153,6 +108,8 @@ class Validation:
 
     #: In the requested order.
     models: tuple[ModelScore, ...]
+    #: Groups and factors of the held-out configurations, a row for each of the predictions.
+    configurations: pd.DataFrame
     scheme: str
     #: Nominal coverage of the intervals.
     interval: float = 0.9
@@ -173,27 +130,39 @@ class Validation:
 
     def to_dict(self, *, timing: bool = True) -> dict[str, Any]:
         """Return what strict JSON can hold; without `timing` the same input and seed give the same bytes."""
-        return {"models": [m.to_dict(timing=timing, target=self.target.name) for m in self.models]}
+        models = []
+        for m in self.models:
+            held_out = self._held_out(m)
+            score: dict[str, Any] = {"model": m.model, **m.metrics, **({"seconds": m.seconds} if timing else {})}
+            score["predictions"] = held_out.astype(object).where(held_out.notna(), None).to_dict("records")
+            score |= {"notes": [str(n) for n in m.notes]} if m.notes else {}
+            models.append({**score, **({} if m.failed is None else {"failed": m.failed})})
+        return {"models": models}
 
     def frame(self, *, timing: bool = True) -> pd.DataFrame:
         """Return a row per model: model, the metrics, seconds, predicted (configurations), failed."""
-        rows = [
-            {
-                "model": m.model,
-                **{name: _or_nan(getattr(m, name)) for name in _METRICS},
-                **({"seconds": m.seconds} if timing else {}),
-                "predicted": m.predicted,
-                "failed": m.failed or "",
-            }
-            for m in self.models
-        ]
-        return pd.DataFrame(rows)
+        columns = {
+            "model": [m.model for m in self.models],
+            **{name: [m.metrics[name] for m in self.models] for name in _METRICS},
+            "seconds": [m.seconds for m in self.models],
+            "predicted": [m.predicted for m in self.models],
+            "failed": [m.failed or "" for m in self.models],
+        }
+        return pd.DataFrame(columns).astype(dict.fromkeys(_METRICS, float)).drop(columns=[] if timing else "seconds")
 
     def predictions(self) -> pd.DataFrame:
-        """Return a row per model and held-out configuration, with the model in the first column."""
-        return pd.DataFrame(
-            [{"model": m.model, **p.to_dict(self.target.name)} for m in self.models for p in m.predictions]
-        )
+        """Return a row per model and held-out configuration: the model, groups and factors, then the prediction.
+
+        The prediction has the target's name. A factor of the name of another column gets a trailing `_`.
+        """
+        frames = {m.model: self._held_out(m).rename(columns={"model": "model_"}) for m in self.models if not m.failed}
+        return pd.concat(frames, names=["model"]).reset_index("model").reset_index(drop=True)
+
+    def _held_out(self, score: ModelScore) -> pd.DataFrame:
+        """Return the held-out configurations beside a model's predictions of them."""
+        results = score.predictions.rename(columns={"predicted": self.target.name})
+        values = self.configurations.rename(columns=lambda name: name + "_" * (name in results))
+        return values.join(results, how="inner")
 
     def table(self, *, timing: bool = True) -> str:
         """Return the summary as plain text; without `timing` the same input and seed give the same bytes."""
@@ -228,8 +197,7 @@ class Validation:
         partial = any(m.predicted < len(m.predictions) for m in self.models)
         for m in self.models:
             row = {"model": m.model, **({"predicted": str(m.predicted)} if partial else {})}
-            for name in _METRICS:
-                value = getattr(m, name)
+            for name, value in m.metrics.items():
                 digits = {"rmse": ".3g", "r2": ".3f"}.get(name, ".1f")
                 row[name] = "-" if value is None else f"{value:{digits}}{unit if name == 'rmse' else ''}"
             rows.append({**row, **({"seconds": f"{m.seconds:.2f}"} if timing else {})})
@@ -240,17 +208,6 @@ class Validation:
         failures = [f"{m.model} failed: {m.failed}" for m in self.models if m.failed is not None]
         notes = [f"{m.model}: {note}" for m in self.models for note in m.notes]
         return [*failures, *notes, *(str(note) for note in self.notes)]
-
-
-def finite(value: float | None) -> float | None:
-    """Return a number that strict JSON can hold, or None.
-
-    Examples
-    --------
-    >>> finite(1.5), finite(float("nan")), finite(None)
-    (1.5, None, None)
-    """
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
@@ -279,7 +236,3 @@ def first_reasons(reasons: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(reasons))
     others = len(distinct) - NOTES.max_failures
     return "; ".join(distinct[: NOTES.max_failures]) + (f"; and {others} more" if others > 0 else "")
-
-
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else value

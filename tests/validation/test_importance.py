@@ -34,7 +34,7 @@ def test_a_family_can_stand_beside() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "models", "message"),
-    [({"group": "kind", "categorical": ""}, "svr", "for one group"), ({}, "forest", "unknown model 'forest'")],
+    [({"group": "kind", "categorical": ""}, "svr", "for one group"), ({}, "forest", "no model 'forest'")],
 )
 def test_what_cannot_be_asked_is_refused(changes: dict, models: str, message: str) -> None:
     with pytest.raises(GenperfError, match=message):

@@ -12,7 +12,7 @@ from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.prediction.schema import schema_of
 from genperf.table import Table, Target, read_table
 from genperf.validation import LEARNERS, run, validate
-from genperf.validation.score import reasons_in_words
+from genperf.validation.score import ModelScore, reasons_in_words
 
 SIMPLE = "last-point,linear"
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -33,6 +33,10 @@ def table(data: pd.DataFrame | None = None, **roles: str) -> Table:
     roles = {"categorical": "net", **roles}
     data = frame() if data is None else data
     return read_table(data, time="t", intrinsic="batch", extrinsic="workers", repeat="repeat", **roles)
+
+
+def unpredicted(score: ModelScore) -> list[bool]:
+    return score.predictions["predicted"].isna().tolist()
 
 
 class Fits:
@@ -70,7 +74,8 @@ def test_the_metrics_are_those_of_the_held_out_medians() -> None:
     validation = validate(read_table(data, time="t", extrinsic="n", repeat="repeat"), ["last-point"], "leave-one-out")
     score = validation["last-point"]
     # 1 from 2: 4 against the median 2; 2 from 4 (as near as 1, and larger): 5 against 4; 4 from 2: 4 against 5.
-    assert [(p.measured, round(p.predicted or 0, 9)) for p in score.predictions] == [(2.0, 4.0), (4.0, 5.0), (5.0, 4.0)]
+    assert score.predictions["measured"].tolist() == [2.0, 4.0, 5.0]
+    assert score.predictions["predicted"].tolist() == pytest.approx([4.0, 5.0, 4.0])
     assert score.mape == pytest.approx((100 + 25 + 20) / 3)
     assert score.median_ape == pytest.approx(25)
     assert score.rmse == pytest.approx(np.sqrt((4 + 1 + 1) / 3))
@@ -84,13 +89,13 @@ def test_a_model_sees_the_training_part_alone(fits: Fits) -> None:
     validation = validate(t, ["generic"], "kfold:4", seed=7, interval=0.5, lam=0.1, structure="product")
     assert len(fits.asked) == 4
     assert (fits.interval, validation.interval) == (0.5, 0.5)
-    held_out = [p.values for p in validation["generic"].predictions]
-    assert len({tuple(v.values()) for v in held_out}) == 24
+    held_out = list(validation.configurations[["net", "batch", "workers"]].itertuples(index=False, name=None))
+    assert len(set(held_out)) == 24
     for (train, model, options), part in zip(fits.asked, np.split(np.arange(24), 4), strict=True):
         assert (model, options) == ("generic", {"seed": 7, "lam": 0.1, "structure": "product"})
         trained = set(zip(train.frame.net, train.frame.batch, train.frame.workers, strict=True))
         assert len(train) == 36
-        assert not trained & {(held_out[i]["net"], held_out[i]["batch"], held_out[i]["workers"]) for i in part}
+        assert not trained & {held_out[i] for i in part}
 
 
 def test_every_scheme_gives_one_entry_per_held_out_configuration(fits: Fits) -> None:
@@ -118,22 +123,22 @@ def test_the_dictionary_is_the_contract(fits: Fits) -> None:
 
 def test_a_group_has_a_model_of_its_own() -> None:
     t = table(group="net", categorical="")
-    together, apart = (validate(x, "linear", "extrapolate:workers")["linear"] for x in (table(categorical=""), t))
+    together, apart = (validate(x, "linear", "extrapolate:workers") for x in (table(categorical=""), t))
     alone = [
-        validate(sub, "linear", "extrapolate:workers")["linear"].predictions[i].predicted
+        value
         for _, sub in table(group="net", categorical="").groups()
-        for i in range(2)
+        for value in validate(sub, "linear", "extrapolate:workers")["linear"].predictions["predicted"]
     ]
-    assert [p.predicted for p in apart.predictions] == alone
-    assert len(together.predictions) == 2  # without the network three are repeats of one configuration
-    assert list(apart.predictions[0].values) == ["net", "batch", "workers"]
+    assert apart["linear"].predictions["predicted"].tolist() == alone
+    assert len(together.configurations) == 2  # without the network three are repeats of one configuration
+    assert apart.configurations.columns.tolist() == ["net", "batch", "workers"]
 
 
 def test_an_unseen_level_is_left_unpredicted_where_one_alone_was_trained(fits: Fits) -> None:
     data = frame().query("net == 'y' or (net == 'z' and workers == 8)")
     validation = validate(table(data), ["generic", *LEARNERS], "extrapolate:workers")
     for score in validation.models:
-        assert [p.predicted is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
+        assert unpredicted(score) == (validation.configurations["net"] == "z").tolist()
         assert score.predicted == 2
         assert [str(n) for n in score.notes] == [
             "2 of 4 configurations left unpredicted: level 'z' of 'net' is not in the training part, which has one"
@@ -150,11 +155,13 @@ def test_trained_levels_stand_for_an_unseen_one_in_every_model() -> None:
     validation = validate(table(data), ["generic", *LEARNERS], "leave-group-out:net", draws=20)
     for score in validation.models:
         assert score.predicted == 24
-        ratios = [(p.predicted or 0.0) / p.measured for p in score.predictions if p.values["net"] == "x"]
-        assert ratios == pytest.approx([np.sqrt(2.0 * 4.0)] * 8, rel=0.25)
-    own = validation["generic"].predictions
-    assert {p.verdict for p in own} == {"extrapolating-blind"}
-    assert all((p.lower or 0.0) <= p.measured <= (p.upper or 0.0) for p in own)
+        ratios = (score.predictions["predicted"] / score.predictions["measured"])[
+            validation.configurations["net"] == "x"
+        ]
+        assert ratios.tolist() == pytest.approx([np.sqrt(2.0 * 4.0)] * 8, rel=0.25)
+    generic = validation["generic"].predictions
+    assert set(generic["verdict"]) == {"extrapolating-blind"}
+    assert generic["measured"].between(generic["lower"], generic["upper"]).all()
 
 
 def test_an_unseen_level_that_is_spelled_nearly_as_a_trained_one_is_predicted() -> None:
@@ -168,21 +175,21 @@ def test_rows_of_trained_levels_are_as_without_an_unseen_one() -> None:
     with_z = validate(table(data), LEARNERS, "extrapolate:workers")
     without = validate(table(data.query("net != 'z'")), LEARNERS, "extrapolate:workers")
     for one, other in zip(with_z.models, without.models, strict=True):
-        known = [p.predicted for p in one.predictions if p.values["net"] != "z"]
-        assert known == pytest.approx([p.predicted for p in other.predictions])
+        known = one.predictions["predicted"][with_z.configurations["net"] != "z"]
+        assert known.tolist() == pytest.approx(other.predictions["predicted"].tolist())
 
 
 def test_a_level_must_be_known_in_its_own_group() -> None:
     data = frame().assign(cluster=lambda d: np.where(d.net == "x", "one", "two"))
     data = data.query("net != 'z' or workers == 8")
-    score = validate(table(data, group="cluster"), "last-point", "extrapolate:workers")["last-point"]
-    assert [p.values["net"] for p in score.predictions if p.predicted is None] == ["z", "z"]
+    validation = validate(table(data, group="cluster"), "last-point", "extrapolate:workers")
+    assert validation.configurations["net"][unpredicted(validation.models[0])].tolist() == ["z", "z"]
 
 
 def test_an_unseen_group_is_left_unpredicted_with_a_note() -> None:
     data = frame().query("net != 'z' or workers == 8")
     validation = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers:4")
-    assert [p.values["net"] for p in validation["linear"].predictions if p.predicted is None] == ["z", "z"]
+    assert validation.configurations["net"][unpredicted(validation["linear"])].tolist() == ["z", "z"]
     assert "its group has no configuration in the training part" in str(validation)
 
 
@@ -219,12 +226,14 @@ def test_a_refused_formula_keeps_its_caret(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_group_that_cannot_be_fitted_does_not_stop_the_others() -> None:
     data = frame().query("net != 'z' or workers in (4, 8) and batch == 16")
-    score = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
+    validation = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")
     # Group z is fitted on one configuration: a constant, without an interval.
-    assert [p.lower is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
+    lacking = validation["linear"].predictions["lower"].isna()
+    assert lacking.tolist() == (validation.configurations["net"] == "z").tolist()
     data = pd.concat([data, frame().query("net == 'z' and workers == 2 and batch == 32")])
-    score = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")["linear"]
-    assert [p.predicted is None for p in score.predictions] == [p.values["net"] == "z" for p in score.predictions]
+    validation = validate(table(data, group="net", categorical=""), "linear", "extrapolate:workers")
+    (score,) = validation.models
+    assert unpredicted(score) == (validation.configurations["net"] == "z").tolist()
     assert "linear regression has 3 coefficients, and there are 2 configurations" in str(score.notes[0])
 
 
@@ -244,6 +253,13 @@ def test_another_quantity_is_predicted_under_its_name(fits: Fits, unit: str, rms
     assert "memory" in of_memory.predictions()
     assert of_memory.headline.startswith("extrapolate:workers, memory of 6 held-out configurations")
     assert of_memory.summary()["rmse"].str.fullmatch(rmse).all()
+
+
+def test_a_factor_may_be_named_model() -> None:
+    t = read_table(frame().rename(columns={"net": "model"}), time="t", extrinsic="workers", categorical="model")
+    held_out = validate(t, SIMPLE, "leave-one-out").predictions()
+    assert held_out["model"].unique().tolist() == ["last-point", "linear"]
+    assert held_out["model_"].unique().tolist() == ["x", "y", "z"]
 
 
 @pytest.mark.parametrize("column", ["time", "fold", "measured"])
@@ -376,7 +392,7 @@ def test_a_learner_refuses_where_no_group_can_be_fitted() -> None:
 def test_a_group_with_nothing_held_out_is_passed_over() -> None:
     data = frame().query("net != 'x' or workers == 1")
     validation = validate(table(data, group="net", categorical=""), SIMPLE, "extrapolate:workers")
-    assert {p.values["net"] for p in validation["linear"].predictions} == {"y", "z"}
+    assert set(validation.configurations["net"]) == {"y", "z"}
 
 
 def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
@@ -386,10 +402,11 @@ def test_a_single_fit_of_many_groups_gets_the_workers(fits: Fits) -> None:
 
 def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
     data = frame().query("net != 'z' or workers in (4, 8) and batch == 16")
-    score = validate(table(data, group="net", categorical=""), "amdahl", "extrapolate:workers")["amdahl"]
-    assert {p.values["net"]: p.predicted is None for p in score.predictions} == {"x": False, "y": False, "z": True}
+    validation = validate(table(data, group="net", categorical=""), "amdahl", "extrapolate:workers")
+    (score,) = validation.models
+    assert unpredicted(score) == (validation.configurations["net"] == "z").tolist()
     assert "every factor has one value" in str(score.notes[0])
-    assert {p.verdict for p in score.predictions if p.predicted is not None} <= {"ok", "caution", "extrapolating-blind"}
+    assert set(score.predictions["verdict"].dropna()) <= {"ok", "caution", "extrapolating-blind"}
 
 
 def test_many_reasons_are_counted_and_the_rarest_gathered() -> None:
