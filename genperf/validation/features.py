@@ -82,14 +82,12 @@ class Encoder:
     spread: Array
 
     @classmethod
-    def of(cls, train: Table, *, standardise: bool = True, reference: bool = True) -> Encoder:
-        """Learn the encoding of a table."""
+    def of(cls, train: Table, plain: bool = False) -> Encoder:
+        """Learn the encoding of a table; a plain one is not standardised, and has no column of the first level."""
         axes = tuple(Axis.of(f) for f in train.numeric if f.distinct > 1)
-        levels = tuple(
-            (f.name, level) for f in train.categorical if f.distinct > 1 for level in f.levels[0 if reference else 1 :]
-        )
+        levels = tuple((f.name, level) for f in train.categorical if f.distinct > 1 for level in f.levels[plain:])
         shift, spread = np.zeros(len(axes)), np.ones(len(axes))
-        if standardise and axes:
+        if axes and not plain:
             read = np.stack([a.read(train.frame) for a in axes], axis=1)
             shift, spread = read.mean(axis=0), read.std(axis=0)
         return cls(axes, levels, shift, np.where(spread > 0, spread, 1.0))

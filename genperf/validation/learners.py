@@ -77,7 +77,7 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
     def learner(
         train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
     ) -> Forecast:
-        encoder = Encoder.of(train, standardise=not plain, reference=not plain)
+        encoder = Encoder.of(train, plain)
         x, new = encoder.matrix(train.frame), encoder.matrix(data)
         if x.shape[1] == 0 and not plain:
             # Nothing varies in the training part: the learners still need a column.
@@ -128,7 +128,7 @@ def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
     [2.079442, -1.0]
     """
     train = table.medians()
-    encoder, counts = Encoder.of(train, standardise=False, reference=False), train.weights > 0
+    encoder, counts = Encoder.of(train, plain=True), train.weights > 0
     x, y = encoder.matrix(train.frame)[counts], np.log(train.measured[counts])
     model = _least_squares(_Rows(x, y, train.weights[counts], x, interval, 0, train.source))
     known = model.df_resid > 0

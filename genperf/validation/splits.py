@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,59 +104,47 @@ def _by_configuration(table: Table, fold: npt.NDArray[np.int64]) -> tuple[Split,
     """Return the splits for the fold of each configuration, shape (configurations,)."""
     if len(fold) < 2:
         raise TableError("there is only one configuration: nothing can be held out", where=table.source)
-    of_row = fold[table.configuration]
-    return tuple(Split(str(k + 1), of_row != k, of_row == k) for k in range(int(fold.max()) + 1))
+    return _each(fold[table.configuration] + 1, range(1, int(fold.max()) + 2))
+
+
+def _each(of_row: npt.NDArray[Any], folds: Iterable[Any], of: str = "") -> tuple[Split, ...]:
+    """Return the splits of which each holds out the rows of one fold."""
+    return tuple(Split(f"{of}{fold}", of_row != fold, of_row == fold) for fold in folds)
 
 
 def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
     values = _column(table, column)
-    _same_within_configurations(table, column)
-    if pd.api.types.is_numeric_dtype(values):
-        names = [label(v) for v in sorted(values.dropna().unique().tolist())]
-    else:
-        names = sorted({label(v) for v in values} - {""})
-    texts = np.array([label(v) for v in values], dtype=object)
+    texts = _same_within_configurations(table, column)
+    names = sorted({*texts} - {""}, key=float if pd.api.types.is_numeric_dtype(values) else str)
     if len(names) < 2:
         raise TableError(
             f"column '{column}' has {'one value' if names else 'no value'}: no group can be left out",
             hint="kfold:5, or another column",
             where=table.source,
         )
-    return tuple(Split(f"{column} = {name}", texts != name, texts == name) for name in names)
+    return _each(texts, names, f"{column} = ")
 
 
 def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split, ...]:
-    """Hold out the configurations beyond a limit."""
+    """Hold out the configurations beyond a limit; without one, beyond the second largest value of each group."""
     values = _numbers(table, column)
     _same_within_configurations(table, column)
-    if limit is None:
-        limits = _second_largest(table, values)
-        name = f"largest {column}" if table.group else f"{column} > {limits[0]:g}"
+    if limit is not None:
+        limits, at, name = np.full(len(table), limit), f" {limit:g}", f"{column} > {limit:g}"
     else:
-        limits, name = np.full(len(table), limit), f"{column} > {limit:g}"
+        group = number_rows(table.frame, list(table.group)) if table.group else np.zeros(len(table), dtype=np.int64)
+        # The only value where there is no second.
+        limits = pd.Series(values).groupby(group).transform(lambda each: np.unique(each)[-2:][0]).to_numpy()
+        at, name = " the second largest value", f"largest {column}" if table.group else f"{column} > {limits[0]:g}"
     train, test = values <= limits, values > limits
     if not test.any() or not train.any():
-        measured = f"{values.min():g} to {values.max():g}"
-        what = "one value" if values.min() == values.max() else measured
-        side = "above" if not test.any() else "up to"
-        at = f" {limit:g}" if limit is not None else " the second largest value"
+        measured = "one value" if values.min() == values.max() else f"{values.min():g} to {values.max():g}"
         raise TableError(
-            f"no configuration has {column} {side}{at}: the table has {what}",
+            f"no configuration has {column} {'up to' if test.any() else 'above'}{at}: the table has {measured}",
             hint=f"extrapolate:{column}:LIMIT with measurements on both sides of the limit",
             where=table.source,
         )
     return (Split(name, train, test),)
-
-
-def _second_largest(table: Table, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return for each row the second largest value of its group; the only one where there is no second."""
-    group = number_rows(table.frame, list(table.group)) if table.group else np.zeros(len(table), dtype=np.int64)
-    limits = np.empty(len(table))
-    by_group = pd.Series(values).groupby(group)
-    for rows in by_group.indices.values():
-        distinct = np.unique(values[rows])
-        limits[rows] = distinct[max(len(distinct) - 2, 0)]
-    return limits
 
 
 def _column_and_limit(table: Table, text: str) -> tuple[str, float | None]:
@@ -197,16 +186,16 @@ def _numbers(table: Table, name: str) -> npt.NDArray[np.float64]:
     return values
 
 
-def _same_within_configurations(table: Table, column: str) -> None:
-    """Refuse a column that would put repeats of one configuration on both sides."""
-    texts = pd.Series([label(v) for v in table.frame[column]])
-    first = texts.groupby(table.configuration).transform("first")
-    if (texts != first).any():
+def _same_within_configurations(table: Table, column: str) -> npt.NDArray[np.object_]:
+    """Return a column as text; refuse one that would put repeats of one configuration on both sides."""
+    texts = np.array([label(v) for v in table.frame[column]], dtype=object)
+    if len({*zip(table.configuration.tolist(), texts, strict=True)}) > _count(table):
         raise TableError(
             f"column '{column}' differs between repeats of one configuration, which would land on both sides",
             hint=f"name '{column}' as a factor, or split by another column",
             where=table.source,
         )
+    return texts
 
 
 def _count(table: Table) -> int:

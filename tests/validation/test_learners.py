@@ -130,7 +130,7 @@ def test_an_axis_reads_logarithms_where_there_are(
 def test_factors_of_one_value_are_no_columns() -> None:
     _, table = power_law()
     assert Encoder.of(table).names == ["b", "n", "framework=a", "framework=b"]
-    assert Encoder.of(table, reference=False).names == ["b", "n", "framework=b"]
+    assert Encoder.of(table, plain=True).names == ["b", "n", "framework=b"]
     some = table.take((table.frame.n == 1).to_numpy() & (table.frame.framework == "a").to_numpy())
     assert Encoder.of(some).names == ["b"]
 
