@@ -173,7 +173,7 @@ import pandas as pd, pyarrow.parquet
 ---
 frame = pd.read_parquet(path)
 by = frame.groupby(["workers", "batch", "net"]).s
-found = by.agg(["count", "median", "mean", "var"]), by.quantile([0.05, 0.25, 0.75, 0.95])
+found = by.agg(["count", "median", "mean", "var", "min", "max"])
 """,
 }
 WATCH = """

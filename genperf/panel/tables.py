@@ -15,7 +15,6 @@ from genperf.table import Table
 from genperf.table import read_table as read_with_roles
 from genperf.table.cells import Cells, Source
 from genperf.table.columns import Columns
-from genperf.table.content import files_of
 from genperf.table.large import LargeSource, worth_aggregating
 from genperf.table.opened import understood
 from genperf.table.roles import further_of, lets_of, names_of
@@ -85,8 +84,7 @@ def recognised(
     named = {n for role in ("intrinsic", "extrinsic", "categorical", "group") for n in names_of(roles.get(role, ()))}
     named |= {str(roles[role]).partition(":")[0] for role in (*MEASURED, "weight", "repeat", "status") if role in roles}
     if isinstance(table, str | Path) and (roles.get("aggregate") or worth_aggregating(table)):
-        with LargeSource(str(table), files_of(str(table)), roles.get("delimiter")) as large:
-            return Recognised(large.sample(), roles, mapping or {}, files=str(table))
+        return Recognised(LargeSource(table, roles.get("delimiter")).sample(), roles, mapping or {}, files=str(table))
     units = {roles["time"]: roles["unit"]} if {"time", "unit"} <= {*roles} else None
     return Recognised(understood(table, roles.get("delimiter"), named, units), roles, mapping or {})
 

@@ -14,7 +14,7 @@ from genperf.errors import Note, TableError, counted
 from genperf.formula import quote_name
 from genperf.scaling import Scaling
 from genperf.table.cells import Source
-from genperf.table.clean import Rejection, faults_of, mostly_numbers, numbers
+from genperf.table.clean import Rejection, faults_of, mostly_numbers, numbers, rejected_rows
 from genperf.table.columns import Columns
 from genperf.table.design import with_repeat_notes
 from genperf.table.factor import Factor
@@ -60,11 +60,12 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     usable = keep & columns.usable() & ~failed
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
     if rejected and not (options.skip_bad_rows and usable.any()):
-        raise _bad_rows(rejected, int(keep.sum()) + len(opened.ragged), opened)
+        raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
     remaining = [c for c in opened.cells if c not in checked and c not in columns.derived]
     derived = {name: columns.number(name) for name in columns.derived if name not in checked}
     settled = pd.DataFrame({name: checked[name] for name in settings})
-    failures = settled[keep & columns.usable(settings) & failed].reset_index(drop=True)
+    lost = keep & columns.usable(settings) & failed
+    failures = settled[lost].reset_index(drop=True)
     others = {name: _series(opened.numbers.get(name, opened.cells[name])) for name in remaining}
     frame = pd.DataFrame({**checked, **derived, **others})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
@@ -86,7 +87,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
             *opened.steps,
             *measurement.notes(),
             *_rejection_notes(rejected),
-            *failure_notes(len(failures)),
+            *failure_notes(opened.count(lost)),
             *groups_that_only_failed(failures, frame, roles.group),
             *constant_notes(factors),
             *zero_count_notes(factors),
@@ -141,7 +142,8 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
     if measurement.kind == "throughput" and (TIME in dict(options.roles.named) or TIME in columns.derived):
         raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
-    in_seconds = measurement.kind == "time" and not measurement.converted
+    # What was summarised was read as a plain number.
+    in_seconds = measurement.kind == "time" and not measurement.converted and columns.source.counts is None
     columns.reject(column, measurement.faults(columns.number(column, durations=in_seconds)))
     if measurement.kind != "throughput":
         return ""
@@ -189,7 +191,7 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
 
 def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> TableError:
     """Return the error that lists the first bad rows and says how to go on."""
-    lines = len({r.line for r in rejected})
+    lines = rejected_rows(rejected)
     shown = [f"  {r.complaint}" for r in rejected[: ASSEMBLY.max_shown_faults]]
     if len(rejected) > len(shown):
         shown.append(f"  and {len(rejected) - len(shown)} more")
@@ -202,7 +204,7 @@ def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> Tabl
 
 
 def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
-    count = len({r.line for r in rejected})
+    count = rejected_rows(rejected)
     if not count:
         return ()
     rows = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"

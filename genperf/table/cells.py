@@ -112,6 +112,8 @@ class Source:
     idle: tuple[str, ...] = ()
     #: Of a column that was several in the file: for each row the header there.
     headers: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+    #: How many rows of the file each row stands for; one where omitted.
+    counts: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -142,7 +144,12 @@ class Source:
         """Return the rejection of a cell: its position, from 0, what it holds, and why it cannot be used."""
         shown = "" if value is None else str(value)
         header = str(self.headers[column][row]) if column in self.headers else column
-        return Rejection(self.name, int(self.lines[row]), header, shown, reason, self.unit)
+        return Rejection(self.name, int(self.lines[row]), header, shown, reason, self.unit, self.count([row]))
+
+    def count(self, rows: npt.ArrayLike) -> int:
+        """Return how many rows of the file some rows, a mask or positions, stand for."""
+        counts = np.ones(len(self), dtype=np.int64) if self.counts is None else self.counts
+        return int(counts[np.asarray(rows)].sum())
 
 
 def source_of(

@@ -69,6 +69,8 @@ class Rejection:
     reason: str
     #: What `line` counts: "line" or "row".
     unit: str = "line"
+    #: How many rows of the file are so.
+    rows: int = 1
 
     @property
     def place(self) -> str:
@@ -85,6 +87,11 @@ class Rejection:
 
     def __str__(self) -> str:
         return f"{self.source}: {self.complaint}"
+
+
+def rejected_rows(rejected: Iterable[Rejection]) -> int:
+    """Return how many rows cannot be used; one may have several faults."""
+    return sum({one.line: one.rows for one in rejected}.values())
 
 
 @dataclass(frozen=True)

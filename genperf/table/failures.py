@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ class FailureRule:
     --------
     >>> rule = rule_of("state", "exit=1,137")
     >>> rule
-    FailureRule(status='state', values={'exit': ('1', '137')}, usual_words=True)
+    FailureRule(status='state', values={'exit': ('1', '137')})
     >>> cells = {"s": [2.0, 1.0, 3.0, 9.0], "state": ["ok", "OOM", "ok", "ok"], "exit": [0, 1, 0, 137]}
     >>> rule.failed({name: np.array(column) for name, column in cells.items()}, 4, ["s"], "runs.csv")
     array([False,  True, False,  True])
@@ -53,13 +53,35 @@ class FailureRule:
     status: str | None = None
     #: Columns with the values of runs that failed, in place of the usual words.
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Whether the measured column is read for the usual words.
-    usual_words: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the user named."""
         return (*self.values, *([self.status] if self.status else []))
+
+    def columns_of(self, names: Collection[str], measured: Sequence[str], where: str) -> list[str]:
+        """Return the columns that say how runs ended: those that the user named, and the measured ones."""
+        gone = next((name for name in self.columns if name not in names), None)
+        if gone is not None:
+            hint = suggest(gone, [*names]) or f"one of {', '.join(names)}"
+            raise TableError(f"no column '{gone}' that says which runs failed", hint=hint, where=where)
+        return list(dict.fromkeys([*self.columns, *(name for name in measured if name in names)]))
+
+    def says(self, name: str, texts: Sequence[str] | npt.NDArray[np.object_], where: str) -> Truth:
+        """Return which texts of a column say that a run failed: those that the user gave, or by the usual words."""
+        known = {text.casefold(): text for text in texts}
+        failing = {small for small in known if says_failed(small)}
+        if name in self.values:
+            failing = {word.casefold() for word in self.values[name]}
+            for word in self.values[name]:
+                if word.casefold() not in known:
+                    near, levels = suggest(word, [*known.values()]), [f"'{text}'" for text in known.values()]
+                    raise TableError(
+                        f"no cell of column '{name}' is '{word}', the word of a failed run",
+                        hint=f"{f'{near}; ' if near else ''}its values are {listed(levels, FAILURES.max_shown_values)}",
+                        where=where,
+                    )
+        return np.array([text.casefold() in failing for text in texts], dtype=bool)
 
     def failed(self, cells: Mapping[str, npt.NDArray[Any]], rows: int, measured: Sequence[str], where: str) -> Truth:
         """Return which runs failed, shape (rows,), by the cells as they stand in the source.
@@ -72,22 +94,10 @@ class FailureRule:
             The source, for messages.
         """
         mask = np.zeros(rows, dtype=bool)
-        for name in dict.fromkeys([*self.columns, *(measured if self.usual_words else [])]):
-            if name not in cells and name in self.columns:
-                raise no_failure_column(name, list(cells), where)
-            if name in self.values:
-                mask |= _equal(name, labels(cells[name]), self.values[name], where)
-            elif name in cells and cells[name].dtype.kind not in "iufb":
-                texts = labels(cells[name]).tolist()
-                failing = {text for text in {*texts} if says_failed(text)}
-                mask |= np.array([text in failing for text in texts], dtype=bool)
+        for name in self.columns_of(cells, measured, where):
+            if name in self.values or cells[name].dtype.kind not in "iufb":
+                mask |= self.says(name, labels(cells[name]), where)
         return mask
-
-
-def no_failure_column(name: str, names: Sequence[str], where: str) -> TableError:
-    """Return the error of a column of endings that is not there."""
-    hint = suggest(name, names) or f"one of {', '.join(names)}"
-    return TableError(f"no column '{name}' that says which runs failed", hint=hint, where=where)
 
 
 def says_failed(text: str) -> bool:
@@ -101,22 +111,6 @@ def says_failed(text: str) -> bool:
     (False, False)
     """
     return bool(_FAILED.search(re.sub(r"[\s_-]+", " ", text.lower())))
-
-
-def _equal(name: str, texts: npt.NDArray[np.object_], words: Sequence[str], where: str) -> Truth:
-    """Return which texts are one of some words."""
-    known = {text.casefold(): text for text in texts}
-    for word in words:
-        if word.casefold() not in known:
-            levels = list(known.values())
-            near, values = suggest(word, levels), listed([f"'{text}'" for text in levels], FAILURES.max_shown_values)
-            raise TableError(
-                f"no cell of column '{name}' is '{word}', the word of a failed run",
-                hint=f"{f'{near}; ' if near else ''}its values are {values}",
-                where=where,
-            )
-    failing = {word.casefold() for word in words}
-    return np.array([text.casefold() in failing for text in texts], dtype=bool)
 
 
 def rule_of(status: str | None, failed: Mapping[str, Words] | Words | None) -> FailureRule:

@@ -10,28 +10,26 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from genperf.errors import Note, TableError, counted
 from genperf.table.assemble import assemble, columns_of, require
 from genperf.table.cells import Source, source_of_frame, with_columns
-from genperf.table.clean import NUMBERS, numbers
+from genperf.table.clean import NUMBERS
 from genperf.table.content import files_of
 from genperf.table.delimited import guess_delimiter
-from genperf.table.failures import FailureRule, failure_notes, no_failure_column
+from genperf.table.failures import FailureRule
 from genperf.table.roles import ReadOptions
 from genperf.table.table import REPEATS, FloatArray, Positions, Table
-from genperf.table.target import Measurement, phase_columns, shown_phases
+from genperf.table.target import phase_columns, shown_phases
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class AggregationSettings:
     #: And a Parquet file of more rows, whose size tells little: a column of one value takes nothing. A text of
     #: `min_bytes` has about as many.
     min_rows: int = 2_000_000
-    #: Rows up to which every value of a configuration is held for its quantiles; above it, the median takes a second
+    #: Rows up to which every value of a configuration is held for its median; above it, that takes a second
     #: pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
     max_exact_rows: int = 20_000_000
     #: How far from the middle the first pass brackets a median, as a share of the rows. A guess: ten times the error of
@@ -63,9 +61,10 @@ class AggregationSettings:
 
 
 AGGREGATION = AggregationSettings()
-#: The quantiles that are kept beside the median.
-QUANTILES = {"_q05": 0.05, "_q25": 0.25, "_q75": 0.75, "_q95": 0.95}
-STATISTICS = ("_repeats", "_mean", "_variance", "_shortest", "_longest", *QUANTILES)
+#: What is known of the values of a configuration beside their median, with the power of their unit in each.
+STATISTICS = {"_mean": 1, "_variance": 2, "_shortest": 1, "_longest": 1}
+#: The cell of a configuration's failed runs, and the column with the place of a configuration in DuckDB's summary.
+FAILED, PLACE = "failed", "_place"
 
 
 def worth_aggregating(source: Any) -> bool:
@@ -73,16 +72,17 @@ def worth_aggregating(source: Any) -> bool:
     if not isinstance(source, str | Path) or str(source) == "-":
         return False
     files = files_of(source)
-    sizes = [Path(name).stat().st_size for name in files if Path(name).is_file()]
-    large = sum(sizes) > AGGREGATION.min_bytes or sum(map(_parquet_rows, files)) > AGGREGATION.min_rows
+    regular = [name for name in files if Path(name).is_file()]
+    bytes_and_rows = sum(os.path.getsize(name) for name in regular), sum(map(_parquet_rows, regular))
+    large = bytes_and_rows[0] > AGGREGATION.min_bytes or bytes_and_rows[1] > AGGREGATION.min_rows
     return len(files) > 1 or (large and find_spec("duckdb") is not None)
 
 
 def _parquet_rows(path: str) -> int:
     """Return the rows that a Parquet file says it has; 0 of another file."""
-    # A file that cannot be read is refused with its reason later. A pipe that is opened loses what is written to it.
-    with contextlib.suppress(OSError, ImportError, ValueError):
-        if Path(path).is_file() and _head(path)[:4] == b"PAR1":
+    # A file that cannot be read is refused with its reason later.
+    with contextlib.suppress(OSError, ImportError, ValueError, TableError):
+        if _head(path)[:4] == b"PAR1":
             return int(import_module("pyarrow.parquet").read_metadata(path).num_rows)
     return 0
 
@@ -96,25 +96,19 @@ class Aggregation:
     #: The measured column.
     value: str
     #: Whether 1/value is summarised: of a throughput, the time per unit of work.
-    inverse: bool = False
+    inverse: bool
     #: A column that is summed.
-    weight: str | None = None
+    weight: str | None
     #: The cells of columns that say that a run failed.
-    failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failing: Mapping[str, Sequence[str]]
 
 
-@dataclass
 class LargeSource:
-    """Files of rows, read by SQL that is written here alone."""
+    """Files of rows, read by SQL that is written here alone; the delimiter of texts is recognised where omitted."""
 
-    #: What messages call it.
-    name: str
-    files: list[str]
-    #: Of text files; recognised where omitted.
-    delimiter: str | None = None
-    _connection: Any = field(default=None, init=False)
-
-    def __enter__(self) -> LargeSource:
+    def __init__(self, source: str | Path, delimiter: str | None = None) -> None:
+        #: What messages call it.
+        self.name = str(source)
         try:
             import duckdb
         except ImportError:
@@ -122,26 +116,19 @@ class LargeSource:
             raise TableError("reading several or large files needs DuckDB", hint=hint, where=self.name) from None
         # A path that names a server would make it fetch an extension, and the file.
         local = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-        self._connection = duckdb.connect(config={"memory_limit": AGGREGATION.memory_limit, **local})
+        self._connection: Any = duckdb.connect(config={"memory_limit": AGGREGATION.memory_limit, **local})
         # It would be drawn on standard output, where results stand.
         self._run("set enable_progress_bar = false")
-        self._rows()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._connection.close()
-
-    def _rows(self) -> None:
-        """Make the view `rows`: text files as text, so that every cell is judged by the same rules as in small ones."""
-        listed = "[" + ", ".join(_text(name) for name in self.files) + "]"
-        heads = [_head(name) for name in self.files]
+        files = files_of(source)
+        listed, heads = f"[{', '.join(map(_text, files))}]", [_head(name) for name in files]
         parquet = [head[:4] == b"PAR1" for head in heads]
         reader = f"read_parquet({listed}, union_by_name=true)"
         if any(parquet) and not all(parquet):
             raise TableError("some files are Parquet and some are text", hint="name one kind", where=self.name)
         if not any(parquet):
+            # Text stays text, so that every cell is judged by the same rules as in small files.
             first = heads[0].decode("utf-8", "replace")
-            separator = self.delimiter or ("," if heads[0][:2] == b"\x1f\x8b" else guess_delimiter(first))
+            separator = delimiter or ("," if heads[0][:2] == b"\x1f\x8b" else guess_delimiter(first))
             options = "header=true, all_varchar=true, union_by_name=true, comment='#', strict_mode=true"
             reader = f"read_csv({listed}, delim={_text(separator)}, {options})"
         self._run(f"create view rows as select * from {reader}")
@@ -173,56 +160,54 @@ class LargeSource:
             raise TableError(what, hint="--status with a column of few words", where=self.name)
         return sorted(text for (text,) in distinct if text is not None)
 
-    def summarise(self, aggregation: Aggregation) -> pd.DataFrame:
-        """Return a row per combination of the keys' values, sorted by them.
+    def summarise(self, aggregation: Aggregation, same: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Return a row per combination of the keys' values, sorted by them, or per `number` of some of them.
 
-        Columns: the keys; the value's column with its median; the weight's with its sum; `STATISTICS`; `_failed`, the
-        count of runs that failed; `_unusable`, that of other rows whose value is not above zero and finite, and
-        `_example`, one such value.
+        Columns: the keys; the value's column with its median; the weight's with its sum; `_repeats`; `STATISTICS`;
+        `_failed`, the count of runs that failed; `_unusable`, that of other rows whose value is not above zero and
+        finite, and `_example`, one such value.
+
+        Parameters
+        ----------
+        same : DataFrame, optional
+            The keys, as files write them, with a `number` that is equal where they are one setting: 8 and 8.0.
         """
-        self._select(aggregation, ", ".join(f"{_name(k)} as k{i}" for i, k in enumerate(aggregation.keys)), "")
-        names = [f"k{i}" for i in range(len(aggregation.keys))]
-        summary = self._statistics(aggregation, names)
-        return summary.rename(columns=dict(zip(names, aggregation.keys, strict=True)))
-
-    def summarise_by(self, aggregation: Aggregation, keys: pd.DataFrame, number: npt.NDArray[np.int64]) -> pd.DataFrame:
-        """Return a row per number, which is equal where the keys, as files write them, are one setting: 8 and 8.0."""
-        same = keys.set_axis([f"c{i}" for i in range(keys.shape[1])], axis=1).assign(k0=number)
-        self._connection.register("same", same)
-        matched = " and ".join(
-            f"rows.{_name(k)} is not distinct from same.c{i}" for i, k in enumerate(aggregation.keys)
-        )
-        self._select(aggregation, "same.k0", f"join same on {matched}")
-        return self._statistics(aggregation, ["k0"]).drop(columns="k0")
-
-    def _select(self, aggregation: Aggregation, keys: str, join: str) -> None:
-        """Make the view `measured`: the keys, the value `x`, the weight `w`, whether it is usable, its cell."""
-        number = f"try_cast(rows.{_name(aggregation.value)} as double)"
+        keys = [f"rows.{_name(key)}" for key in aggregation.keys]
+        names, join = [f"k{place}" for place in range(len(keys))], ""
+        if same is not None:
+            self._connection.register("same", same.set_axis([*names, "number"], axis=1))
+            equal = [f"{key} is not distinct from same.{name}" for key, name in zip(keys, names, strict=True)]
+            join = f"join same on {' and '.join(equal)}"
+            keys, names = ["same.number"], ["number"]
+        cell = f"rows.{_name(aggregation.value)}"
+        number = f"try_cast({cell} as double)"
         weight = f"try_cast(rows.{_name(aggregation.weight)} as double)" if aggregation.weight else "1.0"
-        usable = f"{number} between {NUMBERS.smallest!r} and {NUMBERS.largest!r}"
-        words = {f"rows.{_name(n)}": ", ".join(map(_text, texts)) for n, texts in aggregation.failing.items() if texts}
-        cells = [f"coalesce(cast({cell} as varchar) in ({texts}), false)" for cell, texts in words.items()]
-        failed = " or ".join(cells) or "false"
+        words = {f"rows.{_name(n)}": ", ".join(map(_text, texts)) for n, texts in aggregation.failing.items()}
+        ended = [f"coalesce(cast({name} as varchar) in ({texts}), false)" for name, texts in words.items() if texts]
+        failed = f"({' or '.join(ended) or 'false'})"
+        usable = f"({number} between {NUMBERS.smallest!r} and {NUMBERS.largest!r}) is true and not {failed}"
         self._run(
-            f"create or replace temp view measured as select {keys}, {usable} is true and not ({failed}) as good, "
-            f"({failed}) as failed, "
-            f"{'1.0 / ' if aggregation.inverse else ''}{number} as x, {weight} as w, "
-            f"rows.{_name(aggregation.value)} as cell from rows {join}"
+            "create or replace temp view measured as select "
+            + "".join(f"{key} as {name}, " for key, name in zip(keys, names, strict=True))
+            + f"{usable} as good, {failed} as failed, {'1.0 / ' if aggregation.inverse else ''}{number} as x, "
+            f"{weight} as w, {cell} as cell from rows {join}"
         )
+        summary = self._statistics(names)
+        renamed = {} if same is not None else dict(zip(names, aggregation.keys, strict=True))
+        renamed |= {"x": aggregation.value, **({"w": aggregation.weight} if aggregation.weight else {})}
+        return summary.rename(columns=renamed)
 
-    def _statistics(self, aggregation: Aggregation, names: Sequence[str]) -> pd.DataFrame:
+    def _statistics(self, names: Sequence[str]) -> pd.DataFrame:
         """Return what `summarise` does, by columns of the view `measured`."""
-        rows = int(self._run("select count(*) from rows").fetchone()[0])
-        exact = rows <= AGGREGATION.max_exact_rows
-        shares = [0.5, *QUANTILES.values()]
-        ends = [] if exact else [0.5 - AGGREGATION.median_bracket, 0.5 + AGGREGATION.median_bracket]
-        function = "quantile_cont" if exact else "approx_quantile"
+        exact = self._run("select count(*) from rows").fetchone()[0] <= AGGREGATION.max_exact_rows
+        function, beside = ("quantile_cont", 0.0) if exact else ("approx_quantile", AGGREGATION.median_bracket)
         by = ", ".join(names)
         self._run(
             f"create or replace temp table summary as select {by}, count(*) filter (good) as _repeats, "
             "avg(x) filter (good) as _mean, var_samp(x) filter (good) as _variance, min(x) filter (good) as _shortest, "
-            f"max(x) filter (good) as _longest, {function}(x, {shares + ends}) filter (good) as q, "
-            "sum(w) filter (good) as weight, count(*) filter (not good and not failed) as _unusable, "
+            f"max(x) filter (good) as _longest, {function}(x, {0.5 - beside}) filter (good) as x, "
+            f"{function}(x, {0.5 + beside}) filter (good) as high, "
+            "sum(w) filter (good) as w, count(*) filter (not good and not failed) as _unusable, "
             "count(*) filter (failed) as _failed, "
             "cast(any_value(cell) filter (not good and not failed) as varchar) as _example "
             f"from measured group by {by} order by {by}"
@@ -233,36 +218,31 @@ class LargeSource:
             raise TableError(f"{count} different settings: {what}", hint="name only what was set", where=self.name)
         summary: pd.DataFrame = self._run("select * from summary").df()
         summary = summary.sort_values(list(names), kind="stable", key=_in_order).reset_index(drop=True)
-        nothing = [np.nan] * len(shares + ends)
-        quantiles = np.array([nothing if np.ndim(q) == 0 else q for q in summary.pop("q")], float)
-        middle = quantiles[:, 0] if exact else self._medians(summary, quantiles[:, -2:], names)
-        columns = {aggregation.value: middle, **{name: quantiles[:, j] for j, name in enumerate(QUANTILES, start=1)}}
         for name in ("_mean", "_variance"):
-            columns[name] = _rounded(summary[name].to_numpy(dtype=float, na_value=np.nan))
-        weight = summary.pop("weight")
-        return with_columns(summary, {**columns, **({aggregation.weight: weight} if aggregation.weight else {})})
+            values = summary[name].to_numpy(dtype=float, na_value=np.nan)
+            summary[name] = [float(f"{v:.{AGGREGATION.significant_digits - 1}e}") for v in values]
+        high = summary.pop("high")
+        return summary if exact else summary.assign(x=self._medians(summary.assign(high=high), names))
 
-    def _medians(
-        self, summary: pd.DataFrame, brackets: npt.NDArray[np.float64], names: Sequence[str]
-    ) -> npt.NDArray[np.float64]:
-        """Return exact medians in a second pass over the view `measured`."""
-        inside = summary[list(names)].assign(lo=brackets[:, 0], hi=brackets[:, 1], number=np.arange(len(summary)))
+    def _medians(self, summary: pd.DataFrame, names: Sequence[str]) -> FloatArray:
+        """Return exact medians in a second pass over the view `measured`, those between `x` and `high`."""
+        inside = summary[[*names]].assign(lo=summary["x"], hi=summary["high"], place=np.arange(len(summary)))
         self._connection.register("bracket", inside)
         matched = " and ".join(f"measured.{n} is not distinct from bracket.{n}" for n in names)
         joined = f"from measured join bracket on {matched} where good"
         between = self._run(
-            "select number, count(*) filter (x < lo) as below, list_sort(list(x) filter (x between lo and hi)) as v "
-            f"{joined} group by number"
+            "select place, count(*) filter (x < lo) as below, list_sort(list(x) filter (x between lo and hi)) as v "
+            f"{joined} group by place"
         ).fetchall()
         medians = np.full(len(summary), np.nan)
         repeats = summary["_repeats"].to_numpy()
-        for number, below, values in between:
-            low, high = (repeats[number] - 1) // 2 - below, repeats[number] // 2 - below
+        for place, below, values in between:
+            low, high = (repeats[place] - 1) // 2 - below, repeats[place] // 2 - below
             if values is not None and low >= 0 and high < len(values):
-                medians[number] = 0.5 * (values[low] + values[high])
+                medians[place] = 0.5 * (values[low] + values[high])
             else:
-                exact = f"select quantile_cont(x, 0.5) {joined} and number = {int(number)}"
-                medians[number] = self._run(exact).fetchone()[0]
+                exact = f"select quantile_cont(x, 0.5) {joined} and place = {int(place)}"
+                medians[place] = self._run(exact).fetchone()[0]
         return medians
 
 
@@ -283,10 +263,6 @@ def _in_order(cells: pd.Series) -> pd.Series:
     return cells.astype(str) if as_numbers.isna().any() else as_numbers
 
 
-def _rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.array([float(f"{v:.{AGGREGATION.significant_digits - 1}e}") for v in values])
-
-
 def _name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
@@ -299,8 +275,7 @@ class AggregatedTable(Table):
     r"""A table whose rows were counted and summarised while they were read.
 
     The frame has a row per configuration: its measured value is the median, its weight the sum, and beside the
-    columns of a `Table` it has `_repeats, _mean, _variance, _shortest, _longest` and the quantiles
-    `_q05, _q25, _q75, _q95` of the measured values.
+    columns of a `Table` it has `_repeats, _mean, _variance, _shortest, _longest` of the measured values.
 
     Examples
     --------
@@ -343,39 +318,27 @@ class AggregatedTable(Table):
         return float(np.sqrt(np.sum(squares) / freedom.sum()))
 
 
-#: The cell of a configuration's failed runs, and the rule that reads it.
-FAILED_RUNS, FAILED_ONLY = "failed", FailureRule()
-#: The column with the position of a row in the summary of DuckDB.
-PLACE = "_place"
-#: The power of the unit's factor that each statistic is multiplied by.
-POWERS = {"_mean": 1, "_variance": 2, "_shortest": 1, "_longest": 1, "_q05": 1, "_q25": 1, "_q75": 1, "_q95": 1}
-
-
 def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     """Summarise the rows of each combination of settings, and check these as the rows of a small table are checked."""
     aggregation, unused = _aggregation(large, options)
-    summary = large.summarise(aggregation).assign(**{PLACE: lambda f: np.arange(len(f), dtype=float)})
-    cells, places = _cells(summary, aggregation)
-    source = replace(source_of_frame(large.name, cells, "configuration"), lines=places)
-    # A row stands for all repeats of a configuration, and one more for its runs that failed.
-    checked = assemble(source, replace(options, roles=replace(options.roles, repeat=None), failures=FAILED_ONLY))
-    notes = [n for n in checked.notes if n.kind not in ("rows_rejected", "configuration_mixed", "runs_failed")]
-    notes += failure_notes(int(summary["_failed"].sum()) if len(checked.failures) else 0)
-    notes += _left_out(summary, checked, options)
+    summary = large.summarise(aggregation)
+    roles = replace(options.roles, repeat=None)
+    checked = assemble(_cells(large.name, summary, aggregation), replace(options, roles=roles, failures=FailureRule()))
     frame = _one_row_each(large, aggregation, summary, checked)
     rows, configurations = counted(int(frame[REPEATS].sum()), "row"), counted(len(frame), "configuration")
     text = f"{rows} summarised as {configurations} while reading"
     if checked.target.is_time and (phases := phase_columns(unused)):
         text += f"; columns of phases are dropped, {shown_phases(phases)}: --no-aggregate keeps them"
-    changed = {"frame": frame, "unused": tuple(unused), "notes": (Note(text, "aggregated"), *notes)}
+    # A row stands for all repeats of a configuration.
+    notes = (Note(text, "aggregated"), *(note for note in checked.notes if note.kind != "configuration_mixed"))
+    changed = {"frame": frame, "unused": tuple(unused), "notes": notes}
     return AggregatedTable(**{**{f.name: getattr(checked, f.name) for f in fields(Table)}, **changed})
 
 
 def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation, list[str]]:
     """Return the columns to aggregate by, and the columns in no role."""
-    sample = large.sample()
+    sample, roles, rule = large.sample(), options.roles, options.failures
     columns = columns_of(sample, options)
-    roles = options.roles
     measurement = require(roles, columns)
     names = {*(name for name, _ in roles.factors), *roles.group, *options.derived}
     for text in (options.where, options.work):
@@ -387,87 +350,48 @@ def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation,
         hint = "leave it out, or --no-aggregate for a table that memory holds"
         raise TableError(what, hint=hint, where=large.name)
     keys = tuple(c for c in sample.cells if c in read)
-    in_role = {*keys, value, roles.weight, roles.repeat, *options.failures.columns}
-    unused = [c for c in sample.cells if c not in in_role]
+    in_role = {*keys, value, roles.weight, roles.repeat, *rule.columns}
     # A column of numbers holds no words.
-    words = options.failures.usual_words and sample.cells[value].dtype.kind not in "iuf"
-    rule = replace(options.failures, usual_words=words)
-    failing = _failing(large, rule, value, columns.names)
-    return Aggregation(keys, value, measurement.kind == "throughput", roles.weight, failing), unused
+    words = [] if sample.cells[value].dtype.kind in "iuf" else [value]
+    failing = {}
+    for name in rule.columns_of(sample.cells, words, large.name):
+        texts = np.array(large.texts(name, numbers=name != value), dtype=object)
+        failing[name] = texts[rule.says(name, texts, large.name)].tolist()
+    inverse = measurement.kind == "throughput"
+    return Aggregation(keys, value, inverse, roles.weight, failing), [c for c in sample.cells if c not in in_role]
 
 
-def _failing(large: LargeSource, rule: FailureRule, value: str, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the cells that say that a run failed, by column."""
-    failing: dict[str, tuple[str, ...]] = {}
-    for name in dict.fromkeys([*rule.columns, *([value] if rule.usual_words else [])]):
-        if name not in names:
-            raise no_failure_column(name, names, large.name)
-        given = rule.values.get(name)
-        one = FailureRule(None if given else name, {name: given} if given else {}, usual_words=False)
-        texts = large.texts(name, numbers=name != value)
-        mask = one.failed({name: np.array(texts, dtype=object)}, len(texts), [value], large.name)
-        failing[name] = tuple(text for text, failed in zip(texts, mask, strict=True) if failed)
-    return failing
-
-
-def _cells(summary: pd.DataFrame, aggregation: Aggregation) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
-    """Return the cells to check, with the row of the summary that each is from."""
+def _cells(name: str, summary: pd.DataFrame, aggregation: Aggregation) -> Source:
+    """Return the cells to check: a row for the runs of a configuration that are good, failed, or cannot be used."""
     middle = summary[aggregation.value].to_numpy(dtype=float, na_value=np.nan)
     # `assemble` divides the work by the speed, and the median is of the time of a unit of work.
-    cells = pd.Series(1.0 / middle if aggregation.inverse else middle, dtype=object)
-    empty = summary["_repeats"].to_numpy() == 0
-    cells[empty] = summary["_example"].to_numpy(dtype=object)[empty]
-    rows = summary.drop(columns=["_unusable", "_example", "_failed"])
-    rows = with_columns(rows, {aggregation.value: cells.to_numpy()})
-    failed = np.flatnonzero(summary["_failed"].to_numpy() > 0)
-    measured = np.flatnonzero(summary[["_repeats", "_unusable"]].to_numpy().sum(axis=1) > 0)
-    lost = with_columns(rows.iloc[failed], {aggregation.value: FAILED_RUNS})
-    both = pd.concat([rows.iloc[measured], lost], ignore_index=True).astype({aggregation.value: object})
-    return both, np.concatenate([measured, failed])
-
-
-def _left_out(summary: pd.DataFrame, checked: Table, options: ReadOptions) -> list[Note]:
-    """Count the rows that cannot be used: some of a configuration's, or all."""
-    used = summary.iloc[checked.frame[PLACE].to_numpy(dtype=int)]
-    bad = int(used["_unusable"].sum())
-    lines = sorted({r.line for r in checked.rejected})
-    gone = int(summary.iloc[lines][["_repeats", "_unusable"]].to_numpy().sum())
-    if not bad + gone:
-        return []
-    measurement = options.roles.measurement
-    examples = [_complaint(measurement, cell) for cell in used.loc[used["_unusable"] > 0, "_example"] if measurement]
-    examples += [r.complaint for r in checked.rejected]
-    total = int(summary[["_repeats", "_unusable"]].to_numpy().sum())
-    if bad and not options.skip_bad_rows:
-        hint = "--skip-bad-rows goes on without them"
-        raise TableError(f"{bad} of {total} rows cannot be used\n  {examples[0]}", hint=hint, where=checked.source)
-    text = f"{bad + gone} of {total} rows left out because they cannot be used; for example: {examples[0]}"
-    return [Note(text, "rows_rejected")]
-
-
-def _complaint(measurement: Measurement, cell: object) -> str:
-    values, reasons = numbers([cell])
-    why = {**measurement.faults(values), **reasons}.get(0, "cannot be used")
-    return f"column '{measurement.column}': '{'' if cell is None else cell}' {why}"
+    good = 1.0 / middle if aggregation.inverse else middle
+    parts = []
+    for kind, cells in (("_repeats", good), ("_failed", FAILED), ("_unusable", summary["_example"])):
+        part = summary[[*aggregation.keys, *([aggregation.weight] if aggregation.weight else [])]]
+        part = with_columns(
+            part, {aggregation.value: cells, PLACE: np.arange(len(part), dtype=float), "rows": summary[kind]}
+        )
+        parts.append(part[part["rows"] > 0].astype({aggregation.value: object}))
+    both = pd.concat(parts).sort_values(PLACE, kind="stable")
+    counts = both.pop("rows").to_numpy(dtype=np.int64)
+    return replace(source_of_frame(name, both, "configuration"), counts=counts)
 
 
 def _one_row_each(large: LargeSource, aggregation: Aggregation, summary: pd.DataFrame, checked: Table) -> pd.DataFrame:
     """Return the frame with one row per configuration, its statistics in the target's unit."""
-    frame = checked.frame
-    place = frame[PLACE].to_numpy(dtype=int)
-    statistics, median = frame, checked.measured
+    frame, median = checked.frame, checked.measured
+    statistics = summary.iloc[frame[PLACE].to_numpy(dtype=int)]
     # The measured column's unit in the target's: the work of a throughput, or 0.001 s in a millisecond.
-    factor = median / summary[aggregation.value].to_numpy(dtype=float)[place]
+    factor = median / statistics[aggregation.value].to_numpy(dtype=float)
     first = np.unique(checked.configuration, return_index=True)[1]
     if len(first) < len(frame):
         # Settings that differ in the file are the same configuration: they are summarised together.
-        keys = summary.iloc[place][list(aggregation.keys)]
-        statistics = large.summarise_by(aggregation, keys, checked.configuration)
-        frame, factor = frame.iloc[first], factor[first]
+        same = statistics[[*aggregation.keys]].assign(number=checked.configuration)
+        statistics, frame, factor = large.summarise(aggregation, same), frame.iloc[first], factor[first]
         median = statistics[aggregation.value].to_numpy(dtype=float) * factor
-        if aggregation.weight:
-            frame = with_columns(frame, {aggregation.weight: statistics[aggregation.weight].to_numpy(dtype=float)})
-    scaled = {name: statistics[name].to_numpy(dtype=float) * factor**power for name, power in POWERS.items()}
-    counts = {REPEATS: statistics[REPEATS].to_numpy()}
-    frame = frame.drop(columns=[PLACE, *STATISTICS]).reset_index(drop=True)
-    return with_columns(frame, {checked.target.column: median, **counts, **scaled})
+    columns = {name: statistics[name].to_numpy(dtype=float) * factor**power for name, power in STATISTICS.items()}
+    if aggregation.weight:
+        columns[aggregation.weight] = statistics[aggregation.weight].to_numpy(dtype=float)
+    columns |= {checked.target.column: median, REPEATS: statistics[REPEATS].to_numpy()}
+    return with_columns(frame.drop(columns=PLACE).reset_index(drop=True), columns)

@@ -11,7 +11,6 @@ from genperf.errors import Note, TableError, counted
 from genperf.table.assemble import assemble
 from genperf.table.cells import Source
 from genperf.table.clean import filled
-from genperf.table.content import files_of
 from genperf.table.factor import Role
 from genperf.table.failures import FailureRule, rule_of
 from genperf.table.large import LargeSource, read_large, worth_aggregating
@@ -135,12 +134,11 @@ def read_table(
     if aggregate and (isinstance(source, pd.DataFrame | Source) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and not isinstance(source, Source) and worth_aggregating(source)):
-        with LargeSource(str(source), files_of(str(source)), delimiter) as large:
-            table: Table = read_large(large, options)
-            # Rows in which a further quantity was not measured are left out.
-            some = replace(options, skip_bad_rows=True)
-            again = {name: replace(_options_for(m, some), failures=rule) for name, m in further.items()}
-            return _beside(table, {name: read_large(large, one) for name, one in again.items()}, options)
+        large = LargeSource(str(source), delimiter)
+        # Rows in which a further quantity was not measured are left out.
+        some = replace(options, skip_bad_rows=True)
+        again = {name: replace(_options_for(m, some), failures=rule) for name, m in further.items()}
+        return _beside(read_large(large, options), {n: read_large(large, one) for n, one in again.items()}, options)
     named = {*(name for name, _ in roles.named), *rule.columns, *(m.column for m in further.values())}
     units = {time: unit} if time and unit else None
     opened = source if isinstance(source, Source) else understood(source, delimiter, named, units)

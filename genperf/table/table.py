@@ -16,7 +16,7 @@ import pandas as pd
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.scaling import Scaling
 from genperf.table.cells import with_columns
-from genperf.table.clean import Rejection, label, mostly_numbers
+from genperf.table.clean import Rejection, label, mostly_numbers, rejected_rows
 from genperf.table.factor import Factor, Role, measure
 from genperf.table.failures import failure_notes, group_keys
 from genperf.table.target import Target, phase_columns, phase_seconds
@@ -115,8 +115,8 @@ class Table:
 
     @property
     def rejected_rows(self) -> int:
-        """How many rows were left out; one may have several faults."""
-        return len({rejection.line for rejection in self.rejected})
+        """How many rows were left out."""
+        return rejected_rows(self.rejected)
 
     @cached_property
     def repeats(self) -> Positions:
