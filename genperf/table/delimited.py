@@ -7,7 +7,7 @@ import itertools
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from genperf.errors import Note, TableError, counted, listed
@@ -55,17 +55,18 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         text, delimiter = f"#{text}", delimiter or marked[1]
     steps: list[Note] = []
     drawn = delimiter in (None, "|", "pipe") and _RULES.search(text) is not None
-    if drawn:
-        separator, records = "|", list(_drawn(text))
-    else:
-        separator = guess_delimiter(text) if delimiter is None else _DELIMITER_NAMES.get(delimiter, delimiter)
-        if (len(separator) != 1 and separator != RUNS) or separator in '"\r\n':
-            hint = "for example --delimiter ';'"
-            raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint=hint)
-        text, steps = _with_header(text, separator)
-        records = list(_records(text, separator, name))
+    if delimiter is None:
+        delimiter = "|" if drawn else guess_delimiter(text)
+    separator = _DELIMITER_NAMES.get(delimiter, delimiter)
+    if (len(separator) != 1 and separator != RUNS) or separator in '"\r\n':
+        hint = "for example --delimiter ';'"
+        raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint=hint)
+    records = list(_drawn(text) if drawn else _records(text, separator, name))
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
+    if not drawn:
+        header, steps = _commented_header(text, records[0], separator)
+        records = header + records
     records, several = _one_table(records)
     (line, head), *following = records
     if _is_header(head, [record for _, record in following[: TEXT.delimiter_rows]]):
@@ -74,15 +75,23 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         columns = [f"column{i}" for i in range(1, len(head) + 1)]
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
         following = records
-    lines, rows, ragged, dropped = _fitting(following, columns, separator, name)
-    if not rows and not ragged:
+    width = len(columns)
+    cut = [(line, row if any(cell.strip() for cell in row[width:]) else row[:width]) for line, row in following]
+    kept = [(line, row) for line, row in cut if width == 1 or any(cell.strip() for cell in row)]
+    lines, rows = [line for line, row in kept if len(row) == width], [row for _, row in kept if len(row) == width]
+    ragged = [(line, row) for line, row in kept if len(row) != width]
+    if not kept:
         raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
-    _refuse_prose(rows, ragged, name)
-    if dropped:
-        steps.append(step(f"{counted(dropped, 'row')} without a filled cell left out"))
+    _refuse_prose(rows, len(ragged), name)
+    if len(kept) < len(cut):
+        steps.append(step(f"{counted(len(cut) - len(kept), 'row')} without a filled cell left out"))
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
-    return source_of(name, columns, rows, lines, ragged=tuple(ragged), delimiter=separator, steps=(*steps, *several))
+    reason = "{} where the header has " + str(width)
+    rejected = [
+        Rejection(name, at, "", separator.join(row), reason.format(counted(len(row), "field"))) for at, row in ragged
+    ]
+    return source_of(name, columns, rows, lines, ragged=tuple(rejected), delimiter=separator, steps=(*steps, *several))
 
 
 def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
@@ -151,38 +160,16 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     return [(line, [f"{n.strip()} ({u})" if k else n for n, u, k in zip(head, units, known, strict=True)]), *rows]
 
 
-def _refuse_prose(rows: Sequence[Sequence[str]], ragged: Sequence[Rejection], name: str) -> None:
+def _refuse_prose(rows: Sequence[Sequence[str]], ragged: int, name: str) -> None:
     """Refuse a log or a text: most lines have another number of fields than the first, or are sentences."""
-    what, lines = "", len(rows) + len(ragged)
-    if len(ragged) > max(len(rows), 2):
-        what = f"{len(ragged)} of its {lines} lines have another number of fields than the first"
+    what = ""
+    if ragged > max(len(rows), 2):
+        what = f"{ragged} of its {len(rows) + ragged} lines have another number of fields than the first"
     elif rows and len(rows[0]) == 1 and statistics.median(len(row[0].split()) for row in rows) > 3:
         what = "its lines are sentences"
     if what:
         hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
         raise TableError(f"is a log or a text, not a table: {what}", hint=hint, where=name)
-
-
-def _fitting(
-    records: Iterable[Record], columns: Sequence[str], separator: str, name: str
-) -> tuple[list[int], list[list[str]], list[Rejection], int]:
-    """Return the rows as wide as the header with their lines, the others, and how many are empty."""
-    lines: list[int] = []
-    rows: list[list[str]] = []
-    ragged: list[Rejection] = []
-    empty, width = 0, len(columns)
-    for line, record in records:
-        if len(record) > width and not any(cell.strip() for cell in record[width:]):
-            record = record[:width]
-        if width > 1 and not any(cell.strip() for cell in record):
-            empty += 1
-        elif len(record) == width:
-            rows.append(record)
-            lines.append(line)
-        else:
-            reason = f"{counted(len(record), 'field')} where the header has {width}"
-            ragged.append(Rejection(name, line, "", separator.join(record), reason))
-    return lines, rows, ragged, empty
 
 
 def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -197,32 +184,19 @@ def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     return all(c.is_integer() for c in counts) and all(a < b for a, b in itertools.pairwise(counts))
 
 
-def _with_header(text: str, delimiter: str) -> tuple[str, list[Note]]:
-    r"""Return the text with its header as such, where that is a comment: `numpy.savetxt` writes it so."""
-    comments: list[tuple[int, str]] = []
-    cells: list[str] = []
-    start = 0
-    for line in itertools.islice(io.StringIO(text, newline=""), TEXT.max_comments):
-        if line.lstrip().startswith("#"):
-            comments.append((start, line))
-        elif line.strip():
-            cells = _split(line, delimiter)
-            break
-        start += len(line)
+def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Record], list[Note]]:
+    """Return the header that is a comment above the first row, as `numpy.savetxt` writes it; none where none is."""
+    line, cells = first
     if len(cells) < 2 or 2 * sum(parts_of(cell.strip().strip('"')) is not None for cell in cells) < len(cells):
-        return text, []
-    for place, line in reversed(comments):
-        names = _names_in(line, len(cells), delimiter)
-        if names is None:
-            continue
-        quoted = [f'"{n}"' if delimiter in n or delimiter == " " or "#" in n else n for n in names]
-        header = delimiter.join(names if delimiter == RUNS else quoted)
-        later = [_split(other.lstrip("# \t"), delimiter) for at, other in comments if at > place]
-        behind = sum(len(fields) == len(cells) and all(map(_is_number, fields)) for fields in later)
-        reported = [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else []
-        end = "\n" if line.endswith("\n") else ""
-        return text[:place] + header + end + text[place + len(line) :], reported
-    return text, []
+        return [], []
+    above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
+    behind = 0
+    for place, comment in above[: -TEXT.max_comments - 1 : -1]:
+        if (names := _names_in(comment, len(cells), delimiter)) is not None:
+            return [(place, names)], [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else []
+        fields = _split(comment.lstrip("# \t"), delimiter)
+        behind += len(fields) == len(cells) and all(map(_is_number, fields))
+    return [], []
 
 
 def _names_in(comment: str, count: int, delimiter: str) -> list[str] | None:
