@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import click
 
 from genperf.errors import GenperfError
-from genperf.table.content import is_pipe, open_pipe_to_write
+from genperf.table.content import open_stream
 
 #: Ends the name of a file that is being written, beside the one that it becomes.
 UNFINISHED = ".part"
@@ -103,7 +103,7 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     with _explained(str(path), "cannot be written"):
         target = _target(path)
     if target is None:
-        with open_pipe_to_write(path) if is_pipe(path) else open(path, "wb") as stream:
+        with open_stream(path, "wb") as stream:
             stream.writelines(encoded)
         return
     kept = "the file that was there is unchanged" if target.exists() else "nothing is left of it"

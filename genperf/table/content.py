@@ -2,7 +2,6 @@
 
 import codecs
 import contextlib
-import errno
 import glob
 import io
 import os
@@ -10,13 +9,13 @@ import re
 import shlex
 import stat
 import sys
-import time
+import threading
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from genperf.errors import GenperfError, TableError, suggest
 
@@ -88,11 +87,11 @@ _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORE
 def read_content(source: str | Path) -> tuple[str, bytes]:
     """Return what messages call a file, or standard input ("-"), and its content, decompressed whatever its name."""
     _refuse_address(source)
-    if str(source) == "-":
-        name, data = "standard input", _read_standard_input()
-    else:
-        name, data = str(source), _read_file(source)
-    return name, _decompressed(data, name)
+    if str(source) != "-":
+        return str(source), _decompressed(_read_file(source), str(source))
+    name, most = "standard input", CONTENT.max_streamed_bytes
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+    return name, _decompressed(_bounded(stream.read(most + 1), name, most), name)
 
 
 def _refuse_address(source: str | Path) -> None:
@@ -129,12 +128,9 @@ def read_bounded(path: str | Path, most: int) -> bytes:
     GenperfError
         Where there is more.
     """
-    if is_pipe(path):
-        data, bounded = _read_pipe(path, most + 1), True
-    else:
-        with open(path, "rb") as file:
-            bounded = not stat.S_ISREG(Path(path).stat().st_mode)
-            data = file.read(most + 1 if bounded else -1)
+    with open_stream(path, "rb") as file:
+        bounded = not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        data = file.read(most + 1 if bounded else -1)
     return _bounded(data, str(path), most) if bounded else data
 
 
@@ -210,26 +206,16 @@ def _read_file(path: str | Path) -> bytes:
     try:
         return read_bounded(os.path.expanduser(path), CONTENT.max_streamed_bytes)
     except FileNotFoundError:
-        raise TableError("no such file", hint=_neighbour(Path(path)), where=str(path)) from None
+        hint = None
+        with contextlib.suppress(OSError, RuntimeError):
+            # The file of the same folder that may have been meant.
+            hint = suggest(Path(path).name, os.listdir(os.path.expanduser(Path(path).parent)))
+        raise TableError("no such file", hint=hint, where=str(path)) from None
     except IsADirectoryError:
         raise TableError("is a directory, not a file", hint="name a file in it", where=str(path)) from None
     except (OSError, ValueError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise TableError(f"cannot be read ({reason})", where=str(path)) from None
-
-
-def _neighbour(path: Path) -> str | None:
-    """Return a hint: the file of the same folder that may have been meant."""
-    try:
-        return suggest(path.name, os.listdir(os.path.expanduser(path.parent)))
-    except (OSError, RuntimeError):
-        return None
-
-
-def _read_standard_input() -> bytes:
-    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-    most = CONTENT.max_streamed_bytes
-    return _bounded(stream.read(most + 1), "standard input", most)
 
 
 def _decompressed(data: bytes, name: str) -> bytes:
@@ -276,48 +262,13 @@ class PipeSettings:
     #: Until a process opens the other end; what it does after that may take any time. A guess: two commands of one line
     #: start within a second, also on a busy machine within ten.
     seconds: float = 10.0
-    #: Seconds between two looks.
-    pause: float = 0.02
 
 
 PIPE = PipeSettings()
 
 
-def is_pipe(path: str | Path) -> bool:
-    """Tell whether a path names a pipe that exists."""
-    try:
-        return stat.S_ISFIFO(os.stat(path).st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-def _read_pipe(path: str | Path, most: int) -> bytes:
-    """Read a named pipe to its end, once a process writes to it."""
-    import select
-
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb", buffering=0) as file:
-        events = select.poll()
-        events.register(handle, select.POLLIN)
-        deadline = time.monotonic() + PIPE.seconds
-        while True:
-            # An event is data, or a writer that came and left; a writer that has written nothing yet makes none.
-            event = events.poll(1000.0 * PIPE.pause)
-            first = file.read(most)
-            if event or first != b"":
-                break
-            if time.monotonic() > deadline:
-                raise _nobody(path, "writer")
-        # Without a byte there is a writer that is still at work.
-        os.set_blocking(handle, True)
-        data = bytearray(first or b"")
-        while len(data) < most and (piece := file.read(most - len(data))):
-            data += piece
-    return bytes(data)
-
-
-def open_pipe_to_write(path: str | Path) -> IO[bytes]:
-    """Open a named pipe to write to it, once a process reads it.
+def open_stream(path: str | Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
+    """Open a file; a named pipe as soon as another process opens its other end.
 
     Raises
     ------
@@ -326,22 +277,33 @@ def open_pipe_to_write(path: str | Path) -> IO[bytes]:
     OSError
         Where it cannot be opened.
     """
-    deadline = time.monotonic() + PIPE.seconds
-    while True:
+    if not _is_pipe(path):
+        return open(path, mode)
+    from concurrent.futures import Future
+
+    opened: Future[int] = Future()
+
+    def wait() -> None:
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            opened.set_result(os.open(path, os.O_RDONLY if mode == "rb" else os.O_WRONLY))
         except OSError as error:
-            if error.errno != errno.ENXIO:
-                raise
-            if time.monotonic() > deadline:
-                raise _nobody(path, "reader") from None
-            time.sleep(PIPE.pause)
-        else:
-            os.set_blocking(handle, True)
-            return os.fdopen(handle, "wb")
+            opened.set_exception(error)
+
+    threading.Thread(target=wait, daemon=True).start()
+    try:
+        return os.fdopen(opened.result(PIPE.seconds), mode)
+    except TimeoutError:
+        with contextlib.suppress(OSError):
+            # Opened at both ends at once, the pipe lets the thread end.
+            for handle in (os.open(path, os.O_RDWR | os.O_NONBLOCK), opened.result(PIPE.seconds)):
+                os.close(handle)
+        who, does = ("writer", "writes to") if mode == "rb" else ("reader", "reads")
+        what, hint = f"is a pipe that no process {does}", f"start the {who} first, or name a file"
+        raise GenperfError(f"{what}; waited {PIPE.seconds:g} s", hint=hint, where=str(path)) from None
 
 
-def _nobody(path: str | Path, who: str) -> GenperfError:
-    does = "reads" if who == "reader" else "writes to"
-    hint = f"start the {who} first, or name a file"
-    return GenperfError(f"is a pipe that no process {does}; waited {PIPE.seconds:g} s", hint=hint, where=str(path))
+def _is_pipe(path: str | Path) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
