@@ -1,9 +1,10 @@
 """Cells as people write them → numbers: units, ±, brackets, footnotes, thousands, decimal commas, lists."""
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +28,15 @@ _CELL = re.compile(
     rf"(?P<spread>\s*\(?\s*(?:±|\+/[-−]|\+[-−])\s*{_NUMBER}\s*(?:{_UNIT})?\s*\)?)?"
     rf"\s*(?P<unit>{_UNIT})?(?P<second>\s*[(\[{{](?!\^)[^()\[\]{{}}]*[)\]}}])?(?P<note>\s*(?:\[\^?\w+\]|[*†‡¹²³]+))?"
 )
+#: What stands beside or in a number, and how it is reported that it was taken out.
+_EXTRAS = {
+    "±": "± and what follows removed from",
+    "second value": "second value in brackets removed from",
+    "footnote": "footnote removed from",
+    "−": "minus sign of typesetting read in",
+    ",": "separator of thousands removed from",
+}
+_SEPARATOR = re.compile(f"[, {_BLANKS}]")
 _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 _GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
@@ -34,7 +44,7 @@ _EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]
 
 @dataclass(frozen=True)
 class Parts:
-    """A cell taken apart; `extras` names what stands beside the number."""
+    """A cell taken apart; `extras` are the keys of what stands beside or in the number."""
 
     number: str
     unit: str = ""
@@ -47,7 +57,7 @@ class Parsed:
 
     cells: npt.NDArray[np.object_]
     unit: str = ""
-    steps: tuple[Note, ...] = field(default=())
+    steps: tuple[Note, ...] = ()
 
 
 @lru_cache(maxsize=100_000)
@@ -69,10 +79,11 @@ Parts(number='8', unit='', extras=('footnote',)))
         return None
     second = match["second"] or ""
     note = bool(match["note"]) or bool(re.fullmatch(r"\s*\[\d+\]", second) and "." not in second)
-    extras = {"±": match["spread"], "second value": second and not note, "footnote": note}
+    number = match["number"]
+    there = (match["spread"], second and not note, note, "−" in number, _SEPARATOR.search(number))
     # `12.5k tok/s`: a multiple of a unit.
     unit = " ".join(filter(None, (match["first"], match["unit"])))
-    return Parts(match["number"], match["before"] or unit, tuple(name for name, there in extras.items() if there))
+    return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, there)))
 
 
 def parsed_column(
@@ -103,27 +114,24 @@ def parsed_column(
     odd = [] if plain_cells else [t for t in unique if not is_number(t) and t.lower() not in missing]
     if not odd:
         return None
-    counts = _lists(unique)
-    if counts is not None:
-        total = counted(sum(n for text, n in unique.items() if _LIST.fullmatch(text)), "cell")
-        values, shown = counts, ""
+    values, shown = _lists(unique), ""
+    if values is not None:
+        total = counted(sum(unique[text] for text in values), "cell")
         steps: tuple[Note, ...] = (step(f"{total}: lists of '{name}' replaced by how many they name"),)
     else:
         known = {text: parts for text in unique if (parts := parts_of(text)) is not None}
-        plain_count = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
-        filled = plain_count + sum(n for text, n in unique.items() if text.lower() not in missing)
         durations = {t: v for t, v in zip(odd, seconds_of(odd), strict=True) if not isinstance(v, str) and ":" not in t}
-        if 2 * (plain_count + sum(n for t, n in unique.items() if t in known or t in durations)) <= filled:
+        numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
+        others = sum(n for text, n in unique.items() if text.lower() not in missing)
+        if 2 * (numbers + sum(unique[text] for text in known.keys() | durations.keys())) <= numbers + others:
             return None
-        plain = {t: p for t, p in known.items() if t not in durations}
-        sign = _decimal_sign([p.number for p in plain.values()], delimiter, comma)
+        plain = {text: parts for text, parts in known.items() if text not in durations}
+        sign = _decimal_sign([parts.number for parts in plain.values()], delimiter, comma)
         converted = None if sign is None else _converted(name, plain, unique, unit, sign)
-        if converted is None:
+        if converted is None or (durations and converted[1] not in ("s", "")):
             return None
         values, shown, steps = converted
         if durations:
-            if shown not in ("s", ""):
-                return None
             values, shown = {**values, **durations}, "s"
             total = counted(sum(unique[t] for t in durations), "cell")
             steps = (*steps, step(f"{total}: hours, minutes and seconds of '{name}' converted to 's'"))
@@ -142,17 +150,15 @@ def _converted(
     for text, parts in known.items():
         units[parts.unit] += unique[text]
     named = [u for u in units if u]
-    if named and all(u in MULTIPLES for u in named) and not any(re.search(r"\s", t) for t in known):
-        sizes = {u: ("", MULTIPLES.get(u, 1.0), 1.0) for u in units}
-        target, over, under = "", 1.0, 1.0
-    else:
-        sizes = {u: unit_of(u) if u else ("", 1.0, 1.0) for u in units}
-        kinds = {sizes[u][0] for u in named}
-        if len(kinds) > 1:
-            return None
-        target, over, under = _target(name, units, next(iter(kinds), ""), unit)
-        if "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
-            return None  # whether a plain number beside '5 ms' is in ms or s is not known
+    multiples = all(u in MULTIPLES for u in named) and not any(re.search(r"\s", t) for t in known)
+    sizes = {u: ("", MULTIPLES.get(u, 1.0), 1.0) if multiples or not u else unit_of(u) for u in units}
+    kinds = {sizes[u][0] for u in named} or {""}
+    if len(kinds) > 1:
+        return None
+    (kind,) = kinds
+    target, over, under = _target(name, units, kind, unit)
+    if kind and "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
+        return None  # whether a plain number beside '5 ms' is in ms or s is not known
     values = {}
     for text, parts in known.items():
         plain = re.sub(f"[ {_BLANKS}]", "", parts.number).replace("−", "-")
@@ -161,10 +167,9 @@ def _converted(
             value = float(plain)
         except ValueError:
             return None
-        if parts.unit and (sizes[parts.unit][1:] != (over, under)):
-            _, large, small = sizes[parts.unit]
-            value = value * large / small if (over, under) == (1.0, 1.0) else value * (large * under) / (small * over)
-        values[text] = value
+        _, large, small = sizes[parts.unit]
+        converted = parts.unit and (large, small) != (over, under)
+        values[text] = value * (large * under) / (small * over) if converted else value
     return values, target, _steps(name, known, unique, target, comma)
 
 
@@ -202,11 +207,12 @@ def _decimal_sign(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | 
 
 def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str, comma: bool) -> tuple[Note, ...]:
     """Report what was taken out of the cells of a column, a line for each kind."""
-    made = []
-    with_unit = {text: parts.unit for text, parts in known.items() if parts.unit}
-    if with_unit:
-        count = counted(sum(unique[text] for text in with_unit), "cell")
-        first, *others = spelled = list(dict.fromkeys(with_unit.values()))
+    made, taken = [], Counter[str]()
+    for text, parts in known.items():
+        taken.update(dict.fromkeys((*parts.extras, *(["unit"] if parts.unit else [])), unique[text]))
+    if taken["unit"]:
+        count = counted(taken["unit"], "cell")
+        first, *others = spelled = list(dict.fromkeys(parts.unit for parts in known.values() if parts.unit))
         shown = " and ".join(f"'{u}'" for u in spelled)
         if target in (first, unit_of(first)[0]) and not others and unit_of(target) == unit_of(first):
             made.append(f"{count}: unit {shown} removed from '{name}'")
@@ -214,20 +220,11 @@ def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str
             made.append(f"{count}: {shown} of '{name}' converted to '{target}'")
         else:
             made.append(f"{count}: {shown} of '{name}' written out as thousands, millions or billions")
-    separator = re.compile(f"[, {_BLANKS}]")
-    taken_out: dict[str, Callable[[Parts], object]] = {
-        "± and what follows removed from": lambda parts: "±" in parts.extras,
-        "second value in brackets removed from": lambda parts: "second value" in parts.extras,
-        "footnote removed from": lambda parts: "footnote" in parts.extras,
-        "minus sign of typesetting read in": lambda parts: "−" in parts.number,
-        "decimal comma read in" if comma else "separator of thousands removed from": lambda parts: separator.search(
-            parts.number
-        ),
-    }
-    for words, there in taken_out.items():
-        if total := sum(unique[text] for text, parts in known.items() if there(parts)):
-            made.append(f"{counted(total, 'cell')}: {words} '{name}'")
-    return tuple(step(text) for text in made)
+    for extra, words in _EXTRAS.items():
+        if taken[extra]:
+            words = "decimal comma read in" if comma and extra == "," else words
+            made.append(f"{counted(taken[extra], 'cell')}: {words} '{name}'")
+    return tuple(map(step, made))
 
 
 def _lists(unique: Counter[str]) -> dict[str, float] | None:
@@ -238,7 +235,6 @@ def _lists(unique: Counter[str]) -> dict[str, float] | None:
         return None
     rising = all(one == sorted(set(one)) for one in lists)
     # 0,1 alone may be a decimal: a list of three, or two that begin with device 0, shows that it is none.
-    certain = any(len(one) > 2 and max(one) - min(one) < 2 * len(one) for one in lists) or any(
-        text.startswith("[") for text in filled
-    )
+    certain = any(len(one) > 2 and max(one) - min(one) < 2 * len(one) for one in lists)
+    certain = certain or any(text.startswith("[") for text in filled)
     return {t: float(len(one)) for t, one in zip(filled, lists, strict=True)} if rising and certain else None
