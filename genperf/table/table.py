@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -332,17 +333,19 @@ class Table:
 def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     """Yield each group with its rows; every column is sorted once, and cached properties are cut from the whole's."""
     whole = table.medians()
+    number = pd.Series(number_rows(whole.frame, table.group))
     # Sorted by group, configurations keep their order of first appearance: their place in the group is their number.
-    within = np.empty(len(whole), dtype=np.int64)
-    order, starts, _ = _runs(whole)
-    within[order] = np.arange(len(whole)) - np.repeat(starts, np.diff(starts, append=len(whole)))
+    within = number.groupby(number).cumcount().to_numpy().astype(np.int64)
     numbered = _slices(table, within[table.configuration])
-    known: dict[tuple[str, bytes], Factor] = {}
     kept = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
     further = {name: dict(part.groups()) for name, part in table.further.items()}
     failed = group_keys(table.failures, table.group)
     for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
-        factors = tuple(_measured(f, middle["columns"][f.name], known) for f in table.factors)
+        values = {f: middle["columns"][f.name] for f in table.factors}
+        factors = tuple(
+            _numeric(f.name, f.role, v.tobytes()) if f.numeric else measure(f.name, f.role, v)
+            for f, v in values.items()
+        )
         failures = table.failures
         if failed:
             failures = failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
@@ -355,36 +358,25 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
         yield key, group
 
 
-def _runs(table: Table) -> tuple[Positions, Positions, Positions]:
-    """Return the rows sorted by group, in order of first appearance, and where each group starts and ends."""
-    number = number_rows(table.frame, table.group)
-    ends = np.cumsum(np.bincount(number))
-    return np.argsort(number, kind="stable"), np.concatenate([[0], ends[:-1]]), ends
-
-
 def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield each group's key, and its frame and cached properties."""
-    order, starts, ends = _runs(table)
-    frame = table.frame.iloc[order]
-    columns = {name: values[order] for name, values in table.columns.items()}
-    values, number = table.measured[order], configuration[order]
+    """Yield each group's key, and its frame and cached properties, in order of first appearance."""
+    number = number_rows(table.frame, table.group)
+    order, ends = np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))
+    frame, values, configuration = table.frame.iloc[order], table.measured[order], configuration[order]
+    columns = {name: column[order] for name, column in table.columns.items()}
     names = [frame[name].to_numpy() for name in table.group]
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+    for start, end in itertools.pairwise([0, *ends.tolist()]):
         part = frame.iloc[start:end]
         part.index = pd.RangeIndex(end - start)
-        cut = {"measured": values[start:end], "configuration": number[start:end], "frame": part}
-        cut["columns"] = {n: v[start:end] for n, v in columns.items()}
-        yield tuple(label(values[start]) for values in names), cut
+        cut = {"measured": values[start:end], "configuration": configuration[start:end], "frame": part}
+        cut["columns"] = {name: column[start:end] for name, column in columns.items()}
+        yield tuple(label(column[start]) for column in names), cut
 
 
-def _measured(factor: Factor, values: npt.NDArray[Any], known: dict[tuple[str, bytes], Factor]) -> Factor:
-    """Describe a factor over a group's configurations; series are often measured at the same values."""
-    if not factor.numeric:
-        return measure(factor.name, factor.role, values)
-    key = factor.name, values.tobytes()
-    if key not in known:
-        known[key] = measure(factor.name, factor.role, values)
-    return known[key]
+@lru_cache(maxsize=10_000)
+def _numeric(name: str, role: Role, values: bytes) -> Factor:
+    """Describe a numeric factor over a group's configurations; series are often measured at the same values."""
+    return measure(name, role, np.frombuffer(values))
 
 
 def measure_factors(

@@ -30,7 +30,7 @@ def test_a_full_design_has_nothing_to_name() -> None:
 def test_levels_that_one_configuration_has_are_named() -> None:
     once = pd.DataFrame([(8, 2, f"net{k}", 0.3) for k in range(5)], columns=["batch", "workers", "net", "s"])
     (note,) = notes(pd.concat([runs(), once]))
-    assert "net0, net1, net2 and 2 more" in note
+    assert "net0, net1, net2, … (5 in all)" in note
     assert DESIGN.shown == 3
 
 
