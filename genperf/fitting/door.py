@@ -1,14 +1,15 @@
 """`fit`: a table, a model and where the fits run → a result."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from genperf.engine import Engine, one_blas_thread
-from genperf.errors import FitError, GenperfError, Note
+from genperf.errors import FitError
 from genperf.estimate import FitOptions
 from genperf.fitting.auto import AUTO, Auto
 from genperf.fitting.expressions import ExpressionModel, FamilyModel, FormulaModel, GenericModel
@@ -20,8 +21,6 @@ from genperf.panel import Panel
 from genperf.panel.tables import read_table, table_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table import Table
-
-Before = FitResult | GroupedResult | None
 
 
 def fit(
@@ -138,19 +137,19 @@ def fit(
     # A mapping must name factors of the table, also where a model reads no factor by name: the result keeps it.
     Panel(table.factors, options.mapping)
     with one_blas_thread():
-        chosen = model_named(model, options, pool).prepared(table)
-        task = Task(chosen, seed, further_models(table, also_models or {}, options, pool))
+        chosen = model_for(table, model, options, pool, also_models)
+        earlier = {} if resume is None else resume.results
         if table.group:
             return fit_fleet(
                 table,
-                task,
+                partial(chosen.groups, seed=seed),
                 where,
                 together=chosen.tables_per_task(table),
-                kept=lambda key, part: reusable(resume, key, part, task),
+                kept=lambda key, part: chosen.kept(earlier.get(key), part, seed),
                 progress=progress,
                 checkpoint=checkpoint,
             )
-        return reusable(resume, (), table, task) or task.one(table)
+        return chosen.kept(earlier.get(()), table, seed) or chosen.one(table, seed)
 
 
 def model_of(source: FitResult | GroupedResult | Table | str | Path | pd.DataFrame) -> FitResult | GroupedResult:
@@ -219,10 +218,10 @@ def fit_group(
     options = FitOptions(mapping={**table.mapping, **(mapping or {})}, hints=hints or {})
     table = with_devices_per_node(table, options.hints)
     with one_blas_thread():
-        task = Task(model_named(AUTO, options).prepared(table), seed, further_models(table, {}, options, False))
+        model = model_for(table, AUTO, options)
         if not table.group:
-            return task.one(table)
-        (result,) = task([dict(table.groups())[group]])
+            return model.one(table, seed)
+        (result,) = model.groups([dict(table.groups())[group]], seed)
     if isinstance(result, str):
         raise FitError(result, where=table.source)
     return result
@@ -260,100 +259,32 @@ def model_named(name: str, options: FitOptions, pool: bool = False) -> Model:
     return kind(name, options)
 
 
-class Task:
-    """What a worker does: fits a model to each of some tables, and says why where that fails.
-
-    Parameters
-    ----------
-    further : mapping of str to Model, optional
-        Of the tables' further quantities.
-    """
-
-    def __init__(self, model: Model, seed: int, further: Mapping[str, Model] | None = None) -> None:
-        self.model, self.seed, self.further = model, seed, further or {}
-
-    def __call__(self, tables: Sequence[Table]) -> list[FitResult | str]:
-        """Return a result, or the reason why there is none, for each table.
-
-        A further quantity that cannot be fitted leaves a note: the group keeps its main one.
-        """
-        results = self.model.fit(tables, self.seed)
-        return [
-            result.message if isinstance(result, GenperfError) else self._beside(result, table)
-            for result, table in zip(results, tables, strict=True)
-        ]
-
-    def one(self, table: Table) -> FitResult:
-        """Return the result of a whole table.
-
-        Raises
-        ------
-        ModelError, FitError
-            Where that fails, also for a further quantity.
-        """
-        result = self.model.one(table, self.seed)
-        further = {name: model.one(table.further[name], self.seed) for name, model in self.further.items()}
-        return replace(result, further=further) if further else result
-
-    def _beside(self, result: FitResult, table: Table) -> FitResult:
-        further, notes = {}, list(result.notes)
-        for name, model in self.further.items():
-            if name not in table.further:
-                notes.append(Note(f"{name} was never measured here", "further_not_fitted"))
-                continue
-            (fitted,) = model.fit([table.further[name]], self.seed)
-            if isinstance(fitted, GenperfError):
-                notes.append(Note(f"{name} is not fitted: {fitted.message}", "further_not_fitted"))
-            else:
-                further[name] = fitted
-        return replace(result, further=further, notes=tuple(notes)) if self.further else result
-
-
-def further_models(table: Table, also_models: Mapping[str, str], options: FitOptions, pool: bool) -> dict[str, Model]:
-    """Return the models of a table's further quantities.
+def model_for(
+    table: Table, name: str, options: FitOptions, pool: bool = False, also_models: Mapping[str, str] | None = None
+) -> Model:
+    """Return a model by its name, prepared for a table, with those of the table's further quantities.
 
     Parameters
     ----------
     options : FitOptions
         Of the main quantity; constants held at a value are its alone.
     pool : bool
-        Whether groups share how they scale, where the model is `auto`.
+        Whether groups share how they scale, where a model is `auto`.
 
     Raises
     ------
     FitError
         For the model of a quantity that the table does not have.
     """
-    for name in also_models:
-        if name not in table.further:
+    also_models = also_models or {}
+    for quantity in also_models:
+        if quantity not in table.further:
             known = ", ".join(table.further) or "none"
-            raise FitError(f"'{name}' is no further quantity of the table ({known})", hint=f"--also {name}=COLUMN:UNIT")
-    named = {name: also_models.get(name, AUTO) for name in table.further}
+            hint = f"--also {quantity}=COLUMN:UNIT"
+            raise FitError(f"'{quantity}' is no further quantity of the table ({known})", hint=hint)
     # A hint is about the time of a step.
-    free = replace(options, fix={}, hints={})
-    return {
-        name: model_named(model, free, pool and model == AUTO).prepared(table.further[name])
-        for name, model in named.items()
-    }
-
-
-def reusable(before: Before, key: tuple[str, ...], table: Table, task: Task) -> FitResult | None:
-    """Return an earlier result for the same rows, model, options and seed, or None.
-
-    Parameters
-    ----------
-    key : tuple of str
-        Of the group.
-    table : Table
-        The group's rows.
-    """
-    result = before.results.get(key) if isinstance(before, GroupedResult) else before
-    if result is None:
-        return None
-    request = task.model.request(table)
-    same = (result.model, result.seed, result.options.get("request")) == (task.model.name, task.seed, request)
-    same = same and all(
-        name in result.further and reusable(result.further[name], (), part, Task(task.further[name], task.seed))
-        for name, part in table.further.items()
-    )
-    return result if same and result.schema.sha256 == table.sha256 else None
+    free, further = replace(options, fix={}, hints={}), {}
+    for quantity, part in table.further.items():
+        other = also_models.get(quantity, AUTO)
+        further[quantity] = model_named(other, free, pool and other == AUTO).prepared(part)
+    return replace(model_named(name, options, pool).prepared(table), further=further)

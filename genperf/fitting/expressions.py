@@ -135,8 +135,8 @@ class ExpressionModel(Model):
         if fitted.held_out is not None and sum(f.distinct > 1 for f in table.factors) > 1:
             used["held_out_error"] = 100.0 * fitted.held_out
         member = replace(fitted.member, draws=in_single_precision(fitted.member.draws))
-        ensemble = Ensemble((member,), fitted.spread, fitted.evidence, notes=fitted.notes)
-        return self.assembled(table, ensemble, seed, notes, used)
+        ensemble = Ensemble((member,), fitted.spread, fitted.evidence, used, (*notes, *fitted.notes))
+        return self.assembled(table, ensemble, seed)
 
 
 class FamilyModel(ExpressionModel):

@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -24,6 +24,8 @@ class Model(ABC):
     name: str
     #: How its constants are found.
     options: FitOptions
+    #: Of the tables' further quantities, by name.
+    further: Mapping[str, "Model"] = field(default_factory=dict, kw_only=True)
 
     def prepared(self, table: Table) -> Self:
         """Return the model with what it must know of a whole table before its groups are fitted."""
@@ -39,7 +41,7 @@ class Model(ABC):
 
     @abstractmethod
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
-        """Fit each table by itself.
+        """Fit each table by itself, its further quantities left out.
 
         Returns
         -------
@@ -48,7 +50,7 @@ class Model(ABC):
         """
 
     def one(self, table: Table, seed: int) -> FitResult:
-        """Fit a whole table.
+        """Fit a whole table with its further quantities.
 
         Raises
         ------
@@ -58,24 +60,45 @@ class Model(ABC):
         (result,) = self.fit([table], seed)
         if isinstance(result, GenperfError):
             raise result
-        return result
+        further = {name: model.one(table.further[name], seed) for name, model in self.further.items()}
+        return replace(result, further=further)
 
-    def assembled(
-        self,
-        table: Table,
-        ensemble: Ensemble,
-        seed: int,
-        notes: Sequence[Note] = (),
-        used: Mapping[str, str | float | None] | None = None,
-    ) -> FitResult:
+    def groups(self, tables: Sequence[Table], seed: int) -> list[FitResult | str]:
+        """Fit each group with its further quantities; a text is the reason why one could not be fitted.
+
+        A further quantity that cannot be fitted leaves a note: the group keeps its main one.
+        """
+        return [
+            result.message if isinstance(result, GenperfError) else self._with_further(result, table, seed)
+            for result, table in zip(self.fit(tables, seed), tables, strict=True)
+        ]
+
+    def _with_further(self, result: FitResult, table: Table, seed: int) -> FitResult:
+        """Add the further quantities of a group to its result."""
+        further, notes = {}, list(result.notes)
+        for name, model in self.further.items():
+            if name not in table.further:
+                notes.append(Note(f"{name} was never measured here", "further_not_fitted"))
+                continue
+            (fitted,) = model.fit([table.further[name]], seed)
+            if isinstance(fitted, GenperfError):
+                notes.append(Note(f"{name} is not fitted: {fitted.message}", "further_not_fitted"))
+            else:
+                further[name] = fitted
+        return replace(result, further=further, notes=tuple(notes))
+
+    def kept(self, before: FitResult | None, table: Table, seed: int) -> FitResult | None:
+        """Return an earlier result if its rows, model, options and seed are the same, or None."""
+        if before is None:
+            return None
+        known = (before.model, before.seed, before.options.get("request"), before.schema.sha256)
+        same = known == (self.name, seed, self.request(table), table.sha256)
+        parts = table.further.items()
+        same = same and all(self.further[name].kept(before.further.get(name), part, seed) for name, part in parts)
+        return before if same else None
+
+    def assembled(self, table: Table, ensemble: Ensemble, seed: int) -> FitResult:
         """Return the result of fitted members.
-
-        Parameters
-        ----------
-        notes : sequence of Note
-            What the model has to say before anything is fitted.
-        used : mapping, optional
-            Further options that the result keeps.
 
         Returns
         -------
@@ -96,19 +119,18 @@ class Model(ABC):
                 where=table.source,
                 hint="check the signs of the terms; constants are not negative unless the formula says so",
             )
-        options: dict[str, Any] = {"request": self.request(table), **(used or {}), **ensemble.options}
         return FitResult(
             model=self.name,
             schema=msgspec.structs.replace(schema_of(table), mapping=dict(self.options.mapping)),
             members=ensemble.members,
             spread=ensemble.spread,
             evidence=ensemble.evidence,
-            options=options,
+            options={"request": self.request(table), **ensemble.options},
             seed=seed,
             metrics={
                 each.__name__: each(predicted, measured)
                 for each in (metrics.mape, metrics.median_ape, metrics.rmse, metrics.r2)
             },
-            notes=(*table.notes, *notes, *ensemble.notes),
+            notes=(*table.notes, *ensemble.notes),
             feasibility=feasibility_of(table, self.options.mapping),
         )

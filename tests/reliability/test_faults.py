@@ -13,7 +13,7 @@ import pytest
 from helpers import Shell, shell_of
 
 from genperf.cli.writing import write_whole
-from genperf.fitting import door
+from genperf.fitting.model import Model
 
 TABLE = ("--time", "seconds", "--extrinsic", "workers", "--group", "net", "--model", "amdahl")
 ROWS = "".join(f"g{g},{n},{(8 / n + 1) * (1 + g)}\n" for g in range(3) for n in (1, 2, 4, 8))
@@ -66,15 +66,15 @@ def test_a_full_disk(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_no_memory_for_one_group(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fit, calls = door.Task.__call__, itertools.count()
+    fit, calls = Model.groups, itertools.count()
 
-    def third_fails(self, tables):
+    def third_fails(self, tables, seed):
         if next(calls) == 2:
             raise MemoryError
-        return fit(self, tables)
+        return fit(self, tables, seed)
 
     with monkeypatch.context() as patch:
-        patch.setattr(door.Task, "__call__", third_fails)
+        patch.setattr(Model, "groups", third_fails)
         status, _, errors = shell("fit", "runs.csv", *TABLE[:6], "-o", "m.json")
     assert status == 1
     assert "needs more memory" in errors
