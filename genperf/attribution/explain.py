@@ -114,17 +114,11 @@ def explain(
         elasticities=elasticities,
         aliased=aliased(fitted, query.columns),
         members=members,
-        scaling=scaling(
-            result,
-            {name: value for name, value in one.items() if name not in counts},
-            along=about.along,
-            level=about.level,
-            upto=about.upto,
-            kind=about.kind,
-            interval=interval,
-        )
-        if about is not None
-        else None,
+        scaling=None
+        if about is None
+        else scaling(
+            result, {n: value for n, value in one.items() if n not in counts}, interval=interval, **vars(about)
+        ),
         sensitivity=_sensitivity(result, sobol, interval) if sobol else None,
         comparison=compare(result, base, {**base, **known_names(versus, result.schema)}, interval=interval)
         if versus
@@ -147,7 +141,7 @@ def _knee(knee: bool | float | Knee) -> Knee | None:
 def _sensitivity(result: FitResult, sobol: bool | Of | Sobol, interval: float) -> Sensitivity:
     """Return the Sobol indices."""
     about = sobol if isinstance(sobol, Sobol) else Sobol() if sobol is True else Sobol(of=sobol)  # type: ignore[arg-type]
-    return sensitivity(result, about.within, of=about.of, samples=about.samples, seed=about.seed, interval=interval)
+    return sensitivity(result, interval=interval, **vars(about))
 
 
 def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:

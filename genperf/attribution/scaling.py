@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -178,19 +178,74 @@ def of_each_kind(
 
 def _with_points(plain: Scaling, result: FitResult, level: float, places: Index | None) -> Scaling:
     """Return the curve of a time with its efficiency where the work is known, and with the points along it."""
-    steps, values, levels = plain.steps, plain.curve[plain.quantity.name].to_numpy(float), ends_of(plain.interval)
-    drawn = _Drawn.of(result, steps, values, plain.curves, levels)
+    steps, values = plain.steps, plain.curve[plain.quantity.name].to_numpy(float)
+    counts, timed, (runs, measured) = steps.counts, with_article(result.schema.timed), steps.measured
+    # First the predicted value. All curves pass through what was measured, but the draws of a process, which know how
+    # noisy the runs are; those of a bare expression may miss them all.
+    logarithms = np.vstack([np.log(values), plain.curves.paths])
+    bare = stack_of(result.members) is None and all(m.discrepancy is None for m in result.members)
+    logarithms[: None if bare else 1, runs] = measured
+    slower = (f"{timed} gets slower beyond", f"{timed} does not get slower")
+    rows = [_point(plain, "slower", _turns(steps, np.exp(logarithms)), slower)]
     if steps.work is None:
-        return replace(plain, points=pd.DataFrame([drawn.slower()]))
-    efficient = efficiencies(steps, values, plain.curves, levels, places)
+        return replace(plain, points=pd.DataFrame(rows))
+    rates = np.log(steps.work) - logarithms
+    efficiency = rates - rates[:, :1]
+    relative = efficiency - efficiency.max(axis=1, keepdims=True)
+    below = (
+        ("efficiency", efficiency, f"that at {counts[0]:g}"),
+        ("efficiency of the best", relative, f"its largest (at {counts[int(np.argmax(efficiency[0]))]:g})"),
+    )
+    for place, (what, curves, of) in enumerate(below):
+        falls = first_below(counts, curves, np.log(level), steps.along.integer, from_largest=curves is relative)
+        text = f"below {100 * level:g} % of {of}"
+        sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
+        rows.insert(place, _point(plain, what, falls, sentences, level))
+    less = ("throughput falls beyond", "throughput does not fall")
+    rows.append(_point(plain, "throughput", _turns(steps, np.exp(-efficiency) / counts), less))
+    efficient = efficiencies(steps, values, plain.curves, ends_of(plain.interval), places)
     # The verdict stands last.
     verdicts = plain.curve.filter(["verdict"])
     return replace(
         plain,
-        best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
+        best=float(counts[int(np.argmax(efficient["efficiency"]))]),
         curve=plain.curve.drop(columns=list(verdicts)).assign(**efficient, **verdicts),
-        points=pd.DataFrame(drawn.points(steps.work, level)),
+        points=pd.DataFrame(rows),
     )
+
+
+def _turns(steps: Ladder, curves: Array) -> Array:
+    """Return the count beyond which something that should fall rises, of each curve; the first one is central."""
+    counts, (runs, _) = last_smallest(steps.counts, curves), steps.measured
+    if len(runs):
+        # No count between the runs is said to be better than the best run.
+        best = runs[len(runs) - 1 - int(np.argmin(curves[0, runs][::-1]))]
+        counts[0] = last_smallest(steps.counts[best:], curves[:1, best:])[0]
+    return counts
+
+
+def _point(
+    plain: Scaling, what: str, counts: Array, sentences: tuple[str, str], level: float = float("nan")
+) -> dict[str, Any]:
+    """Return a row of the table of points, from the central count and those of the draws."""
+    ends, note = _ends(counts, plain.curves.weights, plain.steps, ends_of(plain.interval))
+    count, reached = ends["count"], ends["reached"]
+    sentence = f"{sentences[0]} {count_text(count, plain.along)}{note}"
+    if not np.isfinite(count):
+        chance = f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.least_chance else ""
+        sentence = f"{sentences[1]} up to {count_text(plain.upto, plain.along)}{chance}"
+    return {"what": what, "level": level, **ends, "sentence": sentence}
+
+
+def _ends(counts: Array, weights: Array, steps: Ladder, levels: tuple[float, float]) -> tuple[dict[str, float], str]:
+    """Return a count, the first of some, with its interval over those of the draws, and the interval as a note."""
+    count, drawn = float(counts[0]), counts[1:]
+    lower, upper = count_quantiles(drawn, weights, levels)
+    ends = min(lower, count), max(upper, count)
+    texts = (range_text(end, end, steps.counts[-1]) for end in ends)
+    reached = float(weights[np.isfinite(drawn)].sum() / weights.sum())
+    row = {"count": count if np.isfinite(count) else np.nan, "lower": ends[0], "upper": ends[1], "reached": reached}
+    return row, interval_note(levels[1] - levels[0], *texts, f"{count:g}")
 
 
 def efficiencies(
@@ -241,84 +296,6 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     return middle, lower, upper
 
 
-@dataclass(frozen=True, eq=False)
-class _Drawn:
-    """The predicted curve along the count of workers, and one for every draw."""
-
-    steps: Ladder
-    #: Shape (1 + draws, steps). ln T: first the predicted value.
-    logarithms: Array
-    #: Shape (draws,).
-    weights: Array
-    #: The steps that were measured.
-    places: Index
-    levels: tuple[float, float]
-    #: What is timed, with its article.
-    timed: str
-
-    @classmethod
-    def of(cls, result: FitResult, steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float]) -> _Drawn:
-        """Return the curves, which pass through what was measured."""
-        logarithms = np.vstack([np.log(values), curves.paths])
-        # The draws of a process know how noisy the runs are; those of a bare expression may miss them all.
-        bare = stack_of(result.members) is None and all(m.discrepancy is None for m in result.members)
-        places, measured = steps.measured
-        logarithms[: None if bare else 1, places] = measured
-        return cls(steps, logarithms, curves.weights, places, levels, with_article(result.schema.timed))
-
-    def points(self, work: Array, level: float) -> list[dict[str, Any]]:
-        """Return where the efficiency falls below a level, and where more workers stop to help."""
-        counts, rates = self.steps.counts, np.log(work) - self.logarithms
-        efficiency = rates - rates[:, :1]
-        relative = efficiency - efficiency.max(axis=1, keepdims=True)
-        top = f"{counts[int(np.argmax(efficiency[0]))]:g}"
-        rows = []
-        for what, curves, of in (
-            ("efficiency", efficiency, f"that at {counts[0]:g}"),
-            ("efficiency of the best", relative, f"its largest (at {top})"),
-        ):
-            below = first_below(counts, curves, np.log(level), self.steps.along.integer, what != "efficiency")
-            text = f"below {100 * level:g} % of {of}"
-            sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
-            rows.append(self._point(what, below, sentences, level))
-        falls = ("throughput falls beyond", "throughput does not fall")
-        return [*rows, self.slower(), self._turn("throughput", np.exp(-efficiency) / counts, falls)]
-
-    def slower(self) -> dict[str, Any]:
-        """Return where more workers make it slower."""
-        sentences = (f"{self.timed} gets slower beyond", f"{self.timed} does not get slower")
-        return self._turn("slower", np.exp(self.logarithms), sentences)
-
-    def _turn(self, what: str, curves: Array, sentences: tuple[str, str]) -> dict[str, Any]:
-        """Return the count beyond which something that should fall rises."""
-        counts = last_smallest(self.steps.counts, curves)
-        if len(self.places):
-            # No count between the runs is said to be better than the best run.
-            measured = curves[0, self.places]
-            best = self.places[len(measured) - 1 - int(np.argmin(measured[::-1]))]
-            counts[0] = last_smallest(self.steps.counts[best:], curves[:1, best:])[0]
-        return self._point(what, counts, sentences)
-
-    def _point(
-        self, what: str, counts: Array, sentences: tuple[str, str], level: float = float("nan")
-    ) -> dict[str, Any]:
-        """Return a row of the table of points."""
-        count, drawn = counts[0], counts[1:]
-        lower, upper = count_quantiles(drawn, self.weights, self.levels)
-        lower, upper = min(lower, count), max(upper, count)
-        reached = float(self.weights[np.isfinite(drawn)].sum() / self.weights.sum())
-        name, last = self.steps.along.name, self.steps.counts[-1]
-        if np.isfinite(count):
-            ends = range_text(lower, lower, last), range_text(upper, upper, last)
-            note = interval_note(self.levels[1] - self.levels[0], *ends, f"{count:g}")
-            sentence = f"{sentences[0]} {count_text(count, name)}{note}"
-        else:
-            chance = f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.least_chance else ""
-            sentence = f"{sentences[1]} up to {count_text(last, name)}{chance}"
-        count = count if np.isfinite(count) else np.nan
-        return dict(zip(_POINTS, (what, level, count, lower, upper, reached, sentence), strict=True))
-
-
 def first_below(counts: Array, curves: Array, level: float, whole: bool, from_largest: bool = False) -> Array:
     """Return the first count at which each curve is below a level; infinite where none is.
 
@@ -337,7 +314,7 @@ def first_below(counts: Array, curves: Array, level: float, whole: bool, from_la
     place = np.exp(np.log(counts[before]) + np.clip(part, 0.0, 1.0) * np.log(counts[at] / counts[before]))
     if whole:
         # A curve that touches the level at a whole count is below it at the next.
-        place = np.clip(np.floor(place + 1e-9) + 1.0, counts[before] + (at > 0), counts[at])
+        place = np.minimum(np.floor(place + 1e-9) + 1.0, counts[at])
     return np.where(under.any(axis=1), place, np.inf)
 
 
@@ -357,47 +334,37 @@ def crossovers(result: FitResult, steps: Ladder, levels: tuple[float, float]) ->
     labels = by_label(result.members)
     rows = []
     for entry in labels:
-        if entry.weight < TERMS.least_weight:
-            continue
+        same = [result.members[k] for k in entry.places] if entry.weight >= TERMS.least_weight else []
         prefix = f"{entry.label}: " if len(labels) > 1 else ""
-        changes = _changes([result.members[k] for k in entry.places], steps, levels, prefix)
-        rows += [{"member": entry.label, "weight": entry.weight, **row} for row in changes]
+        for row, sentence in _changes(same, steps, levels):
+            rows.append({"member": entry.label, "weight": entry.weight, **row, "sentence": f"{prefix}{sentence}"})
     return pd.DataFrame(rows, columns=list(_CHANGES))
 
 
 def _changes(
-    members: Sequence[Member], steps: Ladder, levels: tuple[float, float], prefix: str
-) -> list[dict[str, str | float]]:
-    """Return the changes of one label."""
-    first = members[0]
-    best = first.expression.term_values(steps.columns, first.values)
+    members: Sequence[Member], steps: Ladder, levels: tuple[float, float]
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the changes of one label, each with its sentence; nothing of a single term."""
+    best = members[0].expression.term_values(steps.columns, members[0].values) if members else {}
     names = list(best)
     if len(names) < 2:
-        return []
-    values = np.stack(list(best.values()))
-    largest = values.argmax(axis=0)
-    changes = np.flatnonzero(np.diff(largest)) + 1
-    name, last = steps.along.name, steps.counts[-1]
-    if not changes.size:
-        sentence = f"{prefix}'{names[largest[0]]}' stays the largest term up to {count_text(last, name)}"
+        return
+    largest = np.stack(list(best.values())).argmax(axis=0)
+    changes = (np.flatnonzero(np.diff(largest)) + 1).tolist()
+    if not changes:
+        name, last = names[largest[0]], count_text(steps.counts[-1], steps.along.name)
         none = {"count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
-        return [{"before": names[largest[0]], "after": names[largest[0]], **none, "sentence": sentence}]
-    same = [m for m in members if {t.name for t in m.expression.terms} == set(names)]
-    by_member = [m.expression.term_values(steps.columns, m.draw_values()) for m in same]
-    weights = shares(same)
-    rows: list[dict[str, str | float]] = []
-    for j in changes.tolist():
+        yield {"before": name, "after": name, **none}, f"'{name}' stays the largest term up to {last}"
+    same = [m for m in members if {t.name for t in m.expression.terms} == set(names)] if changes else []
+    drawn = [m.expression.term_values(steps.columns, m.draw_values()) for m in same]
+    for j in changes:
         before, after = names[largest[j - 1]], names[largest[j]]
-        lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in by_member)])
-        count, *drawn = _overtakes(steps.counts, lead, j, steps.along.integer)
-        lower, upper = count_quantiles(np.array(drawn), weights, levels)
-        shown = range_text(lower, upper, last)
-        note = interval_note(levels[1] - levels[0], shown, shown, f"{count:g}")
-        ends = {"count": float(count), "lower": lower, "upper": upper}
-        reached = float(weights[np.isfinite(drawn)].sum())
-        sentence = f"{prefix}the largest term changes from '{before}' to '{after}' at {count_text(count, name)}{note}"
-        rows.append({"before": before, "after": after, **ends, "reached": reached, "sentence": sentence})
-    return rows
+        lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in drawn)])
+        counts = _overtakes(steps.counts, lead, j, steps.along.integer)
+        ends, note = _ends(counts, shares(same), steps, levels)
+        there = f"{count_text(ends['count'], steps.along.name)}{note}"
+        sentence = f"the largest term changes from '{before}' to '{after}' at {there}"
+        yield {"before": before, "after": after, **ends}, sentence
 
 
 def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:
