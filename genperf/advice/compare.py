@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.advice.narrowing import uncertainty
 from genperf.arrays import Array
-from genperf.attribution.answers import Shown, described, records
+from genperf.attribution.answers import Line, Shown, described, records
 from genperf.attribution.growth import over_columns
 from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError, suggest
@@ -73,10 +73,6 @@ class Ranking(Shown):
     #: Whether the predicted value is that of a step: not where a throughput was measured and no work was given.
     steps: bool = True
 
-    def frame(self) -> pd.DataFrame:
-        """Return the alternatives."""
-        return self.table
-
     def shown(self) -> tuple[list[str], list[list[str]]]:
         """Return the ranking as a head and rows of text, three significant digits each; reasons are footnotes."""
         name, unit = self.quantity.name, f" ({self.quantity.unit})" if self.quantity.unit else ""
@@ -118,14 +114,9 @@ class Ranking(Shown):
         }
 
     @property
-    def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The alternatives without their reasons."""
-        return [("the best first", self.table.drop(columns="reason"))]
-
-    @property
-    def remarks(self) -> list[str]:
-        """The answer in words, and the notes."""
-        return [self.sentence, *self.notes]
+    def content(self) -> list[Line]:
+        """The alternatives without their reasons, the answer in words, and the notes."""
+        return [("the best first", self.table.drop(columns="reason")), self.sentence, *self.notes]
 
 
 def compare(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.attribution.answers import Shown, described, records
+from genperf.attribution.answers import Line, Shown, described, records
 from genperf.errors import Note
 from genperf.prediction.predict import THROUGHPUT
 from genperf.table import Target
@@ -54,10 +54,6 @@ class Optimum(Shown):
         """The best configuration by name."""
         end = list(self.best.columns).index("objective")
         return {str(k): v for k, v in self.best.iloc[0, :end].to_dict().items()}
-
-    def frame(self) -> pd.DataFrame:
-        """Return the best configurations."""
-        return self.best
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -122,9 +118,9 @@ class Optimum(Shown):
         return tables
 
     @property
-    def remarks(self) -> list[str]:
-        """How far the best can be trusted, and the notes."""
-        return [self.reason, *(f"note: {n}" for n in self.notes)]
+    def content(self) -> list[Line]:
+        """The tables, how far the best can be trusted, and the notes."""
+        return [*self.tables, self.reason, *(f"note: {n}" for n in self.notes)]
 
 
 def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -> tuple[pd.DataFrame, str]:

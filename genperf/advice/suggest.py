@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.arrays import Array
-from genperf.attribution.answers import Shown
+from genperf.attribution.answers import Line, Shown
 from genperf.errors import FormulaError, GenperfError
 from genperf.errors import suggest as similar
 from genperf.formula import Node, evaluate, parse_number, substitute
@@ -59,14 +59,9 @@ class Suggestions(Shown):
         return {self.quantity.name if name == "value" else name: value for name, value in super().to_dict().items()}
 
     @property
-    def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The batch to measure."""
-        return [("what to measure next", self.chosen)]
-
-    @property
-    def remarks(self) -> list[str]:
-        """The answer in words."""
-        return [self.sentence]
+    def content(self) -> list[Line]:
+        """The batch to measure, and the answer in words."""
+        return [("what to measure next", self.chosen), self.sentence]
 
 
 def suggest(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from html import escape
+from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from genperf.attribution.draws import Curves
+from genperf.attribution.elasticity import doublings_for_people
 from genperf.attribution.ladder import Ladder
 from genperf.prediction.bands import Forecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.table import Target
-from genperf.words.numbers import count_text, join_values
+from genperf.words.numbers import count_text, join_values, three_digits
 from genperf.words.quantity import heading, only_for_times, scaling_question
 from genperf.words.verdict import TRUST, trust_text
 
@@ -32,33 +35,57 @@ def described(target: Target) -> dict[str, str]:
 
 def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
     """Return a titled table as HTML; names in it are text, never markup."""
-    from html import escape
-
     below = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return f"<p><strong>{escape(title)}</strong></p>{frame.to_html(index=False, border=0, na_rep='–')}{below}"
 
 
+#: A sentence, or a table with its title.
+Line: TypeAlias = str | tuple[str, pd.DataFrame]
+
+
+def for_people(
+    frame: pd.DataFrame, settings: Collection[str], known: Mapping[str, Any] | None = None
+) -> tuple[pd.DataFrame, str]:
+    """Return a table to print, and the part of the configuration that is the same in all of its rows.
+
+    Numbers have three digits, shares are in %; the columns in `settings` are given numbers and keep all their digits.
+    Only values of the `known` configuration are left out of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> terms = pd.DataFrame({"gpus": 8.0, "term": ["constant", "batch"], "seconds": [0.51234, 1.2]})
+    >>> terms = terms.assign(share=[0.3, 0.7])
+    >>> table, same = for_people(terms, ["gpus"])
+    >>> print(table.to_string(index=False))
+        term seconds  share
+    constant   0.512 30.0 %
+       batch     1.2 70.0 %
+    >>> same
+    'gpus=8'
+    """
+    same = [name for name in settings if name in frame and len(set(frame[name])) == 1]
+    if known is not None:
+        same = [name for name in same if frame[name].iloc[0] == known[name]]
+    shown = frame.drop(columns=same)
+    for name in shown.columns:
+        if name not in settings and shown[name].dtype.kind == "f":
+            texts = [f"{100.0 * v:.1f} %" if name == "share" else three_digits(v) for v in shown[name].tolist()]
+            shown[name] = texts
+    return shown, join_values({name: frame[name].iloc[0] for name in same})
+
+
 class Shown(ABC):
-    """An answer that is printed as tables with remarks below; the first table is its frame."""
+    """An answer that is printed as tables and sentences; its first table is its frame."""
 
     @property
     @abstractmethod
-    def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The tables with their titles."""
-
-    @property
-    def remarks(self) -> Sequence[str]:
-        """What is said below the tables."""
-        return ()
-
-    @property
-    def further(self) -> Sequence[Shown]:
-        """Answers that come with it."""
-        return ()
+    def content(self) -> Iterable[Line]:
+        """What a person reads, in order."""
 
     def frame(self) -> pd.DataFrame:
         """Return the first table."""
-        return self.tables[0][1]
+        return next(value for value in vars(self).values() if isinstance(value, pd.DataFrame))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON: the fields by name, frames as rows, the answers beside it by theirs."""
@@ -71,20 +98,24 @@ class Shown(ABC):
                 plain[each.name] = records(value)
             elif isinstance(value, tuple):
                 plain[each.name] = [list(one) if isinstance(one, tuple) else one for one in value]
-            elif not isinstance(value, (Curves, Forecast, Ladder, Shown)):
+            elif isinstance(value, Shown):
+                plain[each.name] = value.to_dict()
+            elif not isinstance(value, (Curves, Forecast, Ladder)):
                 plain[each.name] = value
         return plain
 
     def __str__(self) -> str:
-        shown = [
-            (title, frame.to_string(index=False, na_rep="–") if len(frame) else "–") for title, frame in self.tables
-        ]
-        return "\n".join([*(line for table in shown for line in table), *self.remarks, *map(str, self.further)])
+        lines = [(line,) if isinstance(line, str) else (line[0], _text(line[1])) for line in self.content]
+        return "\n".join(text for line in lines for text in line)
 
     def _repr_html_(self) -> str:
-        *first, (title, frame) = self.tables
-        tables = [*(as_html(*table) for table in first), as_html(title, frame, *self.remarks)]
-        return "".join([*tables, *(answer._repr_html_() for answer in self.further)])
+        return "".join(
+            f"<p>{escape(line)}</p>" if isinstance(line, str) else as_html(*line) for line in self.content if line
+        )
+
+
+def _text(frame: pd.DataFrame) -> str:
+    return frame.to_string(index=False, na_rep="–") if len(frame) else "–"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,35 +163,25 @@ class Scaling(Shown):
             return only_for_times("efficiency, speed-up, knee and throughput", self.quantity)
         return scaling_question(self.along) if self.kind == "unknown" else ""
 
-    def sentences(self) -> list[str]:
-        """Return the answers in words."""
-        refused = [self.refusal] if self.refusal else []
-        return [*refused, *self.points["sentence"], *self.blind, *self.crossovers["sentence"]]
-
     @property
-    def blind(self) -> list[str]:
-        """From which count on the verdict is blind; nothing where it is so nowhere."""
-        trusted = self.curve.loc[self.curve["verdict"] != VERDICTS[-1], self.along]
-        if len(trusted) == len(self.curve):
-            return []
-        where = f"beyond {count_text(float(trusted.max()), self.along)}" if len(trusted) else "at every count"
-        return [f"{where} the verdict is {VERDICTS[-1]}: {TRUST[VERDICTS[-1]]}"]
+    def content(self) -> Iterator[Line]:
+        """The curve at its doublings, and the answers in words."""
+        kind = "" if self.kind == "unknown" else f"{self.kind} "
+        doublings = self.curve[self.along].isin([*(self.reference * 2.0 ** np.arange(64)), self.upto])
+        yield f"{kind}scaling along {self.along}, relative to {self.reference:g}", self.curve[doublings]
+        if self.refusal:
+            yield self.refusal
+        yield from self.points["sentence"]
+        blind = self.curve["verdict"] == VERDICTS[-1]
+        if blind.any():
+            largest = self.curve.loc[~blind, self.along].max()
+            where = "at every count" if blind.all() else f"beyond {count_text(float(largest), self.along)}"
+            yield f"{where} the verdict is {VERDICTS[-1]}: {TRUST[VERDICTS[-1]]}"
+        yield from self.crossovers["sentence"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         return super().to_dict() | ({"refusal": self.refusal} if self.refusal else {})
-
-    @property
-    def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The curve."""
-        others = join_values(self.at)
-        title = f"{heading(self.quantity)}, {self.kind} scaling along {self.along}"
-        return [(title + (f" at {others}" if others else ""), self.curve)]
-
-    @property
-    def remarks(self) -> list[str]:
-        """The answers in words."""
-        return self.sentences()
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +207,11 @@ class Sensitivity(Shown):
         return super().to_dict() | {"of": self.quantity.name if self.of == "time" else self.of}
 
     @property
-    def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The indices."""
-        return [(f"shares of the variance of {self.of_what} (Sobol indices)", self.indices)]
-
-    @property
-    def remarks(self) -> Sequence[str]:
-        """The notes."""
-        return self.notes
+    def content(self) -> Iterator[Line]:
+        """The indices, and the notes."""
+        logarithm = "" if self.of == "time" else "logarithm of the "
+        yield f"shares of the variance of the {logarithm}{self.quantity.name} (Sobol indices)", self.indices
+        yield from self.notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +224,9 @@ class Importance(Shown):
     repeats: int
 
     @property
-    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+    def content(self) -> Iterator[Line]:
         """The scores."""
-        return [("permutation importance, in % of error", self.scores)]
+        yield "by how many % the error grows when a factor is shuffled", self.scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,14 +275,12 @@ class Comparison(Shown):
         return plain
 
     @property
-    def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The terms."""
-        return [(f"{heading(self.quantity)} of {self.name_b} against {self.name_a}", self.terms)]
-
-    @property
-    def remarks(self) -> list[str]:
-        """The answer in words."""
-        return [self.sentence]
+    def content(self) -> Iterator[Line]:
+        """The answer in words above the terms."""
+        yield self.sentence, self.terms
+        # With one overlap its row is among the terms already.
+        if len(self.hidden) > 1:
+            yield "what each overlap hides", self.hidden
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,12 +313,35 @@ class Explanation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        plain = super().to_dict()
-        if not len(self.doublings):
-            del plain["doublings"]
-        missing = ("scaling", "sensitivity", "comparison", "importance")
-        plain = {name: value for name, value in plain.items() if name not in missing}
-        return plain | {type(part).__name__.lower(): part.to_dict() for part in self.further}
+        plain = {name: value for name, value in super().to_dict().items() if value is not None}
+        return plain if len(self.doublings) else {name: plain[name] for name in plain if name != "doublings"}
+
+    @property
+    def content(self) -> Iterator[Line]:
+        """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
+        target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
+        zero = self.terms.groupby("term", sort=False)["share"].agg(lambda shares: bool((shares == 0.0).all()))
+        gone = [str(term) for term in zero.index[zero]]
+        terms, same = for_people(self.terms[~self.terms["term"].isin(gone)], settings)
+        if same:
+            yield f"at {same}"
+        unit = f"{'seconds' if target.is_time else heading(target)} and " if "lower" in terms else ""
+        yield f"{unit}share of each term", terms
+        if gone:
+            yield f"zero here: {', '.join(gone)}"
+        if len(self.members):
+            yield "the same by each member of the ensemble", self.members
+        moved = f"elasticity: the change of {target.name} in %, for one % more of a factor"
+        yield moved, for_people(self.elasticities, settings)[0]
+        if len(self.doublings):
+            times = f"by what doubling a factor multiplies the {target.name}, at each level"
+            yield times, doublings_for_people(self.doublings)
+        yield from self.trust
+        yield from (f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in self.aliased)
+        yield from self.notes
+        for beside in (self.scaling, self.comparison, self.sensitivity, self.importance):
+            if beside is not None:
+                yield from ("", *beside.content)
 
     @property
     def trust(self) -> list[str]:
@@ -312,22 +351,3 @@ class Explanation(Shown):
         judged = list(self.verdicts["verdict"]) if len(self.verdicts) else []
         counts = {verdict: judged.count(verdict) for verdict in VERDICTS}
         return [f"{counts[v]} of {len(judged)} configurations: {trust_text(v)}" for v in VERDICTS if counts[v]]
-
-    @property
-    def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The terms, the elasticities, and what a doubling does by level."""
-        tables = [(f"{heading(self.quantity)} by the model {self.model}", self.terms)]
-        tables.append(("elasticities", self.elasticities))
-        return [*tables, *([("what a doubling does, by level", self.doublings)] if len(self.doublings) else [])]
-
-    @property
-    def remarks(self) -> list[str]:
-        """What the verdicts mean, what cannot be told apart, and the notes."""
-        pairs = [f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in self.aliased]
-        return [*self.trust, *pairs, *self.notes]
-
-    @property
-    def further(self) -> list[Scaling | Sensitivity | Comparison | Importance]:
-        """What was requested beside the terms."""
-        parts = (self.scaling, self.sensitivity, self.comparison, self.importance)
-        return [part for part in parts if part is not None]

@@ -242,10 +242,10 @@ def _ends(counts: Array, weights: Array, steps: Ladder, levels: tuple[float, flo
     count, drawn = float(counts[0]), counts[1:]
     lower, upper = count_quantiles(drawn, weights, levels)
     ends = min(lower, count), max(upper, count)
-    texts = (range_text(end, end, steps.counts[-1]) for end in ends)
+    first, last = (range_text(end, end, steps.counts[-1]) for end in ends)
     reached = float(weights[np.isfinite(drawn)].sum() / weights.sum())
     row = {"count": count if np.isfinite(count) else np.nan, "lower": ends[0], "upper": ends[1], "reached": reached}
-    return row, interval_note(levels[1] - levels[0], *texts, f"{count:g}")
+    return row, interval_note(levels[1] - levels[0], first, last, f"{count:g}")
 
 
 def efficiencies(

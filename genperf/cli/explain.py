@@ -1,19 +1,16 @@
 """`genperf explain`: terms, shares and elasticities of a fitted model; with options, knee, sensitivity, comparison."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from genperf import plots
 from genperf.attribution import Explanation, Knee, Sobol, compare, explain, scaling
-from genperf.attribution.elasticity import doublings_for_people
 from genperf.causes import why
 from genperf.cli.fit import formula_lines, shares_line
 from genperf.cli.options import configuration, model_or_table, names_of, number, one_group, pairs, read, values_at
-from genperf.cli.output import Output, for_people, tell, tell_all
+from genperf.cli.output import Output, tell
 from genperf.errors import GenperfError
 from genperf.reporting.export import export
 from genperf.result import FitResult, GroupedResult, answering, is_model, load_model
@@ -112,69 +109,24 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
 
 
 def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:
-    """Print an explanation: terms, elasticities, then what was requested beside them."""
+    """Print an explanation below the formula, or the shares of an ensemble."""
     target = chosen.schema.target
-    if chosen.is_formula:
-        tell("\n".join(formula_lines(chosen)))
-    else:
-        tell(f"{target.name}: the average of {shares_line(chosen)}")
-    what = f"{'seconds' if target.is_time else target.unit or target.name} and "
-    settings, terms = [f.name for f in chosen.schema.factors], explanation.terms
-    if (
-        samples_called(target.throughput) == "tokens"
-        and not chosen.schema.of_steps
-        and not chosen.panel.has("sequence")
-    ):
+    tell(
+        "\n".join(formula_lines(chosen))
+        if chosen.is_formula
+        else f"{target.name}: the average of {shares_line(chosen)}"
+    )
+    tokens = samples_called(target.throughput) == "tokens" and not chosen.panel.has("sequence")
+    if tokens and not chosen.schema.of_steps:
         # The throughput counts tokens, the columns samples: their ratio is no time.
-        what, terms = "", terms.drop(columns=["seconds", "lower", "upper"])
+        explanation = replace(explanation, terms=explanation.terms.drop(columns=["seconds", "lower", "upper"]))
         lacks = "counts tokens and no column is the sequence length"
         tell(f"no seconds: {target.throughput} {lacks}; fit with --work, the tokens of a step")
-    _show_terms(terms, settings, f"{what}share of each term", out)
-    if members and len(explanation.members):
-        out.frame(explanation.members, "the same by each member of the ensemble")
-    heading = f"elasticity: the change of {target.name} in %, for one % more of a factor"
-    out.frame(for_people(explanation.elasticities, settings)[0], heading)
-    if len(explanation.doublings):
-        heading = f"by what doubling a factor multiplies the {target.name}, at each level"
-        out.frame(doublings_for_people(explanation.doublings), heading)
-    lines = [*explanation.trust]
-    lines += [f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in explanation.aliased]
     read = chosen.best.expression.without_zeros(chosen.best.values).constant_names
     unknown = [name for name in chosen.best.unidentified if name in read]
     if unknown and (members or chosen.is_formula):
-        lines.append(f"not determined by this data: {', '.join(unknown)}")
-    tell_all([*lines, *explanation.notes])
-    if (scale := explanation.scaling) is not None:
-        doublings = [scale.reference * 2**k for k in range(64) if scale.reference * 2**k <= scale.upto]
-        shown = scale.curve[scale.curve[scale.along].isin([*doublings, scale.upto])]
-        kind = "" if scale.kind == "unknown" else f"{scale.kind} "
-        out.frame(shown, f"\n{kind}scaling along {scale.along}, relative to {scale.reference:g}")
-        tell_all(scale.sentences())
-    if (comparison := explanation.comparison) is not None:
-        out.frame(comparison.terms, "\n" + comparison.sentence)
-        # With one overlap its row is among the terms already.
-        if len(comparison.hidden) > 1:
-            out.frame(comparison.hidden, "what each overlap hides")
-    if (sensitivity := explanation.sensitivity) is not None:
-        logarithm = "" if sensitivity.of == "time" else "logarithm of the "
-        heading = f"\nshares of the variance of the {logarithm}{target.name} (Sobol indices)"
-        out.frame(sensitivity.indices, heading)
-        tell_all(sensitivity.notes)
-    if explanation.importance is not None:
-        heading = "\nby how many % the error grows when a factor is shuffled"
-        out.frame(explanation.importance.scores, heading)
-
-
-def _show_terms(terms: pd.DataFrame, settings: Collection[str], heading: str, out: Output) -> None:
-    """Print the configuration that all rows share, then the terms; those that are zero follow in one line."""
-    zero = terms.groupby("term", sort=False)["share"].agg(lambda shares: bool((shares == 0.0).all()))
-    gone = [str(term) for term, nothing in zero.items() if nothing]
-    shown, same = for_people(terms[~terms["term"].isin(gone)], settings)
-    if same:
-        tell(f"at {same}")
-    out.frame(shown, heading)
-    if gone:
-        tell(f"zero here: {', '.join(gone)}")
+        tell(f"not determined by this data: {', '.join(unknown)}")
+    out.lines((explanation if members else replace(explanation, members=explanation.members[:0])).content)
 
 
 def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float) -> "Figure":

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -101,6 +101,14 @@ class Output:
         """Print a table: drawn on a terminal, plain aligned text in a pipe."""
         rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
         show_rows([str(name) for name, _ in table.items()], rows, title, self.no_color)
+
+    def lines(self, content: Iterable[str | tuple[str, Shown]]) -> None:
+        """Print sentences, and tables with their titles."""
+        for line in content:
+            if isinstance(line, str):
+                tell(line)
+            else:
+                self.frame(line[1], line[0])
 
 
 def tell(text: str, err: bool = False) -> None:
@@ -251,41 +259,6 @@ def show_rows(
 
 def _numeric(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text.replace("±", "").strip()))
-
-
-def for_people(
-    frame: pd.DataFrame, settings: Collection[str], known: Mapping[str, Any] | None = None
-) -> tuple[pd.DataFrame, str]:
-    """Return a table to print, and the part of the configuration that is the same in all of its rows.
-
-    Numbers have three digits, shares are in %; the columns in `settings` are given numbers and keep all their digits.
-    Only values of the `known` configuration are left out of the table.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> terms = pd.DataFrame({"gpus": 8.0, "term": ["constant", "batch"], "seconds": [0.51234, 1.2]})
-    >>> terms = terms.assign(share=[0.3, 0.7])
-    >>> table, same = for_people(terms, ["gpus"])
-    >>> print(table.to_string(index=False))
-        term seconds  share
-    constant   0.512 30.0 %
-       batch     1.2 70.0 %
-    >>> same
-    'gpus=8'
-    """
-    from genperf.words.numbers import join_values, three_digits
-
-    same = [name for name in settings if name in frame and len(set(frame[name])) == 1]
-    if known is not None:
-        same = [name for name in same if frame[name].iloc[0] == known[name]]
-    shown = frame.drop(columns=same)
-    for name in shown.columns:
-        if name in settings or shown[name].dtype.kind != "f":
-            continue
-        values = shown[name].tolist()
-        shown[name] = [f"{100.0 * v:.1f} %" if name == "share" else three_digits(v) for v in values]
-    return shown, join_values({name: frame[name].iloc[0] for name in same})
 
 
 def cell(value: Any) -> str:

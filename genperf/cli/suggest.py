@@ -3,8 +3,9 @@
 from types import SimpleNamespace
 
 from genperf.advice import suggest
+from genperf.attribution.answers import for_people
 from genperf.cli.options import configuration, model_or_table, number, one_group
-from genperf.cli.output import Output, for_people, tell
+from genperf.cli.output import Output, tell
 
 
 def run(o: SimpleNamespace, out: Output) -> None:

@@ -147,8 +147,8 @@ def test_a_largest_term_that_stays_is_said() -> None:
 def test_a_count_that_no_draw_reaches_is_beyond() -> None:
     rising = member({"a": "a/workers", "b": "b"}, {"a": 8.0, "b": 1.0}, [[8.0, 0.001]] * 4)
     found = scaling(model(rising), {}, upto=32).crossovers
-    assert found.loc[0, ["count", "lower", "upper", "reached"]].tolist() == [9.0, np.inf, np.inf, 0.0]
-    assert found["sentence"][0].endswith("(90 %: beyond 32)")
+    assert found.loc[0, ["count", "lower", "upper", "reached"]].tolist() == [9.0, 9.0, np.inf, 0.0]
+    assert found["sentence"][0].endswith("(90 %: 9 to beyond 32)")
 
 
 @pytest.mark.parametrize(

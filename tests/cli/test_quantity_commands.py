@@ -89,7 +89,7 @@ def test_an_explanation_is_in_the_unit_of_the_quantity(shell: Shell, capsys: pyt
     assert isinstance(result, gp.FitResult)
     _show(gp.explain(result, {"workers": 8}), result, True, Output(no_color=True))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:3] == ["memory_gb (GB) = 30/workers + 2", "at workers=8", "GB and share of each term"]
+    assert lines[:3] == ["memory_gb (GB) = 30/workers + 2", "at workers=8", "memory_gb (GB) and share of each term"]
     assert "elasticity: the change of memory_gb in %, for one % more of a factor" in lines
 
 
