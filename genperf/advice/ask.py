@@ -12,7 +12,8 @@ import numpy as np
 from genperf.advice.plan import Plan, Planned, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
-from genperf.attribution.growth import Work, curve_of, growth_of, training_numbers
+from genperf.attribution.derived import derived_columns
+from genperf.attribution.growth import Work, curve_of, growth_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Interval, Limit, Paid, Training
@@ -227,6 +228,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     expected, predicted = expectation(result, query, interval)
     curve = curve_of(result, target, work, interval)
     growth = growth_of(curve, float(target[curve.along]), work, price, per)
+    shows, given = question.training.shows(price is not None), question.training.given
+    training = derived_columns(result, predicted, shows, price, interval, given)
     few = growth.start.count <= NODE.usual_devices < growth.target.count
     return Answer(
         at=target,
@@ -237,7 +240,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         limit=limit_of(result, query.columns, interval),
         beside=beside_published(result, curve, growth.target.count, work, question),
         turn=_turn(curve, growth),
-        training=training_numbers(question.training, result.panel, target, expected.value, price),
+        training={name: float(cells[0]) for name, cells in training.items()},
         question=question,
         plan=plan,
         further={name: one.schema.target for name, one in result.further.items()},

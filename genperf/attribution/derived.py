@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,9 @@ from genperf.arrays import Array
 from genperf.attribution.scaling import efficiency_at
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import Paid
-from genperf.formula import Formula, Node, Number, Text, evaluate, names_in, parse
+from genperf.formula import Formula, Node, Number, Text, evaluate, parse
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
-from genperf.panel.derived import QUANTITIES, paid_for, quantities_of
+from genperf.panel.derived import QUANTITIES, Quantities, paid_for, quantities_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult
@@ -103,15 +103,30 @@ def derived_columns(
     cells = {name: values for name, values in predicted.items() if name in known | inputs}
     rows = len(predicted[result.schema.target.name])
     query = read_query(Source("predictions", cells, np.arange(rows, dtype=np.int64), "row"), result.schema)
-    paths = _Paths(result, query, predicted, price, interval, given or {})
+    fixed: dict[str, Node | None] = {name: Number(value) for name, value in (given or {}).items()}
+    if price is not None:
+        fixed |= {"price": Number(price.per_second), "machines": _paid(result, query, price)}
+    paths = _Paths(result, query, predicted, interval, quantities_of(result.panel, fixed))
     columns: dict[str, Array] = {}
     for name, text in shows.items():
-        _refuse_name(name, result, predicted)
+        if name != text:
+            _refuse_name(name, result, predicted)
         values = paths.value(_formula(name, text, paths))
         paths.columns[name] = values
         bounds = (values[0], values.min(axis=0), values.max(axis=0))
         columns |= {f"{name}{end}": column for end, column in zip(ENDS, bounds, strict=True)}
     return columns
+
+
+def _paid(result: FitResult, query: Query, price: Paid) -> Node:
+    """Return what a price is paid for, which must be above zero."""
+    node = paid_for(result.panel, price.per)[1]
+    if not np.all(np.asarray(evaluate(node, query.columns)) > 0.0):
+        text = price.per or "workers"
+        raise FormulaError(
+            "what is paid for is not above zero here", text=text, column=0, width=len(text), hint="--per workers"
+        )
+    return node
 
 
 def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> None:
@@ -124,15 +139,16 @@ def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> 
 
 def _formula(name: str, text: str, paths: _Paths) -> Formula:
     """Read the formula of a column."""
-    texts = tuple(f.name for f in paths.result.schema.factors if not f.numeric)
-    formula = parse(with_amounts(text), [*paths.names, *FOLLOWING], texts)
+    schema = paths.result.schema
+    texts = tuple(f.name for f in schema.factors if not f.numeric)
+    formula = parse(with_amounts(text), [*paths.columns, *FOLLOWING], texts)
     if formula.logical or isinstance(formula.node, Text):
         raise FormulaError(
             f"'{name}' is to be a number, not a {'comparison' if formula.logical else 'text'}",
             text=text,
             column=0,
             width=len(text),
-            hint=f'--show "{name}={paths.target}*2"',
+            hint=f'--show "{name}={schema.target.name}*2"',
         )
     return formula
 
@@ -149,94 +165,65 @@ class _Paths:
         result: FitResult,
         query: Query,
         predicted: Mapping[str, npt.NDArray[Any]],
-        price: Paid | None,
         interval: float,
-        given: Mapping[str, float],
+        quantities: Quantities,
     ) -> None:
-        self.result, self.query, self.interval = result, query, interval
-        self.target = result.schema.target.name
-        center, lower, upper = (np.asarray(predicted[n], float) for n in (self.target, "lower", "upper"))
+        self.result, self.query, self.interval, self.quantities = result, query, interval, quantities
+        target = result.schema.target.name
+        ends = {target: (target, "lower", "upper")} | {n: tuple(f"{n}{end}" for end in ENDS) for n in result.further}
         #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
         self.copies = 2 ** len(result.further)
-        main = self._between(center, lower, upper)
-        self.columns: dict[str, Any] = {**query.columns, self.target: self._repeated(main, -1)}
-        for place, name in enumerate(result.further):
-            ends = (np.asarray(predicted[f"{name}{end}"], float) for end in ENDS)
-            self.columns[name] = self._repeated(self._between(*ends), place)
-        paid = {} if price is None else self._paid(price)
-        self.quantities = quantities_of(result.panel, {**paid, **{name: Number(v) for name, v in given.items()}})
+        self.columns: dict[str, Any] = dict(query.columns)
+        for place, (name, each) in enumerate(ends.items()):
+            self.columns[name] = self._path([np.asarray(predicted[end], float) for end in each], place - 1)
 
-    @property
-    def names(self) -> list[str]:
-        """What there is already."""
-        return list(self.columns)
+    def _path(self, ends: Sequence[Array], place: int = -1) -> Array:
+        """Return a path from one end to the other, evenly over the logarithm, below the central values.
 
-    def _between(self, center: Array, first: Array, last: Array) -> Array:
-        """Return a path from one end to the other, evenly over the logarithm, below the central values."""
-        part = np.linspace(0.0, 1.0, DERIVED.points)[:, None]
+        It comes once for each combination of directions of the further quantities, of which this is one (`place`).
+        """
+        (center, first, last), part = ends, np.linspace(0.0, 1.0, DERIVED.points)[:, None]
         with np.errstate(divide="ignore"):
             path = np.exp((1.0 - part) * np.log(first) + part * np.log(last))
         path[0], path[-1] = first, last
-        return np.vstack([center, path])
-
-    def _repeated(self, path: Array, place: int) -> Array:
-        """Return a path once for each combination of directions of the further quantities."""
-        turned = [path[:0:-1] if place >= 0 and copy >> place & 1 else path[1:] for copy in range(self.copies)]
-        return np.vstack([path[:1], *turned])
+        turned = [path[::-1] if place >= 0 and copy >> place & 1 else path for copy in range(self.copies)]
+        return np.vstack([center, *turned])
 
     def value(self, formula: Formula) -> Array:
         """Return a formula's values, of shape (1 + points·copies, rows)."""
-        for name in FOLLOWING:
-            if name in formula.names and name not in self.columns:
-                self._refuse_other_quantities(name)
-                self.columns[name] = self._efficiency() if name == "efficiency" else self._quantity(name)
-        values = np.asarray(evaluate(formula.node, {n: self.columns[n] for n in formula.names}), float)
-        shape = (1 + DERIVED.points * self.copies, self.query.rows)
+        for name in [n for n in FOLLOWING if n in formula.names and n not in self.columns]:
+            target = self.result.schema.target
+            if not target.is_time:
+                raise GenperfError(
+                    f"'{name}' needs a model of a time, and this one predicts {heading(target)}",
+                    hint=f"a formula over the factors and {target.name}",
+                )
+            if name == "efficiency":
+                self.columns[name] = self._efficiency()
+            else:
+                self.columns[name] = evaluate(self.quantities.node(name), self.columns)
+        values = np.asarray(evaluate(formula.node, self.columns), float)
         if not np.all(np.isfinite(values)):
             raise GenperfError(
                 f"{formula.text} is not finite everywhere that is asked for", hint="other values for --at"
             )
-        return np.array(np.broadcast_to(values, shape))
-
-    def _refuse_other_quantities(self, name: str) -> None:
-        target = self.result.schema.target
-        if not target.is_time:
-            raise GenperfError(
-                f"'{name}' needs a model of a time, and this one predicts {heading(target)}",
-                hint=f"a formula over the factors and {target.name}",
-            )
-
-    def _quantity(self, name: str) -> Array:
-        """Return a quantity of the table, on the path of the predicted value."""
-        node = self.quantities.node(name)
-        return np.asarray(evaluate(node, {read: self.columns[read] for read in names_in(node)}), float)
-
-    def _paid(self, price: Paid) -> dict[str, Node]:
-        """Return the price of a second and what it is paid for, which must be above zero."""
-        node = paid_for(self.result.panel, price.per)[1]
-        if not np.all(np.asarray(evaluate(node, {n: self.columns[n] for n in names_in(node)}), float) > 0.0):
-            text = price.per or "workers"
-            raise FormulaError(
-                "what is paid for is not above zero here", text=text, column=0, width=len(text), hint="--per workers"
-            )
-        return {"price": Number(price.per_second), "machines": node}
+        return np.array(np.broadcast_to(values, (1 + DERIVED.points * self.copies, self.query.rows)))
 
     def _efficiency(self) -> Array:
         """Return the efficiency, which falls as the time rises."""
-        factor, names = self.result.panel.along(), list(self.query.columns)
-        counts = np.asarray(self.query.columns[factor.name], float)
-        if np.any(counts < factor.lower):
+        factor, columns = self.result.panel.along(), self.query.columns
+        if np.any(np.asarray(columns[factor.name], float) < factor.lower):
             raise GenperfError(
                 f"the efficiency is relative to {factor.name}={factor.lower:g}, the smallest measured count",
                 hint=f"--at {factor.name}={factor.lower:g} or more",
             )
-        rows = list(zip(*(self.query.columns[n].tolist() for n in names), strict=True))
+        rows = list(zip(*(cells.tolist() for cells in columns.values()), strict=True))
         if len(set(rows)) > DERIVED.most_efficiencies:
             raise GenperfError(
                 f"the efficiency of {counted(len(set(rows)), 'configuration')} is asked for; "
                 f"at most {DERIVED.most_efficiencies} are computed",
                 hint="ask for fewer values",
             )
-        answers = {row: efficiency_at(self.result, dict(zip(names, row, strict=True)), self.interval) for row in rows}
+        answers = {row: efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in rows}
         center, lower, upper = np.array([answers[row] for row in rows]).T
-        return self._repeated(self._between(center, upper, lower), -1)
+        return self._path((center, upper, lower))

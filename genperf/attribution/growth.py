@@ -11,11 +11,9 @@ from genperf.arrays import Array
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import ends_of
 from genperf.attribution.scaling import scaling
-from genperf.errors import GenperfError
-from genperf.facts import Growth, Interval, Paid, Stage, Training
-from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, render, substitute
+from genperf.facts import Growth, Interval, Paid, Stage
+from genperf.formula import Name, Node, Number, call, evaluate, parse, render, substitute
 from genperf.normal.record import departs
-from genperf.panel import Panel
 from genperf.panel.configurations import values_with_levels
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.result import FitResult
@@ -135,8 +133,7 @@ def _on_the_way(counts: Array, count: float) -> list[int]:
 
 def over_columns(node: Node, columns: Mapping[str, npt.NDArray[Any]]) -> Array:
     """Return the values of a formula at some configurations, shape (rows,)."""
-    values = np.asarray(evaluate(node, {name: columns[name] for name in names_in(node)}), float)
-    return np.array(np.broadcast_to(values, np.shape(next(iter(columns.values())))))
+    return np.array(np.broadcast_to(evaluate(node, columns), np.shape(next(iter(columns.values())))), float)
 
 
 def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
@@ -171,26 +168,3 @@ def _marginal(
     gain = Interval(work * times[first] / times[last], ends[0], ends[-1])
     marginal = Interval(value, min(lower, value), max(upper, value))
     return gain, marginal, float(pair.chance_below(np.array([pays]))[0])
-
-
-def training_numbers(
-    training: Training, panel: Panel, at: Mapping[str, Any], value: Interval, price: Paid | None = None
-) -> dict[str, float]:
-    """Return what follows of a training at one configuration, with ends by name; nothing where nothing is asked.
-
-    All of it only rises or only falls with the time, so that its ends are those of the time.
-    """
-    shows, target = training.shows(price is not None), panel.target
-    if shows and (target is None or not target.is_time):
-        heading = "no time" if target is None else str(target)
-        raise GenperfError(f"a training needs a model of a time, and this one predicts {heading}", hint="--time COLUMN")
-    given: dict[str, Node] = {name: Number(number) for name, number in training.given.items()}
-    if price is not None:
-        given |= {"price": Number(price.per_second), "machines": paid_for(panel, price.per)[1]}
-    known, numbers = quantities_of(panel, given), dict[str, float]()
-    columns = {name: np.repeat(cell, 3) for name, cell in at.items()}
-    columns |= {} if target is None else {target.name: np.array(value.ends)}
-    for name in shows:
-        values = over_columns(known.node(name), columns)
-        numbers |= {name: float(values[0]), f"{name}_lower": float(values.min()), f"{name}_upper": float(values.max())}
-    return numbers
