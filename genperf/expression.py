@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -236,10 +236,12 @@ class Expression:
         """
         return _broadcast(evaluate(self.node, {**columns, **constants}), columns, constants)
 
-    def term_values(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, Array]:
-        """Return each term's values in the target's unit, shaped as `evaluate` does."""
-        values = {**columns, **constants}
-        return {t.name: _broadcast(evaluate(t.node, values), columns, constants) for t in self.terms}
+    def term_values(
+        self, columns: Mapping[str, Any], constants: Mapping[str, Any], names: Collection[str] | None = None
+    ) -> dict[str, Array]:
+        """Return the values of each term, or of those named, in the target's unit, shaped as `evaluate` does."""
+        values, terms = {**columns, **constants}, [t for t in self.terms if names is None or t.name in names]
+        return {t.name: _broadcast(evaluate(t.node, values), columns, constants) for t in terms}
 
     def gradient(
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]

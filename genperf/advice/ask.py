@@ -24,11 +24,11 @@ from genperf.panel.configurations import following_workers
 from genperf.panel.following import follows
 from genperf.panel.nodes import NODE
 from genperf.panel.work import work_of_columns, work_of_group
-from genperf.prediction import Query
+from genperf.prediction import Query, predicted_columns
+from genperf.prediction.bands import Forecast
 from genperf.result import FitResult, answering
 from genperf.scaling import KINDS
 from genperf.table import Target
-from genperf.table.cells import frame_of
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence
@@ -251,10 +251,12 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     )
 
 
-def expectation(result: FitResult, query: Query, interval: float) -> tuple[Expectation, dict[str, Any]]:
-    """Return the prediction at one configuration, and the columns of `predict`, of one row."""
+def expectation(
+    result: FitResult, query: Query, interval: float, forecast: Forecast | None = None
+) -> tuple[Expectation, dict[str, Any]]:
+    """Return the prediction at one configuration, whose forecast may be known, and the columns of `predict` there."""
     quantity = result.schema.target
-    row = dict(result.predict_columns(frame_of(query.columns), interval))
+    row = predicted_columns(result, query, interval, "prediction", forecast)
     value = Interval(*(float(row[name][0]) for name in (quantity.name, "lower", "upper")))
     expected = Expectation(
         quantity.name,

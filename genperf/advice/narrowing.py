@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,28 +90,29 @@ class Uncertainty:
         return np.asarray(self.drawn[chosen] + generator.standard_normal((count, len(root))) @ root.T)
 
 
-def knowledge(result: FitResult, columns: Mapping[str, Any]) -> Knowledge:
+def knowledge(
+    result: FitResult, columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
+) -> Knowledge:
     """Return the uncertainty of a result at some configurations, with the chance that its form is wrong.
 
     Parameters
     ----------
     columns : mapping of str to ndarray of shape (rows,)
+    parts : sequence, optional
+        The `forecasts` of the members there, where they are known.
     """
-    parts = uncertainty(result, columns)
-    centred = parts.drawn - parts.weights @ parts.drawn
-    between = (parts.weights[:, None] * centred).T @ centred
+    now = uncertainty(result, columns, parts)
+    centred = now.drawn - now.weights @ now.drawn
+    between = (now.weights[:, None] * centred).T @ centred
     far = distance_beyond(result.schema, columns)
     regime = FORM.new_regime * FORM.jump**2 * np.minimum.outer(far, far)
-    return Knowledge(between + parts.within + regime, parts.noise, _chance(parts.weights))
+    return Knowledge(between + now.within + regime, now.noise, _chance(now.weights))
 
 
-def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
-    """Return what the uncertainty of a result at some configurations consists of.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-    """
+def uncertainty(
+    result: FitResult, columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
+) -> Uncertainty:
+    """Return what the uncertainty of a result at some configurations consists of, see `knowledge`."""
     rows = len(next(iter(columns.values())))
     if stack_of(result.members) is not None:
         centre, variance, run = pooled(result.members, columns)
@@ -120,7 +121,8 @@ def uncertainty(result: FitResult, columns: Mapping[str, Any]) -> Uncertainty:
     beyond = result.spread.per_doubling * distance_beyond(result.schema, columns)
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
-    for member, (mean, _) in zip(result.members, forecasts(result.members, columns), strict=True):
+    parts = forecasts(result.members, columns) if parts is None else parts
+    for member, (mean, _) in zip(result.members, parts, strict=True):
         means.append(mean)
         share = member.weight / total
         discrepancy = member.discrepancy

@@ -17,7 +17,15 @@ from genperf.errors import suggest as similar
 from genperf.formula import Node, evaluate, parse_number, substitute
 from genperf.panel.following import divisible, following
 from genperf.panel.nodes import devices_on_several
-from genperf.prediction import Band, Query, central_times, distance_beyond, read_query
+from genperf.prediction import (
+    Band,
+    Query,
+    central_times,
+    distance_beyond,
+    forecasts,
+    predicted_columns,
+    read_query,
+)
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table import Target
@@ -129,8 +137,8 @@ def suggest(
     given = {result.schema.column(str(n)) for n in target}
     named = {n: v for n, v in values.items() if n in given} or values
     quantity = result.schema.target
-    predicted = result.predict(values, interval, band).iloc[0]
-    value, lower, upper = (float(predicted[c]) for c in (quantity.name, "lower", "upper"))
+    predicted = predicted_columns(result, query, interval, band)
+    value, lower, upper = (float(predicted[c][0]) for c in (quantity.name, "lower", "upper"))
     width = (upper - lower) / (2.0 * value)
 
     def answer(chosen: pd.DataFrame, ranked: pd.DataFrame, met: bool, sentence: str) -> Suggestions:
@@ -138,22 +146,24 @@ def suggest(
             values, value, lower, upper, interval, width, within, met, chosen, ranked, sentence, quantity
         )
 
-    blind = predicted["verdict"] == VERDICTS[-1]
+    blind = predicted["verdict"][0] == VERDICTS[-1]
     if within is not None and width <= within and not blind:
         nothing = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
         text = f"the interval at {join_values(named)} is ±{100 * width:.3g} % already: nothing needs measuring"
         return answer(nothing, nothing, True, text)
     options = _candidates(result, query, candidates, blind)
-    central = central_times(result.members, options.columns)
-    prices = _costs(result, options, central, cost)
     both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
-    start = knowledge(result, both)
+    parts = forecasts(result.members, both)
+    central = central_times(result.members, both, parts)[:-1]
+    prices = _costs(result, options, central, cost)
+    start = knowledge(result, both, parts)
     run = float(start.noise[-1]) if band == "prediction" else 0.0
     frame = pd.DataFrame({**options.columns, quantity.name: central, "cost": prices})
     ranking = _Ranking(frame, start, width, run)
-    chosen = ranking.batch(k, within)
+    ranked = ranking.of(start)
+    chosen = ranking.batch(ranked, k, within)
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
-    return answer(chosen, ranking.of(start), False, _sentence(values, named, chosen, (width, within), beyond))
+    return answer(chosen, ranked, False, _sentence(values, named, chosen, (width, within), beyond))
 
 
 @dataclass(frozen=True)
@@ -199,21 +209,16 @@ class _Ranking:
         order = np.lexsort((frame["cost"], -frame["gain_per_cost"], gain < SUGGEST.least_share * gain.max(initial=0.0)))
         return frame.iloc[order]
 
-    def batch(self, k: int, within: float | None) -> pd.DataFrame:
+    def batch(self, ranked: pd.DataFrame, k: int, within: float | None) -> pd.DataFrame:
         """Return up to k candidates in order, each chosen as if those before it had been measured."""
-        now, left = self.start, np.ones(len(self.options), bool)
-        rows: list[pd.DataFrame] = []
-        while left.any() and len(rows) < k:
-            ranked = self.of(now)
-            best = ranked[left[ranked.index]].iloc[:1]
-            if not best["gain"].iloc[0] > 0.0:
+        now, rows = self.start, list[pd.DataFrame]()
+        while len(ranked) and ranked["gain"].iloc[0] > 0.0:
+            rows.append(ranked.iloc[:1])
+            if len(rows) == k or (within is not None and ranked["width"].iloc[0] <= within):
                 break
-            rows.append(best)
-            left[best.index[0]] = False
-            now = now.after(int(best.index[0]))
-            if within is not None and best["width"].iloc[0] <= within:
-                break
-        return pd.concat(rows, ignore_index=True) if rows else self.of(self.start).iloc[:0]
+            now = now.after(int(ranked.index[0]))
+            ranked = self.of(now).drop(index=[row.index[0] for row in rows])
+        return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
 
     def _width(self, ratio: float) -> float:
         """Return the relative half width when the variance of ln T falls to a share of what it is now."""

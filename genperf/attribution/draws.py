@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ class DrawnSettings:
 
     #: Rows whose covariance is taken apart: of a thousand draws it takes half a second for 200. A guess.
     most_rows: int = 256
+    #: Roots of covariances that are kept, of half a megabyte at most: groups of a table have the same.
+    roots: int = 32
 
 
 DRAWN = DrawnSettings()
@@ -79,7 +82,7 @@ class _Part:
             z = _scattered(draws, range(seed * rows + 1, (seed + 1) * rows + 1))
             for place, covariance in enumerate(self.covariances):
                 alike = self.scale == place
-                out[alike] += z[alike] @ _root(covariance).T
+                out[alike] += z[alike] @ _root(covariance.tobytes()).T
         return out
 
     def ratios(self, of: Index, to: Index) -> tuple[Array, Array]:
@@ -151,9 +154,11 @@ def curves_of(
     return Curves(shares(members), tuple(of_members))
 
 
-def _root(covariance: Array) -> Array:
+@lru_cache(maxsize=DRAWN.roots)
+def _root(covariance: bytes) -> Array:
     """Return a square root of a covariance, which may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
+    numbers = np.frombuffer(covariance)
+    values, vectors = np.linalg.eigh(numbers.reshape(2 * (isqrt(len(numbers)),)))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import Curves, count_quantiles, curves_of, ends_of, shares
+from genperf.attribution.draws import count_quantiles, curves_of, ends_of, shares
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
@@ -131,6 +131,8 @@ def scaling_along(
     values: dict[str, Any] = {name: counts}
     if places is not None:
         values[target.name] = forecast.central()
+        with np.errstate(all="ignore"):
+            forecast = replace(forecast, centre=np.log(values[target.name]))
     if places is None or not np.all((values[target.name] > 0.0) & np.isfinite(values[target.name])):
         predicted = result.predict_columns(frame_of(steps.columns), interval, "confidence")
         shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
@@ -151,7 +153,7 @@ def scaling_along(
         curves=curves_of(result, steps.columns, parts=parts),
         forecast=forecast,
     )
-    return _with_points(plain, result, level, places) if target.is_time else plain
+    return _of_kinds(plain, result, level, places, {steps.kind: steps.work})[0] if target.is_time else plain
 
 
 def of_each_kind(
@@ -170,48 +172,69 @@ def of_each_kind(
         for kind, work in works.items()
         if work is not None and work[last] * values[0] / values[last] <= DOUBT.most_efficiency
     }
-    return [
-        _with_points(replace(unknown, kind=kind, steps=replace(steps, kind=kind, work=work)), result, level, places)
-        for kind, work in (able or works).items()
-    ]
+    return _of_kinds(unknown, result, level, places, able or works)
 
 
-def _with_points(plain: Scaling, result: FitResult, level: float, places: Index | None) -> Scaling:
-    """Return the curve of a time with its efficiency where the work is known, and with the points along it."""
+def _of_kinds(
+    plain: Scaling, result: FitResult, level: float, places: Index | None, works: Mapping[Any, Array | None]
+) -> list[Scaling]:
+    """Return the curve of a time by each kind of scaling, with its efficiency where the work is known, and its points.
+
+    The ends of an efficiency are those of the ratio of two times; what both share cancels in each draw. That of a step
+    that is not in `places` is NaN.
+    """
     steps, values = plain.steps, plain.curve[plain.quantity.name].to_numpy(float)
-    counts, timed, (runs, measured) = steps.counts, with_article(result.schema.timed), steps.measured
+    timed, (runs, measured) = with_article(result.schema.timed), steps.measured
     # First the predicted value. All curves pass through what was measured, but the draws of a process, which know how
     # noisy the runs are; those of a bare expression may miss them all.
     logarithms = np.vstack([np.log(values), plain.curves.paths])
     bare = stack_of(result.members) is None and all(m.discrepancy is None for m in result.members)
     logarithms[: None if bare else 1, runs] = measured
-    slower = (f"{timed} gets slower beyond", f"{timed} does not get slower")
-    rows = [_point(plain, "slower", _turns(steps, np.exp(logarithms)), slower)]
-    if steps.work is None:
-        return replace(plain, points=pd.DataFrame(rows))
-    rates = np.log(steps.work) - logarithms
+    sentences = (f"{timed} gets slower beyond", f"{timed} does not get slower")
+    slower = _point(plain, "slower", _turns(steps, np.exp(logarithms)), sentences)
+    known = {kind: work for kind, work in works.items() if work is not None}
+    if not known:
+        return [replace(plain, points=pd.DataFrame([slower]))]
+    at, ratios = np.arange(len(values)) if places is None else places, np.full((2, len(values)), np.nan)
+    ratios[:, at] = np.exp(plain.curves.ratios(at, 0).quantiles(ends_of(plain.interval)))
+    # The verdict stands last.
+    columns, verdicts = (
+        dict(plain.curve.drop(columns="verdict", errors="ignore")),
+        dict(plain.curve.filter(["verdict"])),
+    )
+    out = []
+    for kind, work in known.items():
+        efficient = efficiencies(steps.counts, work, values, ratios)
+        out.append(
+            replace(
+                plain,
+                kind=kind,
+                steps=replace(steps, kind=kind, work=work),
+                best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
+                curve=pd.DataFrame({**columns, **efficient, **verdicts}),
+                points=pd.DataFrame(_points(plain, np.log(work) - logarithms, level, slower)),
+            )
+        )
+    return out
+
+
+def _points(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return where the efficiency falls below a level, and where more workers stop to help; `rates` are ln of those."""
+    steps, counts = plain.steps, plain.steps.counts
     efficiency = rates - rates[:, :1]
     relative = efficiency - efficiency.max(axis=1, keepdims=True)
     below = (
         ("efficiency", efficiency, f"that at {counts[0]:g}"),
         ("efficiency of the best", relative, f"its largest (at {counts[int(np.argmax(efficiency[0]))]:g})"),
     )
-    for place, (what, curves, of) in enumerate(below):
+    rows = []
+    for what, curves, of in below:
         falls = first_below(counts, curves, np.log(level), steps.along.integer, from_largest=curves is relative)
         text = f"below {100 * level:g} % of {of}"
         sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
-        rows.insert(place, _point(plain, what, falls, sentences, level))
+        rows.append(_point(plain, what, falls, sentences, level))
     less = ("throughput falls beyond", "throughput does not fall")
-    rows.append(_point(plain, "throughput", _turns(steps, np.exp(-efficiency) / counts), less))
-    efficient = efficiencies(steps, values, plain.curves, ends_of(plain.interval), places)
-    # The verdict stands last.
-    verdicts = plain.curve.filter(["verdict"])
-    return replace(
-        plain,
-        best=float(counts[int(np.argmax(efficient["efficiency"]))]),
-        curve=plain.curve.drop(columns=list(verdicts)).assign(**efficient, **verdicts),
-        points=pd.DataFrame(rows),
-    )
+    return [*rows, slower, _point(plain, "throughput", _turns(steps, np.exp(-efficiency) / counts), less)]
 
 
 def _turns(steps: Ladder, curves: Array) -> Array:
@@ -248,27 +271,20 @@ def _ends(counts: Array, weights: Array, steps: Ladder, levels: tuple[float, flo
     return row, interval_note(levels[1] - levels[0], first, last, f"{count:g}")
 
 
-def efficiencies(
-    steps: Ladder, values: Array, curves: Curves, levels: tuple[float, float], places: Index | None = None
-) -> dict[str, Array]:
-    """Return the speed-up and the efficiency with its interval at the steps of a ladder, relative to the first.
+def efficiencies(counts: Array, work: Array, values: Array, ratios: Array) -> dict[str, Array]:
+    """Return the speed-up and the efficiency with its interval at some counts, relative to the first.
 
     Parameters
     ----------
-    values : ndarray of shape (steps,)
-        The predicted times.
-    levels : tuple of float
-        The quantiles between which the ratio of two times lies; what both share cancels in each draw.
-    places : ndarray of int, optional
-        The steps whose interval is computed, all where omitted; that of the others is NaN.
+    work, values : ndarray of shape (counts,)
+        One worker's work, relative to that at the first count, and the predicted times.
+    ratios : ndarray of shape (2, counts)
+        The ends of the interval of the time over that at the first count.
     """
-    assert steps.work is not None
-    efficiency = steps.work * values[0] / values
-    at = np.arange(len(values)) if places is None else places
-    upper, lower = np.full((2, len(values)), np.nan)
-    upper[at], lower[at] = steps.work[at] / np.exp(curves.ratios(at, 0).quantiles(levels))
+    efficiency = work * values[0] / values
+    upper, lower = work / ratios
     return {
-        "speedup": efficiency * steps.counts / steps.counts[0],
+        "speedup": efficiency * counts / counts[0],
         "efficiency": efficiency,
         "efficiency_lower": np.minimum(lower, efficiency),
         "efficiency_upper": np.maximum(upper, efficiency),
@@ -291,7 +307,8 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     if steps.work is None:
         raise GenperfError(scaling_question(steps.along.name))
     values = central_times(result.members, steps.columns)
-    both = efficiencies(steps, values, curves_of(result, steps.columns), ends_of(interval))
+    ratios = np.exp(curves_of(result, steps.columns).ratios(np.arange(2), 0).quantiles(ends_of(interval)))
+    both = efficiencies(steps.counts, steps.work, values, ratios)
     middle, lower, upper = (float(both[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
     return middle, lower, upper
 
@@ -356,7 +373,8 @@ def _changes(
         none = {"count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
         yield {"before": name, "after": name, **none}, f"'{name}' stays the largest term up to {last}"
     same = [m for m in members if {t.name for t in m.expression.terms} == set(names)] if changes else []
-    drawn = [m.expression.term_values(steps.columns, m.draw_values()) for m in same]
+    compared = {names[place] for place in largest.tolist()}
+    drawn = [m.expression.term_values(steps.columns, m.draw_values(), compared) for m in same]
     for j in changes:
         before, after = names[largest[j - 1]], names[largest[j]]
         lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in drawn)])

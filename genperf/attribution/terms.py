@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Mask
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
 from genperf.attribution.elasticity import doublings
 from genperf.errors import GenperfError
@@ -17,6 +18,7 @@ from genperf.facts import Doubling, Interval, Limit, Part
 from genperf.models import MODELS
 from genperf.panel.configurations import following_workers
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
+from genperf.prediction.bands import Forecast
 from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, named
@@ -142,21 +144,22 @@ class Parts:
         )
 
 
-def parts_of(result: FitResult, columns: Mapping[str, Any], central: Array | None = None, drawn: bool = True) -> Parts:
+def parts_of(
+    result: FitResult, columns: Mapping[str, Any], forecast: Forecast | None = None, drawn: bool = True
+) -> Parts:
     """Return the parts of the predicted values.
 
     Parameters
     ----------
-    central : ndarray of shape (rows,), optional
-        The predicted values, where they are known.
+    forecast : Forecast, optional
+        That of the rows, where it is known.
     drawn : bool
         Whether the parts in every draw are needed; there are none otherwise.
     """
     members, stacked = serving(result.members), stack_of(result.members) is not None
     # Of stacked members one serves: their forecasts are the pool's.
-    known = None if stacked else forecasts(members, columns)
-    if central is None:
-        central = central_times(result.members, columns, known)
+    known = None if stacked else forecasts(members, columns) if forecast is None else forecast.parts
+    central = central_times(result.members, columns, known) if forecast is None else forecast.central()
     hides = any(not m.expression.is_sum for m in members)
     departs = stacked or any(m.discrepancy is not None for m in members)
     terms = dict.fromkeys(t.name for m in members for t in m.expression.terms)
@@ -242,23 +245,24 @@ def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, s
         if stack_of(result.members) is None and member.weight < TERMS.least_weight * total:
             continue
         drawn = member.expression.term_values(columns, member.draw_values())
-        names = list(drawn)
-        for i, a in enumerate(names):
-            for b in names[i + 1 :]:
-                pair = (a, b) if (b, a) not in trading else (b, a)
-                trading[pair] = trading.get(pair, True) and _trade(drawn[a], drawn[b])
+        for (a, b), trades in zip(combinations(drawn, 2), _trading(np.array([*drawn.values()])), strict=True):
+            pair = (a, b) if (b, a) not in trading else (b, a)
+            trading[pair] = trading.get(pair, True) and bool(trades)
     return tuple(pair for pair, trades in trading.items() if trades)
 
 
-def _trade(x: Array, y: Array) -> bool:
-    """Tell whether two terms, each of shape (draws, rows), trade against each other in every row where both vary."""
-    tolerance = TERMS.relative_tolerance
-    moving = (x.std(axis=0) > tolerance * np.abs(x).max()) & (y.std(axis=0) > tolerance * np.abs(y).max())
-    together = [np.corrcoef(x[:, j], y[:, j])[0, 1] for j in np.flatnonzero(moving)]
-    return bool(together) and max(together) < TERMS.correlation
+def _trading(drawn: Array) -> Mask:
+    """Tell which pairs of terms, of shape (terms, draws, rows), trade against each other wherever both vary."""
+    away, deviation = drawn - drawn.mean(axis=1, keepdims=True), drawn.std(axis=1)
+    moving = deviation > TERMS.relative_tolerance * np.abs(drawn).max(axis=(1, 2))[:, None]
+    scaled = away / np.where(moving, deviation, 1.0)[:, None]
+    one, other = np.triu_indices(len(drawn), 1)
+    both = moving[one] & moving[other]
+    correlations = np.einsum("pdr,pdr->pr", scaled[one], scaled[other]) / drawn.shape[1]
+    return np.asarray(both.any(axis=1) & np.all(~both | (correlations < TERMS.correlation), axis=1))
 
 
-def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float) -> Limit:
+def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, forecast: Forecast | None = None) -> Limit:
     """Return the terms at one configuration, largest first; of terms without a field's name what doublings do."""
     target = result.schema.target
     try:
@@ -266,10 +270,11 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float) -> 
     except GenperfError:
         worker = "workers"
     about = Limit(target.name, value_name(target), interval, counts_nodes=result.panel.has("nodes"), worker=worker)
-    parts, groups = parts_of(result, columns), _alike_terms(result, columns)
-    if not named(parts.names, [f.name for f in result.schema.factors]):
+    terms = {term.name for member in serving(result.members) for term in member.expression.terms}
+    if not named(terms, [f.name for f in result.schema.factors]):
         return replace(about, doublings=_doublings(result, columns))
-    together = parts.together(groups)
+    groups = _alike_terms(result, columns)
+    together = parts_of(result, columns, forecast).together(groups)
     share = together.amounts[:, 0] / together.central[0]
     drawn = together.drawn[..., 0] / together.drawn[..., 0].sum(axis=1, keepdims=True)
     lower, upper = quantiles(drawn, together.draw_shares, ends_of(interval))

@@ -20,7 +20,7 @@ from genperf.result import is_model, load_model, with_scaling
 def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Load or fit, and write the page or the proposal."""
     output = str(out.output)
-    kind = kind_of_proposal(output) if o.proposal else ""
+    kind, workers = kind_of_proposal(output) if o.proposal else "", given["workers"]
     if o.efficiency is not None and not o.proposal:
         raise click.UsageError("--efficiency is that of --proposal")
     if measured_column(given) or not is_model(o.source):
@@ -44,7 +44,7 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
         if o.proposal:
             text = proposal_page(fitted, view, kind, o.efficiency)
         else:
-            text = page(fitted, table=table, validation=checked, view=view)
+            text = page(fitted, table=table, validation=checked, view=view, workers=workers)
     write_whole(output, text)
     if out.as_json:
         show_json({"report": output, "bytes": len(text.encode())})

@@ -152,7 +152,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     def covariance(self, columns: Columns) -> Array:
         """Return the covariance of ln T between rows, shape (draws, rows, rows); its diagonal is `forecast`'s."""
         _, near, gain, rest, precision = self._solved(columns)
-        explained = np.einsum("da,ar,as->drs", gain, near, near, optimize=True)
+        explained = (gain[:, None, :] * near.T) @ near
         spread = self.scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
         level, slope = rest / np.sqrt(precision)[:, None], self._slope(self._beyond(columns)[0])
         return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -67,13 +68,15 @@ class Forecast:
     centre: Array | None
     #: Shape (draws,). The shares for that median; None of a single normal distribution, whose quantiles are exact.
     central_shares: Array | None = None
+    #: Mean and variance of each member, (draws, rows) or (1, rows), without what the distance from the data adds.
+    parts: Sequence[tuple[Array, Array]] = ()
 
     def at(self, rows: npt.NDArray[np.intp]) -> Forecast:
         """Return the forecast of some of the rows."""
+        mean, variance, total = (each[:, rows] for each in (self.mean, self.variance, self.total))
         centre = None if self.centre is None else self.centre[rows]
-        return replace(
-            self, mean=self.mean[:, rows], variance=self.variance[:, rows], total=self.total[:, rows], centre=centre
-        )
+        parts = [(of[:, rows], around[:, rows]) for of, around in self.parts]
+        return replace(self, mean=mean, variance=variance, total=total, centre=centre, parts=parts)
 
     def central(self) -> Array:
         """Return the central value, shape (rows,), in the target's unit."""

@@ -244,6 +244,7 @@ def forecast_of(
         np.vstack(totals),
         None if series else _log_mean(members, columns),
         shares * np.concatenate([np.ones(len(m.draws)) if m.central is None else m.central for m in members]),
+        parts,
     )
 
 

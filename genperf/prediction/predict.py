@@ -122,13 +122,15 @@ def predict(
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
     query, names = query_of(source, model.schema, new_levels=True), model.predicted_names
-    predicted = _predicted(model, query, interval, band)
+    predicted = predicted_columns(model, query, interval, band)
     given = {n: query.columns[n] for n in query.given if n in query.columns and n not in names}
     return {**given, **{name: predicted[name] for name in names}}
 
 
-def _predicted(model: Fitted, query: Query, interval: float, band: Band) -> dict[str, npt.NDArray[Any]]:
-    """Predict the rows of a query: each configuration once, in five steps."""
+def predicted_columns(
+    model: Fitted, query: Query, interval: float, band: Band, forecast: Forecast | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """Predict the rows of a query: each configuration once, in five steps; `forecast` is that of one row, if known."""
     schema, target = model.schema, model.schema.target
     first, repeated = distinct_rows(query)
     columns = {name: values[first] for name, values in query.columns.items()}
@@ -144,7 +146,7 @@ def _predicted(model: Fitted, query: Query, interval: float, band: Band) -> dict
     for start in range(0, len(ways.rows), PREDICTION.rows):
         doing("predicting configurations", start, len(ways.rows))
         part = {name: values[start : start + PREDICTION.rows] for name, values in ways.columns.items()}
-        parts.append(central_and_band(model, part, interval, band))
+        parts.append(central_and_band(model, part, interval, band, forecast))
     value, lower, upper, width = np.hstack(parts)
     _refuse_unusable(schema, ways.columns, value)
     # 3. Whether such a run fits.
@@ -221,7 +223,7 @@ def _further(model: Fitted, query: Query, interval: float, band: Band) -> dict[s
     columns: dict[str, Array] = {}
     for name, one in model.further.items():
         known = known_rows(one, query.columns, query.rows, new_levels=model.schema)
-        part = _predicted(one, query.take(known), interval, band) if known.any() else {}
+        part = predicted_columns(one, query.take(known), interval, band) if known.any() else {}
         for end, column in ENDS.items():
             values = columns[f"{name}{end}"] = np.full(query.rows, np.nan)
             if part:

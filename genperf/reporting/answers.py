@@ -17,10 +17,8 @@ from genperf.facts import Expectation, Growth
 from genperf.normal import Normal, judged
 from genperf.normal.record import RECORDS, record_like
 from genperf.panel.nodes import leaves_node
-from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import Place, nearest, short, with_intervals
-from genperf.table.cells import columns_of
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
@@ -181,7 +179,7 @@ def _record(place: Place, along: str, ratio: float, verdict: str) -> list[str]:
     options = place.result.options
     if options.get("approach") != "series" or options.get("pooled_share") is not None:
         return []
-    leaves = leaves_node(place.result.panel, columns_of(place.frame))
+    leaves = leaves_node(place.result.panel, place.query.columns)
     record = record_like(min(ratio, RECORDS.far), leaves, verdict if ratio <= RECORDS.far else "")
     if record is None:
         return []
@@ -233,8 +231,8 @@ def _knee(place: Place, answer: Scaling) -> Answer:
 def _largest_part(place: Place) -> Answer:
     """Return what the value is made of, or what it depends on where no term has a name of the field."""
     result, answer, target = place.result, place.scaling, place.result.schema.target
-    columns = read_query(result.completed(place.frame), result.schema).columns
-    limit = limit_of(result, columns, place.question.interval)
+    columns = place.query.columns
+    limit = limit_of(result, columns, place.question.interval, place.forecast_there)
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
     sentences = [capitalised(limit_sentence(limit, place.shown))] if limit_sentence(limit, place.shown) else []
     crossed = answer.crossovers.head(1) if answer is not None and limit.parts else None

@@ -3,8 +3,9 @@
 The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for what the expressions leave out.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -26,46 +27,48 @@ from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS
 
 
-class Formulas:
-    """The formulas of all groups of a page, each written once.
+@dataclass(frozen=True)
+class Formula:
+    r"""JavaScript over the factors x, the constants c and the terms t; in the page's data it is a number.
 
     Examples
     --------
     >>> from genperf.formula import Name
-    >>> formulas = Formulas()
-    >>> formulas.add(parse("a/workers").node, {"workers": "x[0]"}, {"a": "c[0]"})
-    0
-    >>> formulas.add(Name("workers"), {"workers": "x[0]"})
-    1
-    >>> print(formulas.script())
-    const FORMULAS=[
-    (x,c,t)=>(c[0]/x[0]),
-    (x,c,t)=>x[0]];
+    >>> with_formulas([formula(Name("a"), {"a": "c[0]"}), formula(Name("n"), {"n": "x[0]"})])
+    ('[0,1]', 'const FORMULAS=[\n(x,c,t)=>c[0],\n(x,c,t)=>x[0]];')
     """
 
-    def __init__(self) -> None:
-        self._index: dict[str, int] = {}
+    script: str
 
-    def add(self, node: Node, *names: Mapping[str, str]) -> int:
-        """Take a formula up and return its number; later mappings of names win."""
-        text = in_language(node, {k: v for part in names for k, v in part.items()}, JAVASCRIPT)
-        return self._index.setdefault(text, len(self._index))
 
-    def script(self) -> str:
-        """Return the JavaScript that defines them: functions of the factors x, the constants c and the terms t."""
-        return "const FORMULAS=[\n" + ",\n".join(f"(x,c,t)=>{text}" for text in self._index) + "];"
+def formula(node: Node, *names: Mapping[str, str]) -> Formula:
+    """Write a formula down; later mappings of names win."""
+    return Formula(in_language(node, {k: v for part in names for k, v in part.items()}, JAVASCRIPT))
+
+
+def with_formulas(data: Any) -> tuple[str, str]:
+    """Return the data of a page as JSON, and the JavaScript that defines its formulas, each once."""
+    numbers: dict[str, int] = {}
+    text = json.dumps(
+        data,
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=(",", ":"),
+        default=lambda formula: numbers.setdefault(formula.script, len(numbers)),
+    )
+    return text, "const FORMULAS=[\n" + ",\n".join(f"(x,c,t)=>{script}" for script in numbers) + "];"
 
 
 class Model:
     """A fitted model whose formulas are written down for a page."""
 
-    def __init__(self, result: FitResult, formulas: Formulas) -> None:
-        self.result, self.formulas = result, formulas
+    def __init__(self, result: FitResult) -> None:
+        self.result = result
         self.factors = {f.name: f"x[{i}]" for i, f in enumerate(result.schema.factors)}
 
-    def formula(self, text: str) -> int:
-        """Take up a formula over the factors."""
-        return self.formulas.add(parse(text).node, self.factors)
+    def formula(self, text: str) -> Formula:
+        """Write down a formula over the factors."""
+        return formula(parse(text).node, self.factors)
 
 
 def engine(model: Model, interval: float) -> dict[str, Any]:
@@ -124,7 +127,7 @@ def judging(model: Model) -> dict[str, Any]:
         "severalForms": basis.several_forms,
         "followers": list(basis.followers),
         "settled": basis.settled,
-        "unmeasured": [[name, model.formulas.add(node, model.factors)] for name, node in basis.unmeasured.items()],
+        "unmeasured": [[name, formula(node, model.factors)] for name, node in basis.unmeasured.items()],
         "unidentified": list(basis.unidentified),
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in basis.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
@@ -157,15 +160,15 @@ def rules() -> dict[str, Any]:
 
 def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) -> dict[str, Any]:
     """Return a member as data."""
-    expression, add = member.expression, model.formulas.add
+    expression = member.expression
     constants = {name: f"c[{j}]" for j, name in enumerate(expression.constant_names)}
     terms = {t.name: f"t[{j}]" for j, t in enumerate(expression.terms)}
     places = [k for k, discrepancy in enumerate(discrepancies) if discrepancy is member.discrepancy]
     return {
         "name": member.name,
         "weight": member.weight,
-        "terms": [[t.name, add(t.node, model.factors, constants)] for t in expression.terms],
-        "total": None if expression.total is None else add(expression.total, model.factors, constants, terms),
+        "terms": [[t.name, formula(t.node, model.factors, constants)] for t in expression.terms],
+        "total": None if expression.total is None else formula(expression.total, model.factors, constants, terms),
         "constants": [float(v) for v in member.constants],
         "draws": packed(member.draws),
         "count": len(member.draws),

@@ -1,21 +1,22 @@
 """`report`: a model, or a table, as one HTML file that needs nothing else."""
 
 import hashlib
-import json
+import re
 from base64 import b64encode
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import kernel_script
-from genperf.engine import doing, listening
+from genperf.engine import Engine, Lost, doing, listening, run
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
 from genperf.prediction import discrepancies_of
-from genperf.reporting.engine import Formulas, Model, rules
+from genperf.reporting.engine import Model, rules, with_formulas
 from genperf.reporting.held_out import held_out, shown
 from genperf.reporting.place import View, place_of, question_of
 from genperf.reporting.proposal import PROPOSAL, filled, proposal
@@ -34,7 +35,7 @@ _SCRIPTS = (
     *("splits", "pictures", "figures", "beside", "groups", "address", "page"),
 )
 #: Characters that end a script or begin a comment, written otherwise.
-_WRITTEN = {ord(c): f"\\u{ord(c):04x}" for c in "&<>\u2028\u2029"}
+_ENDS = re.compile("[&<>\u2028\u2029]")
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,7 @@ def page(
         if not isinstance(validation, Validation):
             checked = held_out(table, model, scheme=scheme, along=view.along, seed=seed, workers=workers)
         what = fit(table, model, seed=seed, workers=workers)
-    formulas = Formulas()
-    groups = _groups(what, view, formulas)
+    groups = _groups(what, view, workers)
     data = {
         "rules": rules(),
         "interval": view.interval,
@@ -139,7 +139,7 @@ def page(
         "groupColumns": list(what.group),
         "validation": shown(checked),
     }
-    return _rendered(what, table, data, formulas, view.title)
+    return _rendered(what, table, data, view.title)
 
 
 def proposal_page(
@@ -161,30 +161,44 @@ def proposal_page(
     return proposal(result, question, view.target, limit, view.along, view.title).text(kind)
 
 
-def _groups(whole: FitResult | GroupedResult, view: View, formulas: Formulas) -> list[dict[str, Any]]:
+def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
     """Return the groups in the table's order, those that could not be fitted last."""
     live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
+    answered: dict[int, dict[str, Any] | GenperfError | Lost] = {}
+    doing("answering for groups", 0, len(whole.results))
+    work = partial(_group, names=whole.group, view=view, live=live)
+    for number, outcome in run(work, whole.results.items(), Engine(workers=workers)):
+        answered[number] = outcome
+        doing("answering for groups", len(answered), len(whole.results))
     out: list[dict[str, Any]] = []
     failed = dict(whole.failures)
-    for number, (key, result) in enumerate(whole.results.items()):
-        doing("answering for groups", number, len(whole.results))
-        try:
-            # What one group takes is not reported: it is a small part of the whole.
-            with listening(None):
-                place = place_of(result, question_of(result, whole.group, key, view), view.target, view.along)
-                model = Model(result, formulas)
-                contents = sheet(place, model, live, dict(zip(whole.group, key, strict=True)), view.job)
-        except GenperfError as error:
-            # A group without an answer is named on the page; the only one is an error.
-            if len(whole.results) == 1:
-                raise
-            failed[key] = error.message
-        else:
-            out.append({"key": list(key), "sheet": contents})
+    for number, key in enumerate(whole.results):
+        outcome = answered[number]
+        if isinstance(outcome, dict):
+            out.append({"key": list(key), "sheet": outcome})
+            continue
+        # A group without an answer is named on the page; the only one is an error.
+        if isinstance(outcome, GenperfError) and len(whole.results) == 1:
+            raise outcome
+        failed[key] = outcome.message if isinstance(outcome, GenperfError) else outcome.reason
     if not out:
         key, why = next(iter(failed.items()))
         raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
     return [*out, *({"key": list(key), "failed": why} for key, why in failed.items())]
+
+
+def _group(
+    group: tuple[tuple[str, ...], FitResult], names: tuple[str, ...], view: View, live: bool
+) -> dict[str, Any] | GenperfError:
+    """Return the contents of the page for one group, or why there are none."""
+    key, result = group
+    try:
+        # What one group takes is not reported: it is a small part of the whole.
+        with listening(None):
+            place = place_of(result, question_of(result, names, key, view), view.target, view.along)
+            return sheet(place, Model(result), live, dict(zip(names, key, strict=True)), view.job)
+    except GenperfError as error:
+        return error
 
 
 def _bytes(result: FitResult) -> int:
@@ -194,13 +208,17 @@ def _bytes(result: FitResult) -> int:
     return drawn + anchors * PAGE.bytes_per_anchor + sum(map(_bytes, result.further.values()))
 
 
-def _rendered(
-    whole: FitResult | GroupedResult, table: Table | None, data: dict[str, Any], formulas: Formulas, title: str | None
-) -> str:
+def _rendered(whole: FitResult | GroupedResult, table: Table | None, data: dict[str, Any], title: str | None) -> str:
     """Return the page's text."""
     first = whole.first
     style = _file("page.css")
-    made = ['"use strict";', JAVASCRIPT.prelude, formulas.script(), kernel_script()]
+    try:
+        text, formulas = with_formulas(data)
+    except ValueError:
+        raise GenperfError(
+            "the model gives values that are not finite: no page can show them", hint="fit it again"
+        ) from None
+    made = ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
     script = "\n".join([*made, *(_file(f"{name}.js") for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
     return filled(
@@ -211,7 +229,8 @@ def _rendered(
         quantity=data["quantity"],
         style=style,
         script=script,
-        data=_in_script(data),
+        # Nothing in it can end the script or begin a comment.
+        data=_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", text),
         several=len(data["groups"]) > 1,
         group_columns=", ".join(whole.group),
         plain_groups=[
@@ -248,17 +267,6 @@ def _lead(whole: FitResult | GroupedResult, first: FitResult) -> str:
 
 def _file(name: str) -> str:
     return files("genperf.reporting").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _in_script(data: Any) -> str:
-    """Return JSON for a script: nothing in it can end the script or begin a comment."""
-    try:
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        raise GenperfError(
-            "the model gives values that are not finite: no page can show them", hint="fit it again"
-        ) from None
-    return text.translate(_WRITTEN)
 
 
 def _policy(style: str, script: str) -> str:

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from genperf.advice.ask import Question, expectation
 from genperf.advice.plan import Plan, plan_of
@@ -19,12 +18,13 @@ from genperf.errors import GenperfError
 from genperf.facts import Expectation
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured
-from genperf.prediction import read_query
+from genperf.prediction import Query, read_query
 from genperf.prediction.bands import Forecast
 from genperf.prediction.query import checked_values
 from genperf.reporting.provenance import hints_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor
+from genperf.table.cells import frame_of
 from genperf.words.numbers import count_text, samples_called
 
 
@@ -120,14 +120,23 @@ class Place:
         return float("nan") if self.along is None else float(self.values[self.along.name])
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def query(self) -> Query:
         """The configuration as one row."""
-        return pd.DataFrame({name: [value] for name, value in self.values.items()})
+        return read_query(
+            frame_of({name: np.array([value]) for name, value in self.values.items()}), self.result.schema
+        )
 
     @cached_property
     def expected(self) -> tuple[Expectation, dict[str, Any]]:
         """The prediction there, and the columns of `predict`, of one row."""
-        return expectation(self.result, read_query(self.frame, self.result.schema), self.question.interval)
+        return expectation(self.result, self.query, self.question.interval, self.forecast_there)
+
+    @property
+    def forecast_there(self) -> Forecast | None:
+        """What all draws predict at the configuration, where that is known."""
+        if self.forecast is None or self.scaling is None:
+            return None
+        return self.forecast.at(np.array([nearest(self.scaling.steps.counts, self.count)]))
 
     @property
     def shown(self) -> str:

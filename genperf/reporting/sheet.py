@@ -1,12 +1,11 @@
 """The contents of the page for one model, as plain data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from genperf.advice.layouts import split_columns
 from genperf.advice.problem import Goal, capacity_constraints
@@ -24,10 +23,11 @@ from genperf.panel.work import work_of_columns, work_of_step
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, growth_to, summary
-from genperf.reporting.engine import Formulas, Model, engine, fitting, judging
+from genperf.reporting.engine import Formula, Model, engine, fitting, formula, judging
 from genperf.reporting.place import PLACE, Job, Place, short, slider, thinned
 from genperf.result import FitResult
 from genperf.table import Factor
+from genperf.table.cells import frame_of
 from genperf.vocabulary.names import column_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import samples_called
@@ -79,7 +79,7 @@ def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job:
         "notes": [str(n) for n in result.notes],
         "measures": _measures(model, group, job),
         "feasibility": fitting(model),
-        "further": _further(place, model.formulas, live),
+        "further": _further(place, live),
         "splits": _splits(model),
     }
 
@@ -174,18 +174,17 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
 
 def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
     """Return the predictions at the counts of the slider with the terms of those drawn, or at the one place."""
-    columns = read_query(place.frame, result.schema).columns
-    drawn, forecast = np.arange(1), None
+    columns, drawn, forecast = place.query.columns, np.arange(1), None
     if place.scaling is not None:
         steps, rows = place.scaling.steps, slider(place.scaling.steps.counts)
-        along = pd.DataFrame({name: values[rows] for name, values in steps.columns.items()})
-        columns, drawn = read_query(along, result.schema).columns, _drawn(steps)
-        if result is place.result and place.forecast is not None:
-            known = place.scaling.curve[result.schema.target.name].to_numpy(float)[rows]
-            forecast = replace(place.forecast.at(rows), centre=np.log(known))
+        columns, drawn = {name: values[rows] for name, values in steps.columns.items()}, _drawn(steps)
+        forecast = place.forecast.at(rows) if result is place.result and place.forecast is not None else None
+    if result is not place.result:
+        columns = read_query(frame_of(columns), result.schema).columns
     # Verdicts are about the 90 % interval, whatever is shown.
     value, lower, upper, log_width = central_and_band(result, columns, interval, forecast=forecast)
-    parts = parts_of(result, {name: values[drawn] for name, values in columns.items()}, value[drawn], drawn=False)
+    shown = {name: values[drawn] for name, values in columns.items()}
+    parts = parts_of(result, shown, None if forecast is None else forecast.at(drawn), drawn=False)
     return {
         "value": [float(f"{v:.12g}") for v in value],
         "lower": [short(v, 7) for v in np.minimum(lower, value)],
@@ -251,7 +250,7 @@ GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 
 
 def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
-    """Return what the page needs for each quantity, as numbers of formulas; None where it is unknown."""
+    """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel
     paid = _paid(panel, job)
     given: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
@@ -260,20 +259,20 @@ def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any
         given["steps"] = call("divide", Name("samples"), work)
     known = quantities_of(panel, {**given, "machines": None if paid is None else parse(paid).node}, group)
 
-    def number(name: str, needs: Node | None = work) -> int | None:
-        """Take a formula up where it is known."""
+    def written(name: str, needs: Node | None = work) -> Formula | None:
+        """Return a formula where it is known."""
         if needs is None or not known.has(name):
             return None
-        return model.formulas.add(known.node(name), model.factors, GIVEN)
+        return formula(known.node(name), model.factors, GIVEN)
 
     of_samples = _rate_unit(model.result) == "samples/s"
     name = (paid or "").replace("`", "")
     return {
-        "throughput": number("throughput"),
-        "tokens": number("tokens_per_s") if of_samples else None,
-        "cost": number("cost"),
-        "duration": number("total"),
-        "paid": number("machines", ONE),
+        "throughput": written("throughput"),
+        "tokens": written("tokens_per_s") if of_samples else None,
+        "cost": written("cost"),
+        "duration": written("total"),
+        "paid": written("machines", ONE),
         "paidName": name,
         "paidUnit": price_text("1/h", name).removeprefix("1"),
     }
@@ -291,13 +290,13 @@ def _paid(panel: Panel, job: Job) -> str | None:
         raise
 
 
-def _further(place: Place, formulas: Formulas, live: bool) -> list[dict[str, Any]]:
+def _further(place: Place, live: bool) -> list[dict[str, Any]]:
     """Return what the page needs to predict the further quantities of a model, live or at the slider's counts."""
     result, interval = place.result, place.question.interval
     shown = []
     for name, one in result.further.items():
         columns = {factor: np.array([value]) for factor, value in place.values.items()}
-        model = Model(one, formulas)
+        model = Model(one)
         known = live or bool(known_rows(one, columns, 1).all())
         shown.append(
             {

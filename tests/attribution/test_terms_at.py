@@ -35,7 +35,7 @@ def test_terms_of_one_shape_are_one_part() -> None:
 def test_amounts_need_no_draws(series: FitResult) -> None:
     columns = {"workers": np.array([3.0, 64.0])}
     parts = parts_of(series, columns)
-    alone = parts_of(series, columns, parts.central, drawn=False)
+    alone = parts_of(series, columns, drawn=False)
     assert alone.names == parts.names
     assert not alone.drawn.size
     np.testing.assert_allclose(alone.amounts, parts.amounts, rtol=1e-12)
