@@ -11,7 +11,7 @@ from genperf.arrays import Array
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
 from genperf.formula import Call, Node, names_in, parse
 from genperf.panel.configurations import doubled, following_workers
-from genperf.prediction import Query, central_times, read_query, stack_of
+from genperf.prediction import Member, Query, central_times, read_query, stack_of
 from genperf.result import FitResult
 from genperf.table.cells import columns_of, with_columns
 from genperf.table.work import evaluated
@@ -31,38 +31,29 @@ def elasticity_table(
     that is not an expression, it is `doubling`: ln(T(2x)/T(x))/ln 2. That is the mean of the elasticity on the way from
     the factor's value to twice it.
     """
-    read = {name for m in result.members for name in m.expression.factors}
-    stack = stack_of(result.members)
-    read |= set(() if stack is None else stack.factors)
-    names = [f.name for f in result.schema.factors if f.numeric and f.name in read]
-    rows = query.rows
-    frames = []
-    for name in names:
-        x = np.asarray(query.columns[name], float)
-        method = EXACT if _is_smooth(result, name) else DOUBLING
-        value, (lower, upper) = (_derivative if method == EXACT else _doubled)(result, query.columns, name, levels)
-        known = x > 0 if method == DOUBLING else np.ones(rows, bool)
-        answer = {
-            "factor": np.full(rows, name, dtype=object),
-            "elasticity": np.where(known, value, np.nan),
-            "lower": np.where(known, lower, np.nan),
-            "upper": np.where(known, upper, np.nan),
-            "method": np.full(rows, method, dtype=object),
-        }
+    read, frames, stack = factors_read(result), [], stack_of(result.members)
+    for name in (f.name for f in result.schema.factors if f.numeric and f.name in read):
+        smooth = stack is None and all(
+            m.discrepancy is None and not _steps(m.expression.node, name) for m in result.members
+        )
+        ends = (_derivative if smooth else _doubled)(result, query.columns, name, levels)
+        known = smooth | (np.asarray(query.columns[name], float) > 0.0)
+        columns = zip(("elasticity", "lower", "upper"), ends, strict=True)
+        answer = {"factor": name, **{column: np.where(known, values, np.nan) for column, values in columns}}
+        answer["method"] = EXACT if smooth else DOUBLING
         given = {factor: query.columns[factor] for factor in shown if factor not in answer}
         frames.append(pd.DataFrame({**given, **answer}))
-    columns = list(dict.fromkeys([*shown, "factor", "elasticity", "lower", "upper", "method"]))
     if not frames:
-        return pd.DataFrame(columns=columns)
-    together = pd.concat(frames)
-    return together.sort_index(kind="stable").reset_index(drop=True)
+        return pd.DataFrame(columns=list(dict.fromkeys([*shown, "factor", "elasticity", "lower", "upper", "method"])))
+    return pd.concat(frames).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _is_smooth(result: FitResult, name: str) -> bool:
-    """Tell whether the prediction is the exact value of an expression without steps in a factor."""
-    return stack_of(result.members) is None and all(
-        m.discrepancy is None and not _steps(m.expression.node, name) for m in result.members
-    )
+def factors_read(result: FitResult) -> set[str]:
+    """Return the factors that the prediction depends on."""
+    stack = stack_of(result.members)
+    read = {name for m in result.members for name in m.expression.factors}
+    read |= {name for m in result.members if m.discrepancy is not None for name in m.discrepancy.factors}
+    return read if stack is None else read | {*stack.factors}
 
 
 def _steps(node: Node, name: str) -> bool:
@@ -74,35 +65,37 @@ def _steps(node: Node, name: str) -> bool:
 
 def _derivative(
     result: FitResult, columns: Mapping[str, Any], name: str, levels: tuple[float, float]
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     """Return ∂ln T/∂ln x = (x/T)·∂T/∂x, and the ends of its interval."""
-    x = np.asarray(columns[name], float)
-    total = sum(m.weight for m in result.members)
-    value = np.zeros(x.shape)
-    drawn = []
-    for member in result.members:
-        for constants in (member.values, member.draw_values()):
-            predicted, slopes = member.expression.gradient(columns, constants, [name])
-            with np.errstate(all="ignore"):
-                elasticity = slopes[name] * x / predicted
-            if elasticity.ndim == 1:
-                value = value + member.weight / total * elasticity
-            else:
-                drawn.append(elasticity)
-    return value, quantiles(np.vstack(drawn), shares(result.members), levels)
+    members, total = result.members, sum(m.weight for m in result.members)
+
+    def of(member: Member, constants: Mapping[str, Any]) -> Array:
+        predicted, slopes = member.expression.gradient(columns, constants, [name])
+        with np.errstate(all="ignore"):
+            return np.asarray(slopes[name] * np.asarray(columns[name], float) / predicted)
+
+    value = np.sum([m.weight / total * of(m, m.values) for m in members], axis=0)
+    lower, upper = quantiles(np.vstack([of(m, m.draw_values()) for m in members]), shares(members), levels)
+    return value, lower, upper
 
 
-def _doubled(
-    result: FitResult, columns: Mapping[str, Any], name: str, levels: tuple[float, float]
-) -> tuple[Array, Array]:
+def _doubled(result: FitResult, columns: Mapping[str, Any], name: str, levels: tuple[float, float]) -> list[Array]:
     """Return ln(T(2x)/T(x))/ln 2, and the ends of its interval."""
     twice = {**columns, name: 2.0 * np.asarray(columns[name], float)}
     both = {k: np.concatenate([np.atleast_1d(v), twice[k]]) for k, v in columns.items()}
-    places = np.arange(len(twice[name]))
+    return [ratio / np.log(2.0) for ratio in _log_ratios(result, both, levels)]
+
+
+def _log_ratios(
+    result: FitResult, columns: Mapping[str, Any], levels: tuple[float, float] | None = None
+) -> list[Array]:
+    """Return ln of the second half of the predicted values over the first, and with levels the ends of its interval."""
     with np.errstate(all="ignore"):
-        value = np.log(central_times(result.members, twice) / central_times(result.members, columns))
-        ends = curves_of(result, both).ratios(places + len(places), places).quantiles(levels)
-    return value / np.log(2.0), ends / np.log(2.0)
+        first, second = np.split(np.log(central_times(result.members, columns)), 2)
+        rows = np.arange(len(first))
+        if levels is None:
+            return [second - first]
+        return [second - first, *curves_of(result, columns).ratios(rows + len(rows), rows).quantiles(levels)]
 
 
 @dataclass(frozen=True)
@@ -177,9 +170,9 @@ def doublings_by_level(
     rows = []
     for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
         levels = categorical.levels[: DOUBLINGS.max_levels]
-        others = {name: _first(value) for name, value in given.items() if name != categorical.name}
-        frame = pd.concat([result.completed({**others, categorical.name: [level]}) for level in levels])
-        frame = frame.reset_index(drop=True)
+        others = {n: v if np.isscalar(v) else v[0] for n, v in given.items() if n != categorical.name}
+        each = [result.completed({**others, categorical.name: [level]}) for level in levels]
+        frame = pd.concat(each, ignore_index=True)
         for name in _doubled_factors(result, frame):
             cells = (frame[name], levels, *np.exp(_effect(result, frame, name, interval)))
             rows += [(name, start, categorical.name, *values) for start, *values in zip(*cells, strict=True)]
@@ -211,30 +204,16 @@ def _doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
     return [n for n in names if n not in follow and n in frame]
 
 
-def _first(value: Any) -> Any:
-    """Return the value, or the first of several."""
-    return value[0] if isinstance(value, (list, tuple, np.ndarray)) else value
-
-
-def _with_doubles(result: FitResult, frame: pd.DataFrame, name: str) -> Query:
-    """Return configurations, and after them the same with a factor doubled."""
+def _effect(result: FitResult, frame: pd.DataFrame, name: str, interval: float | None = None) -> list[Array]:
+    """Return ln of what doubling a factor multiplies the value by at each row, and with an interval its ends."""
     reads = {n: parse(text).names for n, text in result.schema.derived.items() if n in frame}
     moved = doubled(result.panel, columns_of(frame), name)
     follow = [n for n, columns in reads.items() if {*moved} & {*columns} and set(columns) <= set(frame)]
-    both = pd.concat([frame, with_columns(frame, moved)], ignore_index=True)
-    return read_query(both.drop(columns=follow), result.schema)
-
-
-def _effect(result: FitResult, frame: pd.DataFrame, name: str, interval: float | None = None) -> list[Array]:
-    """Return ln of what doubling a factor multiplies the value by at each row, and with an interval its ends."""
-    query, rows = _with_doubles(result, frame, name), np.arange(len(frame))
-    central = np.log(central_times(result.members, query.columns))
-    effects = [central[len(rows) :] - central[: len(rows)]]
-    if interval is not None:
-        ratios = curves_of(result, query.columns).ratios(rows + len(rows), rows)
-        effects += ratios.quantiles(ends_of(interval)).tolist()
-    if not result.schema.target.work:
-        return [np.asarray(effect) for effect in effects]
-    work = np.log(np.asarray(evaluated(result.schema.target.work, query.columns, query.rows), float))
-    middle, *ends = (work[len(rows) :] - work[: len(rows)] - effect for effect in effects)
+    both = pd.concat([frame, with_columns(frame, moved)], ignore_index=True).drop(columns=follow)
+    query, work = read_query(both, result.schema), result.schema.target.work
+    effects = _log_ratios(result, query.columns, None if interval is None else ends_of(interval))
+    if not work:
+        return effects
+    before, after = np.split(np.log(evaluated(work, query.columns, query.rows)), 2)
+    middle, *ends = (after - before - effect for effect in effects)
     return [middle, *ends[::-1]]

@@ -11,10 +11,11 @@ import pandas as pd
 from genperf.arrays import Array
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares, thinned
+from genperf.attribution.elasticity import factors_read
 from genperf.errors import GenperfError, suggest
 from genperf.panel import Panel
 from genperf.panel.following import following
-from genperf.prediction import central_times, stack_of
+from genperf.prediction import central_times
 from genperf.prediction.query import model_names
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -122,23 +123,13 @@ def sensitivity(
         dists=[uniform()] * len(varying),  # type: ignore[list-item]
         rng=np.random.default_rng(seed),
     )
-    first, total = (np.asarray(v, float).reshape(-1, len(varying)) for v in (indices.first_order, indices.total_order))
-    weights = shares(members)
-    levels = ends_of(interval)
-    (first_lower, first_upper), (total_lower, total_upper) = (quantiles(v[1:], weights, levels) for v in (first, total))
-    table = pd.DataFrame(
-        {
-            "factor": [d.factor.name for d in varying],
-            "first": first[0],
-            "first_lower": first_lower,
-            "first_upper": first_upper,
-            "total": total[0],
-            "total_lower": total_lower,
-            "total_upper": total_upper,
-            "over": [d.text for d in varying],
-        }
-    )
-    order = np.argsort(-total[0], kind="stable")
+    columns: dict[str, Array] = {}
+    for name, each in (("first", indices.first_order), ("total", indices.total_order)):
+        values = np.asarray(each, float).reshape(-1, len(varying))
+        lower, upper = quantiles(values[1:], shares(members), ends_of(interval))
+        columns |= {name: values[0], f"{name}_lower": lower, f"{name}_upper": upper}
+    names, over = ([d.factor.name for d in varying], [d.text for d in varying])
+    table = pd.DataFrame({"factor": names, **columns, "over": over})
     notes = [
         (", ".join(sorted(follow)), "follows from the count of workers"),
         (", ".join(d.factor.name for d in domain if not d.varies and d.read), "held at one value"),
@@ -146,46 +137,60 @@ def sensitivity(
     ]
     return Sensitivity(
         of,
-        table.iloc[order].reset_index(drop=True),
+        table.sort_values("total", ascending=False, kind="stable", ignore_index=True),
         samples,
         result.schema.target,
         tuple(f"{text}: {names}" for names, text in notes if names),
     )
 
 
+@dataclass(frozen=True)
 class _Axis:
-    """One factor's values over the domain, from a number between 0 and 1."""
+    """One factor's values over the domain."""
 
-    def __init__(self, factor: Factor, values: Sequence[Any] | None, read: bool) -> None:
-        self.factor, self.read = factor, read
-        self.levels: tuple[Any, ...] = ()
-        if factor.numeric:
-            ends = [factor.lower, factor.upper] if values is None else [_number(factor, v) for v in values]
-            self.low, self.high = min(ends), max(ends)
-            self.varies = read and self.low < self.high
-            if factor.positive and self.low <= 0:
-                raise GenperfError(f"'{factor.name}' is above zero, and the domain begins at {self.low:g}")
-            self.text = f"{self.low:g} to {self.high:g}"
-        else:
-            self.levels = factor.levels if values is None else tuple(str(v) for v in values)
-            unknown = [v for v in self.levels if v not in factor.levels]
-            if unknown:
-                hint = suggest(unknown[0], factor.levels) or f"one of {', '.join(factor.levels[:8])}"
-                raise GenperfError(f"'{unknown[0]}' is not a measured level of '{factor.name}'", hint=hint)
-            self.varies = read and len(self.levels) > 1
-            self.text = f"{len(self.levels)} levels"
+    factor: Factor
+    #: The lowest and the highest number, or the levels.
+    values: tuple[Any, ...]
+    #: Whether the prediction depends on the factor.
+    read: bool
+
+    @property
+    def varies(self) -> bool:
+        """Whether it has several values that make a difference."""
+        return self.read and len({*self.values}) > 1
+
+    @property
+    def text(self) -> str:
+        """The values, as a table shows them."""
+        if not self.factor.numeric:
+            return f"{len(self.values)} levels"
+        return " to ".join(f"{value:g}" for value in self.values)
 
     def at(self, u: Array) -> npt.NDArray[Any]:
         """Return the values at points between 0 and 1."""
-        if self.levels:
-            place = np.minimum((u * len(self.levels)).astype(int), len(self.levels) - 1)
-            return np.asarray(np.array(self.levels, dtype=object)[place])
-        low, high = self.low, self.high
+        if not self.factor.numeric:
+            place = np.minimum((u * len(self.values)).astype(int), len(self.values) - 1)
+            return np.asarray(np.array(self.values, dtype=object)[place])
+        low, high = self.values
         if not self.varies:
             return np.full(u.shape, low)
         whole = self.factor.integer and low == round(low) and high == round(high)
         values = low * (high / low) ** u if self.factor.positive else low + (high - low) * u
         return np.asarray(np.clip(np.round(values), low, high) if whole else values)
+
+
+def _axis(factor: Factor, given: Sequence[Any] | None, read: bool) -> _Axis:
+    """Return the values of a factor that were measured, or those that are given in their place."""
+    if factor.numeric:
+        ends = [factor.lower, factor.upper] if given is None else [_number(factor, value) for value in given]
+        if factor.positive and min(ends) <= 0:
+            raise GenperfError(f"'{factor.name}' is above zero, and the domain begins at {min(ends):g}")
+        return _Axis(factor, (min(ends), max(ends)), read)
+    levels = factor.levels if given is None else tuple(map(str, given))
+    if unknown := [level for level in levels if level not in factor.levels]:
+        hint = suggest(unknown[0], factor.levels) or f"one of {', '.join(factor.levels[:8])}"
+        raise GenperfError(f"'{unknown[0]}' is not a measured level of '{factor.name}'", hint=hint)
+    return _Axis(factor, levels, read)
 
 
 def _number(factor: Factor, value: Any) -> float:
@@ -199,21 +204,14 @@ def _number(factor: Factor, value: Any) -> float:
 
 
 def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
+    """Return the values of each factor; a single value given for one is a list of it."""
     factors = result.schema.factors
     known = [f.name for f in factors]
-    for name in within:
-        if name not in known:
-            hint = suggest(name, known) or f"one of {', '.join(known)}"
-            raise GenperfError(f"the model has no factor '{name}'", hint=hint)
-    listed = {
-        name: list(v) if isinstance(v, Sequence | np.ndarray) and not isinstance(v, str) else [v]
-        for name, v in within.items()
-    }
-    read = {name for m in result.members for name in m.expression.factors}
-    read |= {f.name for f in factors if any(m.discrepancy is not None for m in result.members)}
-    stack = stack_of(result.members)
-    read |= set(() if stack is None else stack.factors)
-    return [_Axis(f, listed.get(f.name), f.name in read) for f in factors]
+    if unknown := [name for name in within if name not in known]:
+        hint = suggest(unknown[0], known) or f"one of {', '.join(known)}"
+        raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=hint)
+    listed, read = {name: np.atleast_1d(v).tolist() for name, v in within.items()}, factors_read(result)
+    return [_axis(f, listed.get(f.name), f.name in read) for f in factors]
 
 
 def _following(domain: Sequence[_Axis], factors: Panel, count: Factor | None, within: Mapping[str, Any]) -> set[str]:
