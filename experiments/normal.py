@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from genperf.normal.compare import FILE, NORMAL, Lack, Step, placed, step_to
+from genperf.normal.series import FILE, NORMAL, Lack, Step, placed, step_to
 
 KINDS = ("inside", "second", "beyond")
 #: What is known of a series, in `steps.json`.

@@ -19,7 +19,8 @@ from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Interval, Limit, Paid, Training
 from genperf.formula import render
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
-from genperf.normal import AmongPublished, Exchange, Normal, among_published, exchange_of, series_of, trains_networks
+from genperf.normal.exchange import Exchange, exchange_of
+from genperf.normal.series import AmongPublished, Normal, among_published, series_of, trains_networks
 from genperf.panel.configurations import following_workers
 from genperf.panel.following import follows
 from genperf.panel.nodes import NODE

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from genperf.cli.output import Output, show_rows
 from genperf.datasets import world
-from genperf.normal import published
+from genperf.normal.series import published
 from genperf.plots import published as drawn
 
 

@@ -25,30 +25,10 @@ class LeastSettings:
 LEAST = LeastSettings()
 
 
-@dataclass(frozen=True)
-class Least:
-    """Seconds of one exchange by three ways, at the nominal rate."""
-
-    ring: float
-    hierarchical: float
-    server: float
-
-    @property
-    def seconds(self) -> float:
-        """The least of the three."""
-        return min(self.ring, self.hierarchical, self.server)
-
-    @property
-    def way(self) -> str:
-        """Which of the three that is; the hierarchical one where they are equal."""
-        ways = {"hierarchical": self.hierarchical, "ring": self.ring, "server": self.server}
-        return min(ways, key=lambda name: ways[name])
-
-
 def least_exchange(
     message: float, bandwidth: float, nodes: float, devices_per_node: float = 1.0, latency: float = 0.0
-) -> Least:
-    """Return the least times in which all devices sum a message.
+) -> dict[str, float]:
+    """Return the least seconds in which all devices of several nodes sum a message, by three ways at the nominal rate.
 
         ring           2·(n − 1)/n·M/B + 2·(n − 1)·α     over all n = g·m devices, one link a node
         hierarchical   2·(m − 1)/m·M/B + 2·(m − 1)·α     a ring of the m nodes; the part inside them is free
@@ -69,22 +49,23 @@ def least_exchange(
 
     Examples
     --------
-    >>> round(least_exchange(100e6, 1.25e9, 2).hierarchical, 3), least_exchange(100e6, 1.25e9, 2, 8).way
-    (0.08, 'hierarchical')
+    >>> {way: round(seconds, 3) for way, seconds in least_exchange(100e6, 1.25e9, 2, 8).items()}
+    {'ring': 0.15, 'hierarchical': 0.08, 'server': 0.32}
     """
     seconds, devices = message / bandwidth, nodes * devices_per_node
-    if not several_nodes(nodes):
-        return Least(0.0, 0.0, 0.0)
-    ring = 2.0 * (devices - 1.0) / devices * seconds + 2.0 * (devices - 1.0) * latency
-    hierarchical = 2.0 * (nodes - 1.0) / nodes * seconds + 2.0 * (nodes - 1.0) * latency
-    return Least(ring, hierarchical, 2.0 * nodes * seconds + 2.0 * latency)
+    return {
+        "ring": 2.0 * (devices - 1.0) / devices * seconds + 2.0 * (devices - 1.0) * latency,
+        "hierarchical": 2.0 * (nodes - 1.0) / nodes * seconds + 2.0 * (nodes - 1.0) * latency,
+        "server": 2.0 * nodes * seconds + 2.0 * latency,
+    }
 
 
 @dataclass(frozen=True)
 class Exchange:
     """The least time of the exchange between nodes, beside what the step to several nodes cost."""
 
-    least: Least
+    #: Seconds at the nominal rate, as `least_exchange` returns them.
+    ways: dict[str, float]
     nodes: float
     #: Bytes.
     message: float
@@ -94,7 +75,7 @@ class Exchange:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {**vars(self.least), "least": self.least.seconds, "cost": self.cost}
+        return {**self.ways, "least": min(self.ways.values()), "cost": self.cost}
 
     @property
     def sentence(self) -> str:
@@ -102,16 +83,19 @@ class Exchange:
 
         Examples
         --------
-        >>> print(Exchange(Least(0.26, 0.14, 0.56), 2, 440e6, 0.55, 0.35).sentence)
+        >>> ways = {"ring": 0.26, "hierarchical": 0.14, "server": 0.56}
+        >>> print(Exchange(ways, 2, 440e6, 0.55, 0.35).sentence)
         the exchange of 440 MB between 2 nodes needs at least 0.14 s of a step of 0.55 s at the hinted rate
         (hierarchical; ring 0.26 s, one server 0.56 s); a step is 0.35 s longer than one node's, 0.21 s more than the
         exchange needs: the network is used at 40 %, or nothing overlaps; published clusters use about 25 % of a nominal
         rate
         """
-        least, cost, seconds = self.least, self.cost, self.least.seconds
-        others = {"ring": least.ring, "hierarchical": least.hierarchical, "one server": least.server}
-        way = least.way.replace("server", "one server")
-        beside = ", ".join(f"{name} {three_digits(time)} s" for name, time in others.items() if name != way)
+        cost = self.cost
+        ways = {name.replace("server", "one server"): time for name, time in self.ways.items()}
+        # The hierarchical way, where it is as quick as a ring.
+        way = min(ways, key=lambda name: (ways[name], name != "hierarchical"))
+        seconds = ways.pop(way)
+        beside = ", ".join(f"{name} {three_digits(time)} s" for name, time in ways.items())
         whole = "each step" if self.step is None else f"a step of {three_digits(self.step)} s"
         text = (
             f"the exchange of {three_digits(self.message / 1e6)} MB between {self.nodes:g} nodes needs at least "

@@ -14,8 +14,8 @@ from genperf.attribution.scaling import of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth
-from genperf.normal import Normal, judged
 from genperf.normal.record import RECORDS, record_like
+from genperf.normal.series import Normal, judged
 from genperf.panel.nodes import leaves_node
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import Place, nearest, short, with_intervals

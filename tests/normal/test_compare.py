@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from genperf.normal import NORMAL, Lack, Normal, Step, compared, published, step_to
-from genperf.normal.compare import placed
+from genperf.normal.series import NORMAL, Lack, Normal, Step, compared, placed, published, step_to
 
 SECOND = Step("second", (8.0, 1.0), (16.0, 2.0), 0.5)
 
