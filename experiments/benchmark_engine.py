@@ -69,11 +69,11 @@ def linear(sizes: Sizes) -> Iterator[Row]:
     few = parts[: min(1000, len(parts))]
     measured = {
         "fit, λ by 5-fold cross-validation and the look back, in one batch": (
-            median_time(lambda: estimate_alike(expression, parts, asked, 0), sizes.repeats) / len(parts),
+            median_time(lambda: estimate_alike(expression, parts, asked), sizes.repeats) / len(parts),
             "≥ 50 ×",
         ),
         "the same with 200 bootstrap replicates": (
-            median_time(lambda: estimate_alike(expression, few, FitOptions(lam="cv"), 0), sizes.repeats) / len(few),
+            median_time(lambda: estimate_alike(expression, few, FitOptions(lam="cv")), sizes.repeats) / len(few),
             "reported",
         ),
         "`fit` as a whole: groups, hashes, the same without replicates, and a result object for each": (

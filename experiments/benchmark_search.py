@@ -17,8 +17,9 @@ from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
 import genperf as gp
 from genperf.estimate import FitOptions
-from genperf.estimate.outcome import bootstrap
+from genperf.estimate.outcome import Fitted, resampled
 from genperf.estimate.problem import problem_of
+from genperf.expression import Expression
 from genperf.models.generic import Structure, generic
 from genperf.solver import Problem, solve
 from genperf.solver.search import SEARCH
@@ -30,17 +31,17 @@ REACH = 10.0
 NEAR = 1e-3
 
 
-def cpu_problem(structure: str) -> Problem:
+def cpu_problem(structure: str) -> tuple[Expression, Problem]:
     table = gp.datasets.load("pytorch_cpu")
     expression = generic(table.factors, Structure(structure))  # type: ignore[arg-type]
-    return problem_of(expression, table.medians(), FitOptions())
+    return expression, problem_of(expression, table.medians(), FitOptions())
 
 
 def plain_objective(structure: str) -> Callable[[np.ndarray], float]:
     """Write the cost as one would by hand: numpy over the rows, one set of constants at a time."""
     table = gp.datasets.load("pytorch_cpu")
     expression = generic(table.factors, Structure(structure))  # type: ignore[arg-type]
-    medians, problem = table.medians(), cpu_problem(structure)
+    medians, (_, problem) = table.medians(), cpu_problem(structure)
     names = list(expression.constant_names)
     scaled = {f.name: medians.columns[f.name] / float(f"{f.centre:.3g}") for f in table.factors}
     inside = [f.name for f in table.factors if f.role == "intrinsic"]
@@ -115,7 +116,7 @@ def watched(problem: Problem, seed: int, restarts: int) -> Run:
 
 def search(sizes: Sizes) -> Iterator[Row]:
     for structure in STRUCTURES:
-        problem, cost = cpu_problem(structure), plain_objective(structure)
+        (_, problem), cost = cpu_problem(structure), plain_objective(structure)
         best = solve(problem, seed=100, restarts=sizes.starts).cost
         runs = {
             restarts: [watched(problem, seed, restarts) for seed in range(n)]
@@ -147,13 +148,11 @@ def search(sizes: Sizes) -> Iterator[Row]:
 
 def replicates(sizes: Sizes) -> Iterator[Row]:
     for structure in STRUCTURES:
-        problem = cpu_problem(structure)
+        expression, problem = cpu_problem(structure)
         one, found = timed(lambda p=problem: solve(p))
         one = median([one, *(timed(lambda p=problem: solve(p))[0] for _ in range(sizes.repeats - 1))])
-        many = median_time(
-            lambda p=problem, c=found.constants: bootstrap(p, c, sizes.replicates, np.random.default_rng(0)),
-            sizes.repeats,
-        )
+        fitted, counts = Fitted(expression, problem, found), resampled(problem.measured.size, sizes.replicates)
+        many = median_time(lambda f=fitted, c=counts: f.refit(c), sizes.repeats)
         yield Row(
             f"{sizes.replicates} bootstrap replicates of the {structure} fit, against one fit",
             show(many),
@@ -167,7 +166,7 @@ def replicates(sizes: Sizes) -> Iterator[Row]:
 def limit(sizes: Sizes) -> Iterator[Row]:
     """Compare a search with the plain numpy arithmetic of the evaluations that it made."""
     for structure in STRUCTURES:
-        problem = cpu_problem(structure)
+        _, problem = cpu_problem(structure)
         seconds = median_time(lambda p=problem: solve(p), sizes.repeats)
         evaluations = solve(problem).evaluations
         rows, n = problem.measured.size, problem.start.size

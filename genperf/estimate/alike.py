@@ -18,15 +18,7 @@ import numpy.typing as npt
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import (
-    OUTCOME,
-    Estimate,
-    look_back,
-    near_bounds,
-    resampled,
-    spread_of,
-    undetermined,
-)
+from genperf.estimate.outcome import OUTCOME, Estimate, at_bounds, look_back, resampled, spread_of, undetermined
 from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import basis_sizes
 from genperf.expression import Expression
@@ -41,7 +33,6 @@ from genperf.table import Table
 class Batch:
     """Series with the same linear expression and the same number of configurations."""
 
-    expression: Expression
     #: Shape (series, rows, n). Derivative of the prediction by each coefficient.
     basis: Array
     #: Shape (series, rows). Prediction with every coefficient zero, in the target's unit.
@@ -53,11 +44,9 @@ class Batch:
     scale: Array
     #: A quadratic one.
     loss: Loss
-    #: Its kind; the strength is an argument of `fit` and `cost`.
     penalty: Penalty
-    #: Shape (n,). `lower`, `upper`: bounds of the coefficients.
-    lower: Array
-    upper: Array
+    #: Shape (n,). Lower and upper bounds of the coefficients.
+    bounds: tuple[Array, Array]
     #: Shape (n,). The coefficients with a penalty.
     penalised: Mask
 
@@ -71,19 +60,8 @@ class Batch:
         series, rows, n = self.basis.shape
         return blocks(series, sets * max(rows, n * n))
 
-    def fit(self, weights: Array, strength: Array) -> Array:
-        """Return the best coefficients for every set of weights.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (series, sets, rows)
-        strength : ndarray of shape (series,)
-            λ.
-
-        Returns
-        -------
-        ndarray of shape (series, sets, n)
-        """
+    def fit(self, weights: Array) -> Array:
+        """Return the best coefficients for every set of weights, (series, sets, rows) → (series, sets, n)."""
         series, sets, _ = weights.shape
         n = self.scale.shape[1]
         shares, size = self._shares(weights)
@@ -94,31 +72,19 @@ class Batch:
             squares = (self.basis[:, :, :, None] * self.basis[:, :, None, :]).reshape(series, -1, n * n)
             gram = (omega @ squares).reshape(series, sets, n, n)
             moment = omega @ (self.basis * target[:, :, None])
-        lam, scale = strength[:, None, None], self.scale[:, None, :]
-        ridge = np.where(self.penalised, 0.5 * lam * (1.0 - self.penalty.l1_share) / scale**2, 0.0)
-        lasso = np.where(self.penalised, 0.5 * lam * self.penalty.l1_share / scale, 0.0)
-        flat = (series * sets, n)
-        coefficients = penalised_least_squares(
-            gram.reshape(*flat, n),
-            moment.reshape(flat),
-            np.broadcast_to(ridge, moment.shape).reshape(flat),
-            np.broadcast_to(lasso, moment.shape).reshape(flat),
-            self.lower,
-            self.upper,
-        )
-        return coefficients.reshape(series, sets, n)
+        of_penalty = self.penalty, self.scale[:, None, :], self.penalised
+        return penalised_least_squares(gram, moment, *of_penalty, self.bounds)
 
     def predict(self, constants: Array) -> Array:
         """Return predicted values of shape (series, sets, rows) for constants of shape (series, sets, n)."""
         return np.asarray(self.offset[:, None, :] + constants @ np.swapaxes(self.basis, 1, 2))
 
-    def cost(self, constants: Array, strength: Array) -> Array:
-        """Return the cost of each series, (series, n) → (series,), with λ of shape (series,)."""
+    def cost(self, constants: Array) -> Array:
+        """Return the cost of each series, (series, n) → (series,)."""
         shares, size = self._shares(self.weights[:, None, :])
         losses = self.loss.value(self.predict(constants[:, None, :]), self.measured[:, None, :], size)
         scaled = np.where(self.penalised, constants / self.scale, 0.0)
-        unit = replace(self.penalty, strength=1.0).value(scaled)
-        return np.asarray(np.sum(shares * losses, axis=2)[:, 0] + strength * unit)
+        return np.asarray(np.sum(shares * losses, axis=2)[:, 0] + self.penalty.value(scaled))
 
     def _shares(self, weights: Array) -> tuple[Array, Array]:
         """Return the weights as shares of one, and the weighted mean measured value of every set."""
@@ -151,66 +117,54 @@ def batch_of(expression: Expression, medians: Sequence[Table], options: FitOptio
     scale = mean[:, None] / basis_sizes(expression, columns, zeros, shape)
     filled = np.array(np.broadcast_to(offset, shape), dtype=float)
     loss, penalty = loss_named(options.loss), penalty_named(options.penalty, options.strength)
-    lower, upper = (np.array([getattr(c, end) for c in expression.constants], float) for end in ("lower", "upper"))
+    bounds = tuple(np.array([[c.lower, c.upper] for c in expression.constants], float).T)
     penalised = np.array([c.penalised for c in expression.constants], bool)
-    held = (filled, measured, weights, scale, loss, penalty, lower, upper, penalised)
-    return Batch(expression, np.ascontiguousarray(basis), *held)
+    return Batch(np.ascontiguousarray(basis), filled, measured, weights, scale, loss, penalty, bounds, penalised)
 
 
-def estimate_alike(
-    expression: Expression, tables: Sequence[Table], options: FitOptions, seed: int
-) -> list[Estimate | FitError]:
+def estimate_alike(expression: Expression, tables: Sequence[Table], options: FitOptions) -> list[Estimate | FitError]:
     """Fit one expression that is solved `at_once` to many tables of equally many configurations.
 
     The steps are those of `estimate`: the full fit, bootstrap replicates, the look back, and the diagnosis of the
-    constants. Here each step is the same least-squares problem
-    with other weights.
+    constants. Here each step is the same least-squares problem with other weights.
 
     The tables have their repeats; an error is for a table whose predictions are not finite within the bounds.
     """
     medians = [in_order(table.medians()) for table in tables]
     batch = batch_of(expression, medians, options)
-    strength = np.full(len(tables), options.strength)
-    best = batch.fit(batch.weights[:, None, :], strength)[:, 0]
+    best = batch.fit(batch.weights[:, None, :])[:, 0]
     with np.errstate(all="ignore"):
-        cost = batch.cost(best, strength)
+        cost = batch.cost(best)
         residuals = np.log(batch.measured / batch.predict(best[:, None, :])[:, 0])
-    draws, misfit = _replicates(batch, strength, options.draws, seed)
+    draws, misfit = _replicates(batch, options.draws)
 
     def errors_of(series: Index, held: Mask) -> Array:
         part = batch.take(series)
-        constants = part.fit(np.where(held, 0.0, part.weights)[:, None, :], strength[series])
+        constants = part.fit(np.where(held, 0.0, part.weights)[:, None, :])
         errors = np.abs(np.log(part.predict(constants)[:, 0] / part.measured))
         return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
 
     evidence = look_back(medians, errors_of)
-    held = near_bounds(best, (batch.lower, batch.upper), batch.scale)
     size = np.maximum(np.abs(best), OUTCOME.least_size * batch.scale)
     flat = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
-    names = expression.constant_names
     out: list[Estimate | FitError] = []
     for i, table in enumerate(tables):
         if not np.isfinite(cost[i]):
             out.append(no_values())
             continue
-        member = Member(
-            expression,
-            best[i],
-            draws[i],
-            1.0,
-            Status(options.solver, float(cost[i]), True, 1, 1, 1),
-            tuple(name for name, at in zip(names, held[i], strict=True) if at),
-            tuple(name for name, is_flat in zip(names, flat[i], strict=True) if is_flat),
-        )
-        spread = spread_of(table, float(misfit[i]), residuals[i], len(names), evidence[i])
-        out.append(Estimate(member, float(strength[i]), spread, tuple(evidence[i])))
+        status = Status(options.solver, float(cost[i]), True, 1, 1, 1)
+        held = at_bounds(expression, best[i], batch.bounds, batch.scale[i])
+        unknown = tuple(name for name, is_flat in zip(expression.constant_names, flat[i], strict=True) if is_flat)
+        member = Member(expression, best[i], draws[i], 1.0, status, held, unknown)
+        spread = spread_of(table, float(misfit[i]), residuals[i], best.shape[1], evidence[i])
+        out.append(Estimate(member, options.strength, spread, tuple(evidence[i])))
     return out
 
 
-def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[Array, Array]:
+def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
     """Draw bootstrap replicates of every series, the same configurations in each."""
     series, rows = batch.measured.shape
-    counts = resampled(rows, draws, np.random.default_rng([seed, 1]))
+    counts = resampled(rows, draws)
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     which = which.reshape(draws)
     constants = np.empty((series, draws, batch.scale.shape[1]))
@@ -219,13 +173,11 @@ def _replicates(batch: Batch, strength: Array, draws: int, seed: int) -> tuple[A
         part = batch.take(block)
         weights = distinct * part.weights[:, None, :]
         empty = weights.sum(axis=2, keepdims=True) <= 0.0
-        weights = np.where(empty, part.weights[:, None, :], weights)
-        solutions = part.fit(weights, strength[block])
+        solutions = part.fit(np.where(empty, part.weights[:, None, :], weights))
         constants[block] = solutions[:, which]
         with np.errstate(all="ignore"):
             residuals = np.log(part.measured[:, None, :] / part.predict(solutions))[:, which]
-        held_out = (counts == 0.0) & np.isfinite(residuals)
-        with np.errstate(all="ignore"):
+            held_out = (counts == 0.0) & np.isfinite(residuals)
             # Along one axis: over two, the order of the sum would depend on the number of series.
             squares = np.where(held_out, residuals**2, 0.0).reshape(len(residuals), -1)
             misfit[block] = np.sqrt(squares.sum(axis=1) / held_out.reshape(len(residuals), -1).sum(axis=1))

@@ -3,14 +3,19 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import Note
+from genperf.estimate.options import FitOptions
+from genperf.estimate.prepare import CONTENT_SEED
 from genperf.expression import Expression
-from genperf.prediction import Evidence, Member, Spread
-from genperf.solver import PolishSettings, Problem, blocks, polish
+from genperf.models.generic import named_by_factors
+from genperf.prediction import Evidence, Member, Spread, Status
+from genperf.solver import POLISH, SEARCH, PolishSettings, Problem, Solution, blocks, polish
 from genperf.table import Table
 
 
@@ -62,26 +67,132 @@ class Estimate:
 BOOTSTRAP = PolishSettings(max_steps=15, relative_tolerance=1e-4)
 
 
-def resampled(rows: int, draws: int, rng: np.random.Generator) -> Array:
+def resampled(rows: int, draws: int) -> Array:
     """Draw configurations with replacement: how often each is drawn in each replicate, shape (draws, rows)."""
+    rng = np.random.default_rng([CONTENT_SEED, 1])
     counts = [np.bincount(rng.integers(rows, size=rows), minlength=rows) for _ in range(draws)]
     return np.array(counts, float).reshape(draws, rows)
 
 
-def bootstrap(problem: Problem, best: Array, draws: int, rng: np.random.Generator) -> tuple[Array, float]:
-    """Draw configurations with replacement, and refit from the best constants, shape (n,).
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A measured phase, fitted to its column by itself."""
 
-    Returns the constants, shape (draws, n), and the root mean square of ln(measured/predicted) over the configurations
-    that a replicate did not draw: the error of predictions inside the measured range, with noise and lack of fit.
+    #: `phase`, `column`: the phase, and the column it is measured in.
+    phase: str
+    column: str
+    #: In how many configurations it was measured.
+    measured: int
+    #: The sum of its terms.
+    expression: Expression
+    #: Numbers of the rows it is fitted to in the table's configurations.
+    rows: npt.NDArray[np.int64]
+    #: `problem`, `solution`: None where the phase takes no time wherever it was measured: there is nothing to fit.
+    problem: Problem | None = None
+    solution: Solution | None = None
+    #: How the fit differs from the usual one, if it does.
+    remark: str = ""
+    #: Constants that the column does not determine.
+    unidentified: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Its constants."""
+        names = self.expression.constant_names
+        constants = np.zeros(len(names)) if self.solution is None else self.solution.constants
+        return dict(zip(names, constants.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """An expression fitted to configurations; the constants of measured phases are held at those of their parts."""
+
+    expression: Expression
+    #: Over all constants.
+    problem: Problem
+    #: Of the constants that no part has; None where the parts have all.
+    solution: Solution | None
+    parts: Sequence[Part] = ()
+    #: Mean relative error on configurations that a choice held out, where there was one.
+    held_out: float | None = None
+
+    @cached_property
+    def held(self) -> Mask:
+        """Shape (n,). The constants that come from the parts."""
+        known = {name for part in self.parts for name in part.values}
+        return np.array([name in known for name in self.expression.constant_names], bool)
+
+    @cached_property
+    def constants(self) -> Array:
+        """Shape (n,)."""
+        known = {name: value for part in self.parts for name, value in part.values.items()}
+        if self.solution is not None:
+            return self.solution.constants
+        return np.array([known[name] for name in self.expression.constant_names])
+
+    @cached_property
+    def residuals(self) -> Array:
+        """ln(measured/fitted) of each configuration."""
+        return np.asarray(np.log(self.problem.measured / self.problem.predict(self.constants[None, :])[0]))
+
+    def refit(self, counts: Array, settings: PolishSettings = BOOTSTRAP) -> Array:
+        """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
+        sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
+        for part in self.parts:
+            if part.problem is not None:
+                places = [self.expression.constant_names.index(name) for name in part.expression.constant_names]
+                weights = _drawn_weights(part.problem, counts[:, part.rows])
+                sets[:, places] = polish(part.problem, sets[:, places], weights, settings).constants
+        if self.solution is None:
+            return sets
+        return polish(self.problem, sets, _drawn_weights(self.problem, counts), settings, self.held).constants
+
+    def look_back(self, medians: Table) -> tuple[Evidence, ...]:
+        """Predict the largest scales from the smaller ones."""
+        problems = [(part.problem, part.rows) for part in self.parts if part.problem is not None]
+        if self.solution is not None:
+            problems.append((self.problem, np.arange(len(medians))))
+
+        def errors_of(_: Index, held: Mask) -> Array:
+            # A phase may be measured in none of the others.
+            if not all(problem.weights[~held[0][rows]].any() for problem, rows in problems):
+                return np.array([np.nan])
+            constants = self.refit((~held).astype(float), BOOTSTRAP if self.parts else POLISH)
+            ratios = self.problem.predict(constants)[0][held[0]] / self.problem.measured[held[0]]
+            return np.array([np.mean(np.abs(np.log(ratios)))])
+
+        return tuple(look_back([medians], errors_of)[0])
+
+    def status(self, solver: str) -> Status:
+        """Return how the searches ended: the cost is that of the whole."""
+        ends = [one for one in (*(part.solution for part in self.parts), self.solution) if one is not None]
+        cost = float(self.problem.cost(self.constants[None, :])[0])
+        last = self.solution
+        searches = (1, 1, 0) if last is None else (last.restarts, last.agreed, last.population)
+        evolved = (SEARCH.mutation, SEARCH.crossover) if searches[2] else ()
+        evaluations = sum(one.evaluations for one in ends)
+        return Status(solver, cost, all(one.converged for one in ends), evaluations, *searches, *evolved)
+
+
+def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions, notes: Sequence[Note]) -> Estimate:
+    """Estimate the errors of a fit's predictions: replicates, residuals, look back.
+
+    A replicate draws the same configurations for every part and for the whole, so that their draws belong together.
     """
-    counts = resampled(problem.measured.size, draws, rng)
-    start = np.broadcast_to(best, (draws, best.size)).copy()
-    weights = drawn_weights(problem, counts)
-    constants = polish(problem, start, weights, BOOTSTRAP).constants
-    return constants, held_out_misfit(problem, constants, counts)
+    expression, problem, best = fitted.expression, fitted.problem, fitted.constants
+    counts = resampled(len(medians), options.draws)
+    draws, evidence = fitted.refit(counts), fitted.look_back(medians)
+    spread = spread_of(table, held_out_misfit(problem, draws, counts), fitted.residuals, best.size, evidence)
+    unknown = {name for part in fitted.parts for name in part.unidentified}
+    unknown |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
+    undetermined = tuple(name for name in expression.constant_names if name in unknown)
+    held = at_bounds(expression, best, (problem.lower, problem.upper), problem.scale)
+    named, status = named_by_factors(expression, best), fitted.status(options.solver)
+    member = Member(named, best, draws, 1.0, status, held, undetermined)
+    return Estimate(member, problem.penalty.strength, spread, evidence, tuple(notes), fitted.held_out)
 
 
-def drawn_weights(problem: Problem, counts: Array) -> Array:
+def _drawn_weights(problem: Problem, counts: Array) -> Array:
     """Return each replicate's weights, shape (draws, rows); the problem's where all drawn rows have weight zero."""
     weights = counts * problem.weights
     weights[weights.sum(axis=1) <= 0.0] = problem.weights
@@ -182,35 +293,18 @@ def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask], Array
     return out
 
 
-def look_back_alone(problem: Problem, medians: Table, refit: Callable[[Mask], Array | None]) -> tuple[Evidence, ...]:
-    """Look back in one series, with the constants that `refit` returns for training rows of shape (rows,), or None."""
+def at_bounds(expression: Expression, constants: Array, bounds: tuple[Array, Array], scale: Array) -> tuple[str, ...]:
+    """Name the constants, shape (n,), at a bound but for rounding, coefficients at zero included.
 
-    def errors_of(_: Index, held: Mask) -> Array:
-        constants = refit(~held[0])
-        if constants is None:
-            return np.array([np.nan])
-        ratios = problem.predict(constants[None, :])[0][held[0]] / problem.measured[held[0]]
-        return np.array([np.mean(np.abs(np.log(ratios)))])
-
-    return tuple(look_back([medians], errors_of)[0])
-
-
-def at_bounds(problem: Problem, expression: Expression, constants: Array) -> tuple[str, ...]:
-    """Name the constants, shape (n,), that ended at a bound, coefficients at zero included."""
-    held = near_bounds(constants, (problem.lower, problem.upper), problem.scale)
-    return tuple(c.name for c, at in zip(expression.constants, held, strict=True) if at and c.lower < c.upper)
-
-
-def near_bounds(constants: Array, bounds: tuple[Array, Array], scale: Array) -> Mask:
-    """Return which constants, (..., n), are at a bound but for rounding; their scale replaces a range without end."""
+    The scale of a constant replaces a range without end.
+    """
     lower, upper = bounds
     room = OUTCOME.bound_room * np.where(np.isfinite(upper - lower), upper - lower, scale)
-    return np.asarray((constants <= lower + room) | (constants >= upper - room))
+    held = ((constants <= lower + room) | (constants >= upper - room)) & (lower < upper)
+    return tuple(name for name, at in zip(expression.constant_names, held, strict=True) if at)
 
 
-def unidentified(
-    problem: Problem, expression: Expression, constants: Array, held: Mask | None = None
-) -> tuple[str, ...]:
+def unidentified(problem: Problem, expression: Expression, constants: Array, held: Mask) -> tuple[str, ...]:
     """Name the constants that the data does not determine.
 
     The derivatives of the relative predictions by the constants (on their scales) span the directions that the data
@@ -222,9 +316,8 @@ def unidentified(
     _, slopes = problem.jacobian(constants[None, :])
     size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, OUTCOME.least_size, 1.0))
     J = slopes[0] * size / problem.measured[:, None]
-    free = np.ones(constants.size, bool) if held is None else ~held
     flat = np.zeros(constants.size, bool)
-    flat[free] = undetermined(J[None, :, free])[0]
+    flat[~held] = undetermined(J[None, :, ~held])[0]
     return tuple(c.name for c, is_flat in zip(expression.constants, flat, strict=True) if is_flat)
 
 

@@ -15,23 +15,12 @@ from genperf.errors import FitError, Note, counted
 from genperf.estimate.candidates import SELECTION, affordable, best_of, candidates_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import (
-    BOOTSTRAP,
-    Estimate,
-    at_bounds,
-    drawn_weights,
-    held_out_misfit,
-    look_back_alone,
-    resampled,
-    spread_of,
-    unidentified,
-)
+from genperf.estimate.outcome import Estimate, Fitted, Part, estimated, unidentified
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.formula import names_in
 from genperf.models import Family, family_named, held_at
-from genperf.prediction import Member, Status
-from genperf.solver import Problem, Solution, polish, solve
+from genperf.solver import solve
 from genperf.table import Table, Target, phase_seconds
 from genperf.table.cells import with_columns
 
@@ -64,8 +53,8 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     expressions, parts, notes = fit.parts(overlaps[0] if chooses else family)
     if not parts:
         laws = held_at(family.expressions(table.factors, options.mapping), options.fix) if chooses else expressions
-        estimated = estimate(laws, table, options, seed, family.choice)
-        return replace(estimated, notes=(*notes, *estimated.notes))
+        alone = estimate(laws, table, options, seed, family.choice)
+        return replace(alone, notes=(*notes, *alone.notes))
     composed, failures = fit.composed(expressions, parts)
     if not composed:
         raise failures[0]
@@ -75,21 +64,10 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         whole = _nearest(composed)
         nearest = _nearest([whole, *fit.overlapped(overlaps, parts)])
         if nearest is not whole:
-            name, error = nearest.expression.family, 100.0 * float(nearest.errors.mean())
+            name, error = nearest.expression.family, 100.0 * float(_errors(nearest).mean())
             text = f"with the overlap of '{name}' the composed total has a mean error of {error:.1f} %"
             notes.append(Note(f"{text}: try --model {name}", "overlap"))
-    expression, total, best = whole.expression, whole.total, whole.constants
-    counts = resampled(len(fit.medians), options.draws, np.random.default_rng([seed, 1]))
-    draws = whole.refit(counts)
-    residuals = np.log(total.measured / total.predict(best[None, :])[0])
-    evidence = look_back_alone(total, fit.medians, whole.without)
-    spread = spread_of(table, held_out_misfit(total, draws, counts), residuals, best.size, evidence)
-    unknown = {name for part in parts for name in part.unidentified}
-    unknown |= set(unidentified(total, expression, best, whole.held)) if not whole.held.all() else set()
-    undetermined = tuple(name for name in expression.constant_names if name in unknown)
-    held = at_bounds(total, expression, best)
-    member = Member(expression, best, draws, 1.0, whole.status(options.solver), held, undetermined)
-    return Estimate(member, total.penalty.strength, spread, evidence, (whole.note, *notes))
+    return estimated(whole, table, fit.medians, options, [_note(whole), *notes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,31 +88,6 @@ class _Column:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """A phase fitted to its column."""
-
-    column: _Column
-    #: The sum of its terms.
-    expression: Expression
-    #: Shape (measured,). Numbers of the rows it is fitted to in the table's configurations.
-    rows: npt.NDArray[np.int64]
-    #: `problem`, `solution`: None where the phase takes no time wherever it was measured: there is nothing to fit.
-    problem: Problem | None = None
-    solution: Solution | None = None
-    #: How the fit differs from the usual one, if it does.
-    remark: str = ""
-    #: Constants that the column does not determine.
-    unidentified: tuple[str, ...] = ()
-
-    @property
-    def values(self) -> dict[str, float]:
-        """Its constants."""
-        names = self.expression.constant_names
-        constants = np.zeros(len(names)) if self.solution is None else self.solution.constants
-        return dict(zip(names, constants.tolist(), strict=True))
-
-
-@dataclass(frozen=True, eq=False)
 class _PhaseFit:
     """Fits the phases of a table, and the total that they make up."""
 
@@ -147,7 +100,7 @@ class _PhaseFit:
         """The table with one row per configuration."""
         return self.table.medians()
 
-    def parts(self, family: Family) -> tuple[list[Expression], list[_Part], list[Note]]:
+    def parts(self, family: Family) -> tuple[list[Expression], list[Part], list[Note]]:
         """Fit the phases to their columns, and write the family's expressions for these phases."""
         columns, notes = self._columns([p for p in self.table.phases if p in family.phases])
         while True:
@@ -159,7 +112,7 @@ class _PhaseFit:
             fitted = [self._part(c, of_phase(expressions[0], family.phases[c.phase])) for c in columns]
             reasons = {c: why for c, why in zip(columns, fitted, strict=True) if isinstance(why, str)}
             if not reasons:
-                return expressions, [part for part in fitted if isinstance(part, _Part)], notes
+                return expressions, [part for part in fitted if isinstance(part, Part)], notes
             # The terms of a phase depend on the other measured phases, so fit again without those left out.
             for c, why in reasons.items():
                 text = f"column '{c.name}' is left out, and {c.phase} fitted to the total: {why}"
@@ -202,7 +155,7 @@ class _PhaseFit:
                 best = best_of(candidates_of(laws, medians, self.options, self.seed)).expression
         return [expression for expression, law in zip(expressions, sums, strict=True) if law == best]
 
-    def _part(self, column: _Column, law: Expression | None) -> _Part | str:
+    def _part(self, column: _Column, law: Expression | None) -> Part | str:
         """Fit a phase to its column, or return why it cannot be."""
         if law is None:
             return "the table does not show what it depends on, or its constants are held"
@@ -210,11 +163,12 @@ class _PhaseFit:
         if not informative.any() or not column.medians.weights[informative].any():
             return "it was measured only where it takes no time"
         medians, rows, options = column.medians.take(informative), column.rows[informative], self.options
+        known = column.phase, column.name, len(column.rows)
         count = len(law.constants)
         if count > len(medians):
             return f"it was measured in too few configurations ({len(medians)}) for its {count} constants"
         if not medians.measured.any():
-            return _Part(column, law, rows, remark="zero throughout")
+            return Part(*known, law, rows, remark="zero throughout")
         remark, strength, positive = "", options.strength, bool(medians.measured.all())
         if not positive and options.loss not in DEFINED_AT_ZERO:
             options, remark = replace(options, loss="squared"), "zero in places, so by squared errors"
@@ -224,12 +178,10 @@ class _PhaseFit:
         solution = solve(problem, options.solver, self.seed)
         # Relative to the mean where some values are zero.
         judged = problem if positive else replace(problem, measured=np.full(len(rows), problem.measured.mean()))
-        unknown = unidentified(judged, law, solution.constants)
-        return _Part(column, law, rows, problem, solution, remark, unknown)
+        unknown = unidentified(judged, law, solution.constants, np.zeros(count, bool))
+        return Part(*known, law, rows, problem, solution, remark, unknown)
 
-    def composed(
-        self, expressions: Sequence[Expression], parts: Sequence[_Part]
-    ) -> tuple[list[_Composed], list[FitError]]:
+    def composed(self, expressions: Sequence[Expression], parts: Sequence[Part]) -> tuple[list[Fitted], list[FitError]]:
         """Compose fitted phases by each law of what the total shows, or return why it cannot be."""
         out, failures = [], []
         for expression in expressions:
@@ -239,34 +191,30 @@ class _PhaseFit:
                 failures.append(error)
         return out, failures
 
-    def _composed(self, expression: Expression, parts: Sequence[_Part]) -> _Composed:
+    def _composed(self, expression: Expression, parts: Sequence[Part]) -> Fitted:
         """Take the phases' constants, and fit the others to the total."""
         known = {name: value for part in parts for name, value in part.values.items()}
-        names = expression.constant_names
-        held = np.array([name in known for name in names])
-        values = np.array([known.get(name, 0.0) for name in names])
-        strength = self.options.strength
-        if held.all():
+        names, strength = expression.constant_names, self.options.strength
+        if known.keys() >= set(names):
             strength = max(strength if part.problem is None else part.problem.penalty.strength for part in parts)
-            total = problem_of(expression, self.medians, self.options, strength)
-            return _Composed(expression, parts, total, values, held)
+            return Fitted(expression, problem_of(expression, self.medians, self.options, strength), None, parts)
         others = expression.with_fixed({name: value for name, value in known.items() if name in names})
         affordable([others], len(self.medians))
         if self.options.lam == "cv":
             strength = best_of(candidates_of([others], self.medians, self.options, self.seed)).strength
         total = problem_of(expression, self.medians, self.options, strength)
-        lower, upper, start = (np.where(held, values, each) for each in (total.lower, total.upper, total.start))
-        pinned = replace(total, lower=lower, upper=upper, start=start)
-        remainder = solve(pinned, self.options.solver, self.seed)
-        return _Composed(expression, parts, total, remainder.constants, held, remainder)
+        ends = zip(names, total.lower, total.upper, total.start, strict=True)
+        held = np.array([[known[name]] * 3 if name in known else each for name, *each in ends]).T
+        pinned = replace(total, lower=held[0], upper=held[1], start=held[2])
+        return Fitted(expression, total, solve(pinned, self.options.solver, self.seed), parts)
 
-    def overlapped(self, families: Sequence[Family], parts: Sequence[_Part]) -> list[_Composed]:
+    def overlapped(self, families: Sequence[Family], parts: Sequence[Part]) -> list[Fitted]:
         """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed.
 
         Those are left out that have constants which the total does not determine.
         """
-        measured = [part.column.phase for part in parts]
-        out: list[_Composed] = []
+        measured = [part.phase for part in parts]
+        out: list[Fitted] = []
         for family in families:
             if not family.shown(measured):
                 continue
@@ -287,81 +235,37 @@ def of_phase(expression: Expression, names: Collection[str]) -> Expression | Non
     return replace(expression, terms=terms, constants=constants, total=None) if terms and constants else None
 
 
-@dataclass(frozen=True, eq=False)
-class _Composed:
-    """Fitted phases, and the whole fitted to the total with their constants held."""
-
-    expression: Expression
-    parts: Sequence[_Part]
-    #: Over all constants.
-    total: Problem
-    #: Shape (n,).
-    constants: Array
-    #: Shape (n,). Constants that come from the parts.
-    held: Mask
-    #: Of the other constants, fitted to the total; None where there are none.
-    remainder: Solution | None = None
-
-    def refit(self, counts: Array) -> Array:
-        """Return the constants fitted to repeated configurations, (sets, configurations) → (sets, n)."""
-        sets = np.broadcast_to(self.constants, (len(counts), self.constants.size)).copy()
-        for part in self.parts:
-            if part.problem is not None:
-                places = [self.expression.constant_names.index(name) for name in part.expression.constant_names]
-                weights = drawn_weights(part.problem, counts[:, part.rows])
-                sets[:, places] = polish(part.problem, sets[:, places], weights, BOOTSTRAP).constants
-        if self.remainder is None:
-            return sets
-        return polish(self.total, sets, drawn_weights(self.total, counts), BOOTSTRAP, self.held).constants
-
-    def without(self, train: Mask) -> Array | None:
-        """Return the constants fitted to some configurations; None where a phase was measured in none of them."""
-        problems = [(part.problem, train[part.rows]) for part in self.parts if part.problem is not None]
-        if not all(problem.weights[rows].any() for problem, rows in problems):
-            return None
-        return np.asarray(self.refit(train[None, :].astype(float))[0])
-
-    def status(self, solver: str) -> Status:
-        """Return how the searches ended: the cost is that of the total."""
-        solutions = [part.solution for part in self.parts] + [self.remainder]
-        ends = [one for one in solutions if one is not None]
-        cost = float(self.total.cost(self.constants[None, :])[0])
-        searches = (1, 1) if self.remainder is None else (self.remainder.restarts, self.remainder.agreed)
-        return Status(solver, cost, all(one.converged for one in ends), sum(one.evaluations for one in ends), *searches)
-
-    @property
-    def unmeasured(self) -> tuple[int, int]:
-        """How many terms have no column, and how many constants are fitted to the total."""
-        measured = {term.name for part in self.parts for term in part.expression.terms}
-        return sum(term.name not in measured for term in self.expression.terms), int(np.sum(~self.held))
-
-    @property
-    def errors(self) -> Array:
-        """|composed/measured − 1| of each configuration's total."""
-        return np.asarray(np.abs(self.total.predict(self.constants[None, :])[0] / self.total.measured - 1.0))
-
-    @property
-    def note(self) -> Note:
-        """The column of each phase, the constants of the total, and the error of the composed total."""
-        phases, configurations = [], self.total.measured.size
-        for part in self.parts:
-            measured = len(part.column.rows)
-            where = f"{measured} of {configurations} configurations" if measured < configurations else ""
-            details = [f"'{part.column.name}'", where, part.remark]
-            phases.append(f"{part.column.phase} ({', '.join(d for d in details if d)})")
-        names = [name for name, is_held in zip(self.expression.constant_names, self.held, strict=True) if not is_held]
-        from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
-        text = f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
-        return Note(f"{text}{100.0 * self.errors.mean():.1f} %", "phases")
+def _unmeasured(whole: Fitted) -> tuple[int, int]:
+    """Return how many terms have no column, and how many constants are fitted to the total."""
+    measured = {term.name for part in whole.parts for term in part.expression.terms}
+    return sum(term.name not in measured for term in whole.expression.terms), int(np.sum(~whole.held))
 
 
-def _nearest(composed: Sequence[_Composed]) -> _Composed:
+def _errors(whole: Fitted) -> Array:
+    """Return |composed/measured − 1| of each configuration's total."""
+    return np.asarray(np.abs(whole.problem.predict(whole.constants[None, :])[0] / whole.problem.measured - 1.0))
+
+
+def _note(whole: Fitted) -> Note:
+    """Return the column of each phase, the constants of the total, and the error of the composed total."""
+    phases, configurations = [], whole.problem.measured.size
+    for part in whole.parts:
+        where = f"{part.measured} of {configurations} configurations" if part.measured < configurations else ""
+        details = filter(None, [f"'{part.column}'", where, part.remark])
+        phases.append(f"{part.phase} ({', '.join(details)})")
+    names = [name for name, is_held in zip(whole.expression.constant_names, whole.held, strict=True) if not is_held]
+    from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
+    text = f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
+    return Note(f"{text}{100.0 * _errors(whole).mean():.1f} %", "phases")
+
+
+def _nearest(composed: Sequence[Fitted]) -> Fitted:
     """Return the first composition, or the one that is clearly nearest to the measured total."""
     nearest, *others = composed
     # What no column shows can only bring a fitted total nearer, so it has to be clearly nearer than without.
-    for size in sorted({other.unmeasured for other in others}):
-        best = min((o for o in others if o.unmeasured == size), key=lambda other: float(other.errors.mean()))
-        gain = nearest.errors - best.errors
+    for size in sorted({_unmeasured(other) for other in others}):
+        best = min((o for o in others if _unmeasured(o) == size), key=lambda other: float(_errors(other).mean()))
+        gain = _errors(nearest) - _errors(best)
         if gain.mean() > max(SELECTION.clear_gain, gain.std() / np.sqrt(gain.size)):
             nearest = best
     return nearest

@@ -95,12 +95,12 @@ def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Arr
     """
     searched = ~problem.coefficient & (problem.lower < problem.upper)
     if not searched.any():
-        return problem.project(problem.start[None, :].copy())
+        return problem.projected(problem.start[None, :])[0]
     steps = _steps(problem, searched, count, rng)
     steps[0] = 0.0
     starts = np.broadcast_to(problem.start, (count, problem.start.size)).copy()
     starts[:, searched] += steps
-    return problem.project(starts)
+    return problem.projected(starts)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,7 @@ class ExpressionModel(Model):
             except GenperfError as error:
                 results[i] = error
         for (expression, _), places in alike.items():
-            batch = estimate_alike(expression, [tables[i] for i in places], self.options, seed)
+            batch = estimate_alike(expression, [tables[i] for i in places], self.options)
             for i, fitted in zip(places, batch, strict=True):
                 try:
                     if isinstance(fitted, FitError):

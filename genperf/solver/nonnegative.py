@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array, Mask
+from genperf.losses import Penalty
 
 Sides = npt.NDArray[np.int8]
 
@@ -22,7 +23,7 @@ class PivotingSettings:
     #: Exchanges of all violators in a row that may fail to lower their number, before single ones are exchanged. Kim &
     #: Park (2011) use 3.
     patience: int = 3
-    #: Exchanges allowed beyond one for each variable, before the rare unsolved problem is solved by descent.
+    #: Exchanges allowed beyond one for each variable, before the rare unsolved problem is left to scipy.
     extra_exchanges: int = 20
 
 
@@ -30,8 +31,8 @@ PIVOTING = PivotingSettings()
 
 
 def diagonal(matrices: Array) -> Array:
-    """Return a writable view of the diagonals of matrices, (problems, k, k) → (problems, k)."""
-    return np.asarray(np.einsum("pkk->pk", matrices))
+    """Return a writable view of the diagonals of matrices, (…, k, k) → (…, k)."""
+    return np.asarray(np.einsum("...kk->...k", matrices))
 
 
 def nonnegative_least_squares(
@@ -76,35 +77,44 @@ def nonnegative_least_squares(
     side = np.zeros(moment.shape, np.int8) if sides is None else sides
     x, solved = _exchange(G, h, low, high, side)
     if not solved.all():
-        x[~solved] = _descend(G[~solved], h[~solved], low[~solved], high[~solved])
+        x[~solved] = _one_by_one(G[~solved], h[~solved], low[~solved], high[~solved])
     return np.where(x <= low, lower, np.where(x >= high, upper, x * unit))
 
 
 def penalised_least_squares(
-    gram: Array, moment: Array, ridge: Array, lasso: Array, lower: Array, upper: Array
+    gram: Array, moment: Array, penalty: Penalty, scale: Array, penalised: Mask, bounds: tuple[Array, Array]
 ) -> Array:
-    """Minimise `½ xᵀGx − hᵀx + ½ Σ ridge·x² + Σ lasso·|x|` within bounds on one side of zero, for every problem.
+    """Minimise `½ xᵀGx − hᵀx + ½ penalty(x/scale)` within bounds on one side of zero, for every problem.
 
     Parameters
     ----------
-    gram : ndarray of shape (problems, k, k)
-    moment : ndarray of shape (problems, k)
-    lower, upper : ndarray of shape (k,)
-        Of one sign where the lasso is not zero: |x| is then linear.
+    gram : ndarray of shape (…, k, k)
+    moment : ndarray of shape (…, k)
+    scale : ndarray of shape (k,) or (…, k)
+    penalised : ndarray of bool of shape (k,)
+    bounds : pair of ndarray of shape (k,)
+        Of one sign where the penalty has an L1 part: |x| is then linear.
 
     Returns
     -------
-    ndarray of shape (problems, k)
+    ndarray of shape (…, k)
 
     Examples
     --------
     >>> G, h, ones, zeros = np.eye(2)[None], np.array([[4.0, 0.5]]), np.ones(2), np.zeros(2)
-    >>> penalised_least_squares(G, h, ones, ones, zeros, zeros + np.inf)
+    >>> penalised_least_squares(G, h, Penalty(4.0, 0.5), ones, ones > 0.0, (zeros, zeros + np.inf))
     array([[1.5, 0. ]])
     """
+    k, (lower, upper) = moment.shape[-1], bounds
+    half = 0.5 * penalty.strength
+    ridge = np.where(penalised, half * (1.0 - penalty.l1_share) / scale**2, 0.0)
+    lasso = np.where(penalised, half * penalty.l1_share / scale, 0.0)
     G = gram.copy()
     diagonal(G)[:] += ridge
-    return nonnegative_least_squares(G, moment - np.where(upper > 0.0, lasso, -lasso), lower, upper)
+    h = moment - np.where(upper > 0.0, lasso, -lasso)
+    problems = int(np.prod(moment.shape[:-1]))
+    solved = nonnegative_least_squares(G.reshape(problems, k, k), h.reshape(problems, k), lower, upper)
+    return solved.reshape(moment.shape)
 
 
 def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple[Array, Mask]:
@@ -146,31 +156,19 @@ def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple
     return x, solved
 
 
-def _descend(G: Array, h: Array, low: Array, high: Array) -> Array:
-    """Free one variable at a time and never leave the bounds (Lawson & Hanson 1974; Stark & Parker 1995 for boxes)."""
-    problems, k = h.shape
-    x = np.clip(np.zeros((problems, k)), low, high)
-    side = np.where(np.isneginf(low) & np.isposinf(high), 0, np.where(x <= low, -1, 1)).astype(np.int8)
-    pinned = low >= high
-    tolerance = PIVOTING.tolerance
-    remaining = np.arange(problems)
-    for _ in range(10 * k + 50):
-        start, lo, hi = x[remaining], low[remaining], high[remaining]
-        end, dual = _solve(G[remaining], h[remaining], side[remaining], (lo, hi))
-        inside = side[remaining] == 0
-        with np.errstate(all="ignore"):
-            room = np.where(end < lo - tolerance, (start - lo) / (start - end), 1.0)
-            room = np.where(end > hi + tolerance, (hi - start) / (end - start), room)
-        share = np.where(inside, np.clip(room, 0.0, 1.0), 1.0).min(axis=1, keepdims=True)
-        x[remaining] = np.clip(start + share * (end - start), lo, hi)
-        blocked = inside & (share < 1.0) & (room <= share)
-        arrived = share[:, 0] == 1.0
-        violation = np.where(arrived[:, None] & ~pinned[remaining], np.maximum(side[remaining] * dual, 0.0), 0.0)
-        freed = (violation > tolerance) & (np.arange(k) == violation.argmax(axis=1)[:, None])
-        side[remaining] = np.where(freed, 0, np.where(blocked, np.where(end < start, -1, 1), side[remaining]))
-        remaining = remaining[~arrived | freed.any(axis=1)]
-        if remaining.size == 0:
-            break
+def _one_by_one(G: Array, h: Array, low: Array, high: Array) -> Array:
+    """Solve problems each by itself with the bounded least squares of scipy (Stark & Parker 1995): G = RᵀR."""
+    from scipy.optimize import lsq_linear
+
+    x = np.clip(np.zeros(h.shape), low, high)
+    for i in np.flatnonzero((low < high).any(axis=1)):
+        free = low[i] < high[i]
+        root = np.linalg.cholesky(G[i][np.ix_(free, free)])
+        target = np.linalg.solve(root, h[i][free] - G[i][np.ix_(free, ~free)] @ x[i][~free])
+        ends = low[i][free], high[i][free]
+        answer = lsq_linear(root.T, target, ends, "bvls", max_iter=100 * len(root))
+        # What is at a bound may be short of it by rounding.
+        x[i][free] = np.select([answer.active_mask < 0, answer.active_mask > 0], ends, answer.x)
     return x
 
 

@@ -35,6 +35,11 @@ class PolishSettings:
     increase: float = 6.0
     #: Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
     relative_floor: float = 1e-10
+    #: Share of the least cost within which another cost is the same optimum. A guess: a tenth of a per cent of the mean
+    #: squared error changes no prediction that anyone measures.
+    same_cost: float = 1e-3
+    #: Costs below it are one optimum whatever their ratio: the rounding of doubles, as costs are of the order of one.
+    both_zero: float = 1e-15
 
 
 POLISH = PolishSettings()
@@ -44,20 +49,6 @@ ROUGHLY = PolishSettings(max_steps=60, relative_tolerance=1e-5)
 
 #: Stands in the place of a search's number where the set was polished from a given start.
 FROM_START = -1
-
-
-@dataclass(frozen=True)
-class AgreementSettings:
-    """When two costs are counted as one optimum."""
-
-    #: Share of the least cost within which another cost is the same optimum. A guess: a tenth of a per cent of the mean
-    #: squared error changes no prediction that anyone measures.
-    relative_cost: float = 1e-3
-    #: Costs below it all mean a perfect fit; costs are of the order of one, so this is the rounding of doubles.
-    zero_cost: float = 1e-15
-
-
-AGREEMENT = AgreementSettings()
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,7 @@ class Optima:
     @property
     def best_counts(self) -> Index:
         """Number of sets of each search that have the least cost of all, shape (searches,)."""
-        best = self.cost <= self.cost.min() * (1.0 + AGREEMENT.relative_cost) + AGREEMENT.zero_cost
+        best = self.cost <= self.cost.min() * (1.0 + POLISH.same_cost) + POLISH.both_zero
         return np.bincount(self.search[best & (self.search != FROM_START)], minlength=self.searches)
 
     @property
@@ -136,9 +127,9 @@ def polish(
     constants = np.clip(starts, problem.lower, problem.upper)
     fixed = np.zeros(n, bool) if held is None else held
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
+    conditions = problem.conditions(weights, penalties)
     for block in blocks(sets, problem.measured.size * (n + 2)):
-        conditions = problem.conditions(weights, penalties, block)
-        ends = _polish_block(problem, constants[block], conditions, fixed, settings)
+        ends = _polish_block(problem, constants[block], conditions[block], fixed, settings)
         constants[block], cost[block], converged[block] = ends[:3]
         evaluations += ends[3]
     return Optima(constants, cost, converged, evaluations, np.arange(sets), sets)

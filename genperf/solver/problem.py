@@ -100,21 +100,15 @@ class Problem:
     def _unit_penalty(self) -> Penalty:
         return replace(self.penalty, strength=1.0)
 
-    def conditions(
-        self,
-        weights: Array | None = None,
-        penalties: tuple[Array, Array] | None = None,
-        sets: slice = slice(None),
-    ) -> Conditions:
-        """Return the weights, (sets, rows), and the penalties of some sets; the problem's where there are none.
+    def conditions(self, weights: Array | None = None, penalties: tuple[Array, Array] | None = None) -> Conditions:
+        """Return the weights, (sets, rows), and the penalties of sets; the problem's where there are none.
 
         Penalties are the scales of the constants, (sets, n), and λ, (sets,).
         """
-        weights = self.weights[None, :] if weights is None else weights[sets]
+        weights = self.weights[None, :] if weights is None else weights
         shares = weights / weights.sum(axis=1, keepdims=True)
         scale, strength = penalties or (self.scale[None, :], np.array([self.penalty.strength]))
-        of_sets = (scale, strength) if penalties is None else (scale[sets], strength[sets])
-        return Conditions(shares, np.sum(shares * self.measured, axis=1, keepdims=True), *of_sets)
+        return Conditions(shares, np.sum(shares * self.measured, axis=1, keepdims=True), scale, strength)
 
     @cached_property
     def _conditions(self) -> Conditions:
@@ -175,20 +169,16 @@ class Problem:
                 gradient, curvature = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
             return 2.0 * self.scale * gradient, self._scales * curvature
 
-    def project(self, constants: Array, weights: Array | None = None) -> Array:
-        """Return the sets with their coefficients replaced by the best ones for their other constants.
+    def projected(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
+        """Return the sets with their coefficients replaced by the best ones for their other constants, and their costs.
 
         The prediction T is homogeneous of degree one in the coefficients c, so by Euler's theorem T = (∂T/∂c)·c. With
         the derivatives and the loss's curvature held, the best c solves a non-negative least-squares problem. One pass
         is exact where the loss is quadratic and the total is a sum; otherwise passes repeat, from the coefficients on.
         """
-        return self.projected(constants, weights)[0]
-
-    def projected(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
-        """Return the sets that `project` returns, and their costs."""
-        out, cost = constants.copy(), np.empty(len(constants))
+        out, cost, conditions = constants.copy(), np.empty(len(constants)), self.conditions(weights)
         for block in blocks(len(constants), self.measured.size * (self.lower.size + 2)):
-            out[block], cost[block] = self._project(constants[block], self.conditions(weights, None, block))
+            out[block], cost[block] = self._project(constants[block], conditions[block])
         return out, cost
 
     def _project(self, constants: Array, conditions: Conditions) -> tuple[Array, Array]:
@@ -236,13 +226,9 @@ class Problem:
         with np.errstate(all="ignore"):
             omega = conditions.shares * self.loss.curvature(predicted, self.measured, conditions.mean)
             moment, gram = _moments(basis, omega, self.measured - offset)
-        scale = self.scale[which]
-        ridge = self.penalty.strength * (1.0 - self.penalty.l1_share)
-        lasso = self.penalty.strength * self.penalty.l1_share
-        squared = np.broadcast_to(np.where(self.penalised[which], 0.5 * ridge / scale**2, 0.0), moment.shape)
-        linear = np.broadcast_to(np.where(self.penalised[which], 0.5 * lasso / scale, 0.0), moment.shape)
+        of_penalty = self.penalty, self.scale[which], self.penalised[which]
         out = constants.copy()
-        out[:, which] = penalised_least_squares(gram, moment, squared, linear, self.lower[which], self.upper[which])
+        out[:, which] = penalised_least_squares(gram, moment, *of_penalty, (self.lower[which], self.upper[which]))
         return out
 
 

@@ -8,22 +8,15 @@ import numpy as np
 
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, suggest
-from genperf.solver.evolve import (
-    EVOLUTION,
-    box_of,
-    down_the_ranking,
-    evolve,
-    first_populations,
-    members_of,
-    ranked,
-)
-from genperf.solver.polish import AGREEMENT, Optima, PolishSettings, polish
+from genperf.solver.polish import POLISH, Optima, PolishSettings, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
+
+Box: TypeAlias = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """Searches of the non-linear constants (projected), and of all by differential evolution (direct).
+    """Searches of the non-linear constants (projected), and of all (direct), by differential evolution.
 
     The numbers of members are guesses that were kept because the limits of `docs/performance.md` are met with them:
     the least cost within 0.1 % of the best known, at least 50 times faster than plain differential evolution.
@@ -40,7 +33,7 @@ class SearchSettings:
     #: Sets per search that must have the least cost of all for the evolution to be left out. One search alone needs all
     #: `converged_members`.
     agreeing_per_search: int = 2
-    #: Members of the last population that are polished.
+    #: Members of the last population that are polished, spread over its ranking. A guess.
     last_members: int = 8
     #: A constant is searched on a logarithmic scale where its bounds are positive and their ratio is at least this.
     logarithmic_ratio: float = 100.0
@@ -48,8 +41,20 @@ class SearchSettings:
     coefficient_decades: float = 3.0
     #: Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
     direct_members: int = 8
-    #: Members of the last population that are polished, spread over its ranking. A guess.
-    polished_members: int = 8
+    #: Least number of members, so that problems of one or two constants are covered too. A guess.
+    min_members: int = 24
+    #: Range of the factor of the step between two members; drawn anew for every generation (dither). scipy's default is
+    #: 0.5 to 1; a little lower converges sooner. A guess.
+    mutation: tuple[float, float] = (0.4, 0.9)
+    #: Chance of each coordinate to come from the mutant. Large values speed convergence (Storn & Price 1997). A guess.
+    crossover: float = 0.8
+    #: Generations without a lower best cost after which a population has converged. A guess.
+    patience: int = 12
+    #: Bounds the time; populations converge long before. A guess.
+    max_generations: int = 400
+    #: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
+    #: scale explains the whole mean value, so ten leave room for terms that cancel. A guess.
+    unbounded_scales: float = 10.0
     #: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
     restarts: int = 3
     #: Rounds of `restarts` searches at most: another is made while only one search, or none, reached the least cost. A
@@ -60,18 +65,17 @@ class SearchSettings:
 SEARCH = SearchSettings()
 
 
-def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array) -> Optima:
+def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> Optima:
     """Search the non-linear constants; each point has its best coefficients (variable projection).
 
     The best members of a first population are polished. The search ends there if the total is a sum and enough of
     them agree in every search. Otherwise differential evolution continues from them until it has converged, and some
-    members of its last population are polished. All searches are one batch: three cost little more than one.
+    members of its last population are polished.
     """
     space = _space(problem)
-    searches, n, d = len(rngs), problem.start.size, space.lower.size
+    start, searches, n, d = problem.start[None, :], len(rngs), problem.start.size, space.lower.size
     if d == 0:
-        solution = problem.project(problem.start[None, :])
-        return polish(problem, np.vstack([given, solution])).of_searches(1, len(given), 1)
+        return polish(problem, np.vstack([start, problem.projected(start)[0]])).of_searches(1, 1, 1)
 
     def cost(x: Array) -> Array:
         return problem.projected(space.sets(x))[1]
@@ -79,28 +83,23 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator], give
     populations = first_populations(space.lower, space.upper, rngs, SEARCH.projected_members)
     first, costs = problem.projected(space.sets(populations.reshape(-1, d)))
     costs = costs.reshape(searches, -1)
-    starts = ranked(first.reshape(searches, -1, n), costs, SEARCH.rough_members).reshape(-1, n)
-    rough = polish(problem, np.vstack([given, starts]), settings=SEARCH.rough)
-    members = rough.constants[len(given) :].reshape(searches, -1, n)
-    members = ranked(members, rough.cost[len(given) :].reshape(searches, -1), SEARCH.rough_members)
+    starts = _ranked(first.reshape(searches, -1, n), costs)[:, : SEARCH.rough_members].reshape(-1, n)
+    rough = polish(problem, np.vstack([start, starts]), settings=SEARCH.rough)
+    members = _ranked(rough.constants[1:].reshape(searches, -1, n), rough.cost[1:].reshape(searches, -1))
     best = members[:, : SEARCH.converged_members].reshape(-1, n)
-    polished = polish(problem, np.vstack([rough.constants[: len(given)], best]))
-    optima = polished.of_searches(searches, len(given), len(first) + rough.evaluations)
+    polished = polish(problem, np.vstack([rough.constants[:1], best]))
+    optima = polished.of_searches(searches, 1, len(first) + rough.evaluations)
     # A polish can stop at a kink of the total, so agreement proves little there.
     enough = max(SEARCH.converged_members, SEARCH.agreeing_per_search * searches)
     if problem.linear and optima.agreed == searches and optima.best_counts.sum() >= enough:
         return optima
 
-    members[:, : SEARCH.converged_members] = polished.constants[len(given) :].reshape(searches, -1, n)
-    populations = ranked(populations, costs, costs.shape[1])
+    members[:, : SEARCH.converged_members] = polished.constants[1:].reshape(searches, -1, n)
+    populations = _ranked(populations, costs)
     populations[:, : SEARCH.rough_members] = space.points(members.reshape(-1, n)).reshape(searches, -1, d)
-    costs = cost(populations.reshape(-1, d)).reshape(costs.shape)
-    populations, costs, evaluations = evolve(
-        cost, populations, costs, (space.lower, space.upper), rngs, AGREEMENT.relative_cost
-    )
-    last = ranked(populations, costs, down_the_ranking(costs.shape[1], SEARCH.last_members)).reshape(-1, d)
-    polished = polish(problem, problem.project(space.sets(last)))
-    return optima.joined(polished.of_searches(searches, 0, costs.size + evaluations), again=True)
+    last, evaluations = _evolved(cost, (space.lower, space.upper), populations, rngs)
+    polished = polish(problem, problem.projected(space.sets(last))[0])
+    return optima.joined(polished.of_searches(searches, 0, evaluations), again=True)
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ class _Space:
 def _space(problem: Problem) -> _Space:
     """Choose the constants that are searched, and which of them on a logarithmic scale."""
     moving = problem.lower < problem.upper
-    lower, upper = box_of(problem)
+    lower, upper = _box_of(problem)
     searched = np.flatnonzero(moving & ~problem.coefficient)
     decades = (lower[searched] > 0.0) & (upper[searched] >= SEARCH.logarithmic_ratio * lower[searched])
     low, high = lower[searched].copy(), upper[searched].copy()
@@ -152,58 +151,106 @@ def _space(problem: Problem) -> _Space:
         np.concatenate([decades, np.ones(started.size, bool)]),
         np.concatenate([np.ones(searched.size), problem.scale[started]]),
         np.concatenate([low, np.full(started.size, -SEARCH.coefficient_decades)]),
-        np.concatenate([high, np.full(started.size, np.log10(EVOLUTION.unbounded_scales))]),
+        np.concatenate([high, np.full(started.size, np.log10(SEARCH.unbounded_scales))]),
     )
 
 
-def direct_search(problem: Problem, rngs: Sequence[np.random.Generator], given: Array) -> Optima:
-    """Search all constants with `scipy.optimize.differential_evolution` and polish some of the last population."""
-    box = box_of(problem)
-    populations = first_populations(*box, rngs, SEARCH.direct_members)
-    evolved = [_evolved(problem, box, rng, population) for rng, population in zip(rngs, populations, strict=True)]
-    polished = polish(problem, np.vstack([given, *(members for members, _ in evolved)]))
-    return polished.of_searches(len(rngs), len(given), sum(evaluations for _, evaluations in evolved))
+def direct_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> Optima:
+    """Search all constants."""
+    box = _box_of(problem)
+    last, evaluations = _evolved(problem.cost, box, first_populations(*box, rngs, SEARCH.direct_members), rngs)
+    return polish(problem, np.vstack([problem.start[None, :], last])).of_searches(len(rngs), 1, evaluations)
+
+
+def _box_of(problem: Problem) -> Box:
+    """Return finite lower and upper bounds of the constants: a search needs a box to begin in."""
+    width = SEARCH.unbounded_scales * problem.scale
+    lower = np.where(np.isfinite(problem.lower), problem.lower, np.minimum(problem.upper, 0.0) - width)
+    upper = np.where(np.isfinite(problem.upper), problem.upper, np.maximum(problem.lower, 0.0) + width)
+    return lower, upper
+
+
+def _members_of(dimensions: int, per_dimension: int) -> int:
+    """Return the size of a population."""
+    return max(SEARCH.min_members, per_dimension * dimensions)
+
+
+def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Generator], per_dimension: int) -> Array:
+    """Draw a Latin hypercube over the box for each generator.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (d,)
+        Corners of the box.
+
+    Returns
+    -------
+    ndarray of shape (populations, members, d)
+
+    Examples
+    --------
+    >>> members = first_populations(np.zeros(1), np.ones(1), [np.random.default_rng(0)], 4)[0, :, 0]
+    >>> np.histogram(members, 24, (0.0, 1.0))[0].tolist() == [1] * 24
+    True
+    """
+    d = lower.size
+    size = _members_of(d, per_dimension)
+    cells = np.stack([np.argsort(rng.random((d, size)), axis=1).T + rng.random((size, d)) for rng in rngs])
+    return np.asarray(lower + cells / size * (upper - lower))
+
+
+def _ranked(members: Array, costs: Array) -> Array:
+    """Return the members of every population, (populations, size, d), by their costs, (populations, size)."""
+    return np.take_along_axis(members, np.argsort(costs, axis=1, kind="stable")[:, :, None], axis=1)
 
 
 def _evolved(
-    problem: Problem, box: tuple[Array, Array], rng: np.random.Generator, population: Array
+    cost: Callable[[Array], Array], box: Box, populations: Array, rngs: Sequence[np.random.Generator]
 ) -> tuple[Array, int]:
-    """Evolve one population until its best cost stops falling; return members of the last and the evaluations."""
-    # It takes a quarter of a second to import, and only this solver needs it.
+    """Evolve populations, each until its best cost stops falling: best/1/bin with dither (Storn & Price 1997).
+
+    Returns members of the last ones, evenly spread from the best to the worst so that several basins are polished, one
+    population after the other, and the number of evaluations.
+    """
+    # It takes a quarter of a second to import, and few fits need it.
     from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
-    history: list[OptimizeResult] = []
+    def objective(points: Any, /) -> Any:
+        return cost(np.asarray(points, float).T)
+
+    size, last, evaluations = populations.shape[1], [], 0
+    places = np.unique(np.linspace(0, size - 1, SEARCH.last_members).astype(np.intp))
+    history: list[float] = []
 
     def after_generation(intermediate_result: OptimizeResult) -> None:
-        history.append(intermediate_result)
-        before = history[-1 - EVOLUTION.patience].fun if len(history) > EVOLUTION.patience else np.inf
-        if intermediate_result.fun > (1.0 - AGREEMENT.relative_cost) * before:
+        history.append(intermediate_result.fun)
+        before = history[-1 - SEARCH.patience] if len(history) > SEARCH.patience else np.inf
+        if history[-1] > (1.0 - POLISH.same_cost) * before:
             raise StopIteration
 
-    def cost(x: Any, /) -> Any:
-        return problem.cost(np.asarray(x, float).T)
+    for population, rng in zip(populations, rngs, strict=True):
+        history.clear()
+        result = differential_evolution(
+            objective,
+            Bounds(*box),
+            init=population,
+            maxiter=SEARCH.max_generations,
+            mutation=SEARCH.mutation,
+            recombination=SEARCH.crossover,
+            tol=POLISH.same_cost,
+            polish=False,
+            vectorized=True,
+            updating="deferred",
+            rng=rng,
+            callback=after_generation,
+        )
+        last.append(_ranked(result.population[None], result.population_energies[None])[0][places])
+        evaluations += size * (len(history) + 1)
+    return np.vstack(last), evaluations
 
-    result = differential_evolution(
-        cost,
-        Bounds(*box),
-        init=population,
-        maxiter=EVOLUTION.max_generations,
-        mutation=EVOLUTION.mutation,
-        recombination=EVOLUTION.crossover,
-        tol=AGREEMENT.relative_cost,
-        polish=False,
-        vectorized=True,
-        updating="deferred",
-        rng=rng,
-        callback=after_generation,
-    )
-    places = down_the_ranking(len(population), SEARCH.polished_members)
-    members = ranked(result.population[None], result.population_energies[None], places)[0]
-    return members, len(population) * (len(history) + 1)
 
-
-#: Called with one generator for each search, and starts of shape (sets, n) that are polished beside the searches.
-Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator], Array], Optima]
+#: Called with one generator for each search; the problem's start is polished beside the searches.
+Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator]], Optima]
 
 
 @dataclass(frozen=True)
@@ -220,18 +267,11 @@ class Solution:
     #: `restarts`, `agreed`: searches made, and how many of them reached the least cost.
     restarts: int
     agreed: int
-    solver: str
-    #: Members of the population of each search; 0 where nothing was evolved.
+    #: Members of the population of each search of `de`; 0 where nothing was evolved.
     population: int = 0
 
 
-def solve(
-    problem: Problem,
-    solver: str = "projected",
-    seed: int = 0,
-    restarts: int = SEARCH.restarts,
-    starts: Array | None = None,
-) -> Solution:
+def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: int = SEARCH.restarts) -> Solution:
     """Search the constants of least cost.
 
     Parameters
@@ -242,8 +282,6 @@ def solve(
         projection): the same cost for far less work. Both end with a polish.
     restarts : int
         Independent searches. If at most one of several reached the least cost, as many more are made, twice at most.
-    starts : ndarray of shape (sets, n), optional
-        Constants that are polished beside the searches and do not influence them.
 
     Raises
     ------
@@ -274,37 +312,27 @@ def solve(
     """
     if solver not in SOLVERS:
         raise FitError(f"unknown solver '{solver}'", hint=suggest(solver, list(SOLVERS)) or "projected or de")
-    given = problem.start[None, :] if starts is None else np.vstack([starts, problem.start[None, :]])
     if solver == "projected" and problem.linear and not np.any(~problem.coefficient & (problem.lower < problem.upper)):
         restarts = 1  # nothing is searched, so nothing depends on the seed
     seeds = np.random.SeedSequence(seed)
-
-    def search() -> Optima:
-        rngs = [np.random.default_rng(child) for child in seeds.spawn(max(1, restarts))]
-        return SOLVERS[solver](problem, rngs, given)
-
-    optima = search()
-    rounds = SEARCH.rounds if restarts > 1 else 1
-    for _ in range(1, rounds):
+    optima: Optima | None = None
+    for _ in range(SEARCH.rounds if restarts > 1 else 1):
+        found = SOLVERS[solver](problem, [np.random.default_rng(child) for child in seeds.spawn(max(1, restarts))])
+        optima = found if optima is None else optima.joined(found)
         if optima.agreed > 1:
             break
-        optima = optima.joined(search())
-    if not optima.cost.min() < 0.1 * IMPOSSIBLE_COST:
+    if optima is None or not optima.cost.min() < 0.1 * IMPOSSIBLE_COST:
         raise no_values()
-    return _solution(optima, solver, members_of(problem.lower.size, SEARCH.direct_members) * (solver == "de"))
+    population = _members_of(problem.lower.size, SEARCH.direct_members) if solver == "de" else 0
+    return solution_of(optima, population)
 
 
-def polished_from(problem: Problem, starts: Array, solver: str) -> Solution:
-    """Return the best of some starts, (sets, n), once polished; each counts as a search of the solver."""
-    return _solution(polish(problem, starts), solver, 0)
-
-
-def _solution(optima: Optima, solver: str, population: int) -> Solution:
+def solution_of(optima: Optima, population: int = 0) -> Solution:
     """Return the best of some optima."""
     best = int(optima.cost.argmin())
     cost, converged = float(optima.cost[best]), bool(optima.converged[best])
     counts = optima.evaluations, optima.searches, optima.agreed
-    return Solution(optima.constants[best], cost, converged, *counts, solver, population)
+    return Solution(optima.constants[best], cost, converged, *counts, population)
 
 
 def no_values() -> FitError:

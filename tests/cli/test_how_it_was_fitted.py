@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers import Shell, shell_of
 
-from genperf.solver import SOLVERS
+from genperf.solver import SOLVERS, Problem
 from genperf.solver.polish import FROM_START, Optima, polish
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -53,15 +53,15 @@ def test_differential_evolution_is_reported(shell: Shell) -> None:
 
 
 def test_where_no_search_reached_the_least_cost_a_note_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(problem: object, rngs: list[object], given: np.ndarray) -> Optima:
-        start = polish(problem, given)  # type: ignore[arg-type]
-        nowhere = np.repeat(given[:1] * 0.0, len(rngs), axis=0)
+    def lost(problem: Problem, rngs: list[object]) -> Optima:
+        start = polish(problem, problem.start[None, :])
+        nowhere = np.repeat(problem.start[None, :] * 0.0, len(rngs), axis=0)
         return Optima(
             np.vstack([start.constants, nowhere]),
             np.concatenate([start.cost, np.full(len(rngs), 9.0)]),
             np.concatenate([start.converged, np.zeros(len(rngs), bool)]),
             0,
-            np.concatenate([np.full(len(given), FROM_START), np.arange(len(rngs))]),
+            np.concatenate([[FROM_START], np.arange(len(rngs))]),
             len(rngs),
         )
 

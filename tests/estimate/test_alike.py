@@ -63,7 +63,7 @@ def ernest(n: np.ndarray) -> np.ndarray:
 def test_the_fit_and_every_replicate_are_the_exact_nonnegative_solution() -> None:
     result = gp.fit(table(fleet(4)), "ernest", lam=0.0, draws=12)
     assert isinstance(result, GroupedResult)
-    counts = resampled(5, 12, np.random.default_rng([0, 1]))
+    counts = resampled(5, 12)
     for key, part in table(fleet(4)).groups():
         n, t = part.columns["workers"], part.measured
         member = result[key].best
@@ -85,7 +85,7 @@ def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
     (expression,) = family_named("ernest").expressions(part.factors)
     options = FitOptions(loss=loss, penalty=penalty, lam=0.01, draws=2)
     assert at_once(expression, options)
-    (fitted,) = estimate_alike(expression, [part], options, 0)
+    (fitted,) = estimate_alike(expression, [part], options)
     assert not isinstance(fitted, Exception)
     problem = problem_of(expression, part.medians(), FitOptions(loss=loss, penalty=penalty, lam=0.01))
     searched = solve(problem)

@@ -36,7 +36,7 @@ def base_of(table: gp.Table) -> tuple[Expression, Problem]:
 def test_the_arrays_are_the_values_of_the_expression() -> None:
     table = runs(1.5)
     base, problem = base_of(table)
-    start = problem.project(problem.start[None, :])[0]
+    start = problem.projected(problem.start[None, :])[0][0]
     growing = growth_problem(base, problem, interactions(table.factors, table.columns), table)
     grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
     expression = growing.expression(grown)
@@ -65,7 +65,7 @@ def test_a_combination_that_differs_grows_and_is_predicted() -> None:
 def test_what_explains_nothing_is_pruned() -> None:
     table = runs()
     base, problem = base_of(table)
-    start = problem.project(problem.start[None, :])[0]
+    start = problem.projected(problem.start[None, :])[0][0]
     offered = interactions(table.factors, table.columns)
     grown = grow(growth_problem(base, problem, offered, table), start[None], np.ones((1, len(table)), bool))[0]
     assert len(grown.kept) < len(offered)
@@ -75,7 +75,7 @@ def test_what_explains_nothing_is_pruned() -> None:
 def test_rows_that_do_not_count_change_nothing() -> None:
     table = runs(1.5)
     base, problem = base_of(table)
-    start = problem.project(problem.start[None, :])[0]
+    start = problem.projected(problem.start[None, :])[0][0]
     counted = np.arange(len(table)) % 5 != 0
     offered = interactions(table.factors, table.columns)
     first = grow(growth_problem(base, problem, offered, table), start[None], counted[None])[0]

@@ -1,12 +1,15 @@
 """Bounded least squares: the optimality conditions hold, and the answers are those of other codes."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear, nnls
 
-from genperf.solver import nonnegative_least_squares
+from genperf.solver import nonnegative, nonnegative_least_squares
+from genperf.solver.nonnegative import PivotingSettings
 
 
 def normal(B: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -36,12 +39,14 @@ def problems(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
     return B * size, t, low, high
 
 
-@given(problems())
+@pytest.mark.parametrize("exchanges", [20, -100], ids=["exchanged", "one by one"])
+@given(problem=problems())
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_optimality_conditions(problem: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_optimality_conditions(exchanges: int, problem: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> None:
     B, t, low, high = problem
     gram, moment = normal(B, t)
-    x = nonnegative_least_squares(gram, moment, low, high)[0]
+    with patch.object(nonnegative, "PIVOTING", PivotingSettings(extra_exchanges=exchanges)):
+        x = nonnegative_least_squares(gram, moment, low, high)[0]
     assert np.all((x >= low) & (x <= high))
     # Column and right-hand side brought to length one: the dual is a cosine.
     length = np.linalg.norm(B[0], axis=0)
