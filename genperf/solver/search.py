@@ -317,8 +317,8 @@ def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: 
     seeds = np.random.SeedSequence(seed)
     optima: Optima | None = None
     for _ in range(SEARCH.rounds if restarts > 1 else 1):
-        found = SOLVERS[solver](problem, [np.random.default_rng(child) for child in seeds.spawn(max(1, restarts))])
-        optima = found if optima is None else optima.joined(found)
+        reached = SOLVERS[solver](problem, [np.random.default_rng(child) for child in seeds.spawn(max(1, restarts))])
+        optima = reached if optima is None else optima.joined(reached)
         if optima.agreed > 1:
             break
     if optima is None or not optima.cost.min() < 0.1 * IMPOSSIBLE_COST:
