@@ -17,14 +17,11 @@ from genperf.attribution.growth import Work, curve_of, growth_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Interval, Limit, Paid, Training
-from genperf.formula import render
+from genperf.formula import Number, parse, substitute
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.exchange import Exchange, exchange_of
 from genperf.normal.series import AmongPublished, Normal, among_published, series_of, trains_networks
-from genperf.panel.configurations import following_workers
-from genperf.panel.following import follows
-from genperf.panel.nodes import NODE
-from genperf.panel.work import work_of_columns, work_of_group
+from genperf.panel.following import NODE
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import Forecast
 from genperf.result import FitResult, answering
@@ -276,16 +273,14 @@ def expectation(
 
 def work_of(result: FitResult, question: Question) -> Work:
     """Return the samples of a step: what the user says, what a throughput was divided into, or what columns show."""
-    target = result.schema.target
-    known = question.work or target.work or work_of_columns(result.panel) or None
-    kind = result.schema.scaling
-    whole = target.is_time and kind is not None and KINDS[kind].shared and known is None
-    group = {name: f"{value:.15g}" for name, value in question.constants.items()}
-    if known is None and target.is_time and (node := work_of_group(result.panel, group)) is not None:
-        known, whole = render(node), False
-    formula = known if target.is_time else None
-    sample = result.schema.timed if whole else question.sample
-    return Work(formula, sample, question.constants, whole, question.steps)
+    panel, kind = result.panel.within(question.constants), result.schema.scaling
+    if not result.schema.target.is_time:
+        return Work(None, question.sample, False, question.steps)
+    known = parse(question.work).node if question.work else panel.measured_work or panel.samples
+    if known is None and kind is not None and KINDS[kind].shared:
+        return Work(None, result.schema.timed, True, question.steps)
+    constants = {name: Number(value) for name, value in question.constants.items()}
+    return Work(None if known is None else substitute(known, constants), question.sample, False, question.steps)
 
 
 def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
@@ -373,9 +368,9 @@ def _taken(result: FitResult, target: Mapping[str, Any], at: Collection[str]) ->
     # Of one measured count, it is those that the target goes beyond.
     left = [f.name for f in panel.factors if f.distinct > 1 and f.name not in given]
     left += [f.name for f in panel.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower]
-    settled = {n for n in left if any(follows(panel, n, other) for other in given if other in factors)}
+    settled = {n for n in left if not given.isdisjoint(panel.settled_by.get(n, ()))}
     if panel.workers is not None and panel.workers.name in given:
-        settled |= {*following_workers(panel, {n: np.array([v]) for n, v in target.items()})}
+        settled |= panel.followers.intersection(left)
     varied = {n for n in settled if factors[n].distinct > 1}
     return {name: target[name] for name in left if name not in given and name not in varied}
 

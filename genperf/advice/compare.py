@@ -13,16 +13,14 @@ import pandas as pd
 from genperf.advice.narrowing import uncertainty
 from genperf.arrays import Array
 from genperf.attribution.answers import Line, Shown, described, records
-from genperf.attribution.growth import over_columns
 from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError, suggest
 from genperf.facts import Paid
 from genperf.fitting import model_of
-from genperf.formula import Number, call
+from genperf.formula import Number, call, values_of
 from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel.derived import ONE, paid_for, quantities_of
-from genperf.panel.work import work_of_step
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -283,8 +281,8 @@ def _shares_of_least(drawn: Array) -> Array:
 
 def _work(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any]) -> Array | None:
     """Return the work of a step of some alternatives, shape (rows,); None where nothing tells it."""
-    node = work_of_step(result.panel, group)
-    return None if node is None else over_columns(node, columns)
+    node = result.panel.within(group).step_work
+    return None if node is None else values_of(node, columns)
 
 
 def _cost(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any], price: Paid | None) -> Array | None:
@@ -294,13 +292,13 @@ def _cost(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any
     """
     schema = result.schema
     shared = schema.scaling is not None and KINDS[schema.scaling].shared
-    work = work_of_step(result.panel, group) or (ONE if shared else None)
+    work = result.panel.within(group).step_work or (ONE if shared else None)
     if work is None or not schema.target.is_time or (price is None and result.panel.counted_node is None):
         return None
     size = Number((1.0 if work == ONE else 1e6) * (1.0 / 3600.0 if price is None else price.per_second))
     _, machines = paid_for(result.panel, None if price is None else price.per)
     given = {"value": ONE, "machines": machines, "price": size, "steps": call("divide", ONE, work)}
-    return over_columns(quantities_of(result.panel, given).node("cost"), columns)
+    return values_of(quantities_of(result.panel, given).node("cost"), columns)
 
 
 def _models(

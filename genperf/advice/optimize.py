@@ -14,7 +14,6 @@ from genperf.advice.space import Space, in_model_names, levels_over, read_space
 from genperf.arrays import Array, Index
 from genperf.errors import GenperfError, Note, counted
 from genperf.formula import Node, names_in
-from genperf.panel.work import samples_formula, work_of_step
 from genperf.prediction import Schema
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.table.clean import label
@@ -276,7 +275,7 @@ def _solve(result: FitResult, task: _Task, group: Mapping[str, str]) -> _Solved:
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
     constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
-    job, work = _in_model_names(task.job, schema), work_of_step(result.panel, group)
+    job, work = _in_model_names(task.job, schema), result.panel.within(group).step_work
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = read_space(task.over, schema, [*constraints, *aims, *job.formulas], group)
     chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work, bool(group))
@@ -502,8 +501,8 @@ def _per_step(search: Search, minimize: str | None, job: Job) -> str:
     what = target.name if minimize is None else minimize
     if not target.is_time or target.throughput or what not in (target.name, "cost") or job.sized:
         return ""
-    samples = samples_formula(search.result.panel)
-    if samples is None or not search.space.varied & samples[1]:
+    samples = search.result.panel.samples
+    if samples is None or not search.space.varied & names_in(samples):
         return ""
     text = f"the {what} is that of a step, and steps of different numbers of samples are compared"
     return f"{text}; for the {what} of N samples: --samples N"

@@ -10,10 +10,11 @@ from genperf.advice.problem import Goal
 from genperf.advice.search import best_first, winners
 from genperf.arrays import Mask
 from genperf.attribution.draws import curves_of
-from genperf.attribution.growth import Work, over_columns
+from genperf.attribution.growth import Work
 from genperf.attribution.ladder import ladder
 from genperf.errors import GenperfError
 from genperf.facts import Interval, Paid
+from genperf.formula import values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.panel.derived import paid_for
@@ -196,7 +197,8 @@ def planned(
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.99, 1.0, 1.02, 1.06]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*gpus")
     >>> plan = Plan(samples=1e9, deadline=15 * 86400.0)
-    >>> print(planned(result, {}, plan, Work("100*gpus")).sentence)
+    >>> work = Work(gp.formula.parse("100*gpus").node)
+    >>> print(planned(result, {}, plan, work).sentence)
     For 1 billion samples within 15 d, the cheapest count of 1 to 128 that keeps it is 9 gpus: 13.8 d (90 %: 13.1 to
     14.5) and 2,970 (90 %: 2,820 to 3,130) gpu-hours; no other is cheaper with a probability of 100 %. The fastest that
     keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours; do not rely on it (extrapolating-blind).
@@ -213,8 +215,8 @@ def planned(
     predicted = result.predict_columns(frame_of(columns), interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     paid_name, paid = paid_for(result.panel, per)
-    many = plan.samples / over_columns(work.node, columns)
-    rate = over_columns(paid, columns) * (1.0 / 3600.0 if price is None else price.per_second)
+    many = plan.samples / values_of(work.node, columns)
+    rate = values_of(paid, columns) * (1.0 / 3600.0 if price is None else price.per_second)
     total, cost = many * value, many * value * rate
     late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
     fails = np.zeros(len(counts), dtype=bool)
@@ -267,6 +269,6 @@ def _whole_nodes(panel: Panel, columns: Mapping[str, Any]) -> Mask:
     nodes, workers = panel.nodes, panel.workers
     if nodes is None or workers is None or nodes == workers:
         return np.ones(len(next(iter(columns.values()))), dtype=bool)
-    most = max(panel.measured(workers.name) / panel.measured(nodes.name))
+    most = max(panel.measured[workers.name] / panel.measured[nodes.name])
     full = columns[workers.name] == most * columns[nodes.name]
     return np.asarray(~several_nodes(columns[nodes.name]) | full)

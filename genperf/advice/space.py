@@ -14,7 +14,7 @@ from genperf.arrays import Array, Index
 from genperf.errors import FormulaError, GenperfError, TableError, suggest
 from genperf.formula import Formula, Name, parse, render, substitute
 from genperf.formula.amounts import amount
-from genperf.panel.following import settled
+from genperf.panel.configurations import settled
 from genperf.prediction import Schema, read_query
 from genperf.prediction.query import model_names
 
@@ -353,8 +353,7 @@ def levels_over(over: Mapping[str, Any], schema: Schema) -> dict[str, list[Any]]
 
 def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
     """Return the formulas of the factors that follow from what is given."""
-    texts = {**schema.derived, **settled(schema.settlements, given)}
-    formulas = {name: parse(text) for name, text in texts.items()}
+    formulas = {name: parse(text) for name, text in schema.derived.items()} | settled(schema.panel, given)
     return {name: formula for name, formula in formulas.items() if name not in given and formula.names <= given}
 
 

@@ -15,8 +15,7 @@ from genperf.attribution.answers import Line, Shown
 from genperf.errors import FormulaError, GenperfError
 from genperf.errors import suggest as similar
 from genperf.formula import Node, evaluate, parse_number, substitute
-from genperf.panel.following import divisible, following
-from genperf.panel.nodes import devices_on_several
+from genperf.panel.configurations import devices_on_several, divisible, following
 from genperf.prediction import (
     Band,
     Query,

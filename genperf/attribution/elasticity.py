@@ -135,7 +135,8 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     0.5
     """
     frame = result.completed(at).iloc[:1]
-    effects = {name: float(_effect(result, frame, name)[0][0]) for name in _doubled_factors(result, frame)}
+    names = _doubled_factors(result, frame)
+    effects = {name: float(_effect(result, frame, name)[0][0]) for name in names}
     return {name: float(np.exp(effect)) for name, effect in sorted(effects.items(), key=lambda item: -abs(item[1]))}
 
 
@@ -210,9 +211,9 @@ def _effect(result: FitResult, frame: pd.DataFrame, name: str, interval: float |
     moved = doubled(result.panel, columns_of(frame), name)
     follow = [n for n, columns in reads.items() if {*moved} & {*columns} and set(columns) <= set(frame)]
     both = pd.concat([frame, with_columns(frame, moved)], ignore_index=True).drop(columns=follow)
-    query, work = read_query(both, result.schema), result.schema.target.work
+    query, work = read_query(both, result.schema), result.panel.measured_work
     effects = _log_ratios(result, query.columns, None if interval is None else ends_of(interval))
-    if not work:
+    if work is None:
         return effects
     before, after = np.split(np.log(evaluated(work, query.columns, query.rows)), 2)
     middle, *ends = (after - before - effect for effect in effects)

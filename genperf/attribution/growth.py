@@ -1,7 +1,7 @@
 """Counts of workers side by side: what growing to a configuration brings, and what it costs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,8 @@ from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import ends_of
 from genperf.attribution.scaling import scaling
 from genperf.facts import Growth, Interval, Paid, Stage
-from genperf.formula import Name, Node, Number, call, evaluate, parse, render, substitute
+from genperf.formula import Name, Node, Number, call, values_of
 from genperf.normal.record import departs
-from genperf.panel.configurations import values_with_levels
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.result import FitResult
 
@@ -38,38 +37,29 @@ GROWTH = GrowthSettings()
 class Work:
     """The samples of a step, and what they are called."""
 
-    #: A formula over the columns and the constants; None where nothing shows it.
-    formula: str | None
+    #: Over the factors; None where nothing shows it.
+    formula: Node | None
     sample: str = "samples"
-    #: Columns of one value that are no factors, such as the batch of a group.
-    constants: Mapping[str, float] = field(default_factory=dict)
     #: Whether all workers share one amount of work whose samples are not known: an epoch, a job, a step.
     whole: bool = False
     #: Whether the time of a step means something: not where a throughput came without the work of a step.
     of_steps: bool = True
 
-    @property
-    def over_factors(self) -> str | None:
-        """The formula over factors alone: constants are written out."""
-        if self.formula is None or not self.constants:
-            return self.formula
-        return render(substitute(parse(self.formula).node, {n: Number(v) for n, v in self.constants.items()}))
-
     def at(self, columns: Mapping[str, npt.NDArray[Any]]) -> Array | None:
         """Return the samples of a step at some configurations; one where all share one amount of work."""
-        return None if self.node is None else over_columns(self.node, columns)
+        return None if self.node is None else values_of(self.node, columns)
 
     @property
     def node(self) -> Node | None:
-        """The samples of a step as a formula over the factors; one where all share one amount of work."""
-        return ONE if self.whole else None if self.over_factors is None else parse(self.over_factors).node
+        """The samples of a step; one where all share one amount of work."""
+        return ONE if self.whole else self.formula
 
 
 def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval: float) -> Scaling:
     """Return the predictions along the count of workers that growth to a configuration is read from."""
     count = result.panel.along()
     upto = max(float(target[count.name]), GROWTH.looked_at * count.upper)
-    return scaling(result, target, upto=upto, interval=interval, work=work.over_factors)
+    return scaling(result, target, upto=upto, interval=interval, work=work.formula)
 
 
 def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = None, per: str | None = None) -> Growth:
@@ -80,8 +70,7 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
     what is paid for, in the place of the workers.
     """
     counts, panel = curve.steps.counts, curve.steps.panel
-    at = {name: values[-1] for name, values in curve.steps.columns.items()}
-    largest = values_with_levels(panel, at, curve.along)[-1]
+    largest = curve.steps.largest
     last = int(np.argmin(np.abs(counts - count)))
     first = int(np.argmin(np.abs(counts - largest))) if count > largest else 0
     paid_name, paid = paid_for(panel, per)
@@ -91,7 +80,7 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
     known = quantities_of(panel, {**given, "steps": steps, "value": Name(curve.quantity.name)})
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
     names = [name for name in ("machines", "work", "throughput", "cost") if known.has(name)]
-    follow = {name: over_columns(known.node(name), columns) for name in names}
+    follow = {name: values_of(known.node(name), columns) for name in names}
     machines, samples = follow["machines"], follow.get("work")
     if samples is None and curve.steps.work is not None:
         # Of work that is not known by its samples, what counts is how it grows.
@@ -129,11 +118,6 @@ def _on_the_way(counts: Array, count: float) -> list[int]:
     """Return the places of a quarter of a count, of its half and of itself."""
     near = [int(np.argmin(np.abs(np.log(counts * part / count)))) for part in (4.0, 2.0, 1.0)]
     return sorted({*near})
-
-
-def over_columns(node: Node, columns: Mapping[str, npt.NDArray[Any]]) -> Array:
-    """Return the values of a formula at some configurations, shape (rows,)."""
-    return np.array(np.broadcast_to(evaluate(node, columns), np.shape(next(iter(columns.values())))), float)
 
 
 def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:

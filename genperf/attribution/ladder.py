@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from genperf.arrays import Array, Index, Mask
+from genperf.arrays import Array, Index
 from genperf.errors import GenperfError
+from genperf.formula import Node
 from genperf.panel import Panel
-from genperf.panel.configurations import at_scale, values_with_levels
-from genperf.panel.following import divisible
-from genperf.panel.work import kind_of_scaling, relative_work
+from genperf.panel.configurations import at_scale, divisible, range_with_levels, relative_work
+from genperf.panel.work import kind_of_scaling
 from genperf.prediction import read_query
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
@@ -57,6 +56,8 @@ class Ladder:
     at: dict[str, Any]
     #: What the columns mean, with what was measured.
     panel: Panel
+    #: The largest count that was measured with these levels.
+    largest: float
 
     @cached_property
     def measured(self) -> tuple[Index, Array]:
@@ -80,7 +81,7 @@ def ladder(
     along: str | None = None,
     upto: float | None = None,
     kind: Scaling | None = None,
-    work: str | None = None,
+    work: Node | None = None,
 ) -> Ladder:
     """Return the configurations along the count of workers.
 
@@ -102,30 +103,24 @@ def ladder(
     scaling_kind = kind or (None if schema.target.work else schema.scaling)
     here = float(at[factor.name]) if factor.name in at else None
     counts = _counts(
-        factor, upto, np.append(np.unique(result.panel.measured(factor.name)), [] if here is None else [here])
+        factor, upto, np.append(np.unique(result.panel.measured[factor.name]), [] if here is None else [here])
     )
     panel = result.panel.scaled_along(factor)
     # Nodes alone do not determine the ways: without a count of devices these stay.
     ways = () if result.panel.workers is not None else [n for n in at if canonical_of(n) == "data_parallel"]
-    columns = read_query(frame_of(at_scale(result.panel, factor, counts, at, scaling_kind, ways)), schema).columns
+    columns = read_query(frame_of(at_scale(panel, factor, counts, at, scaling_kind, ways)), schema).columns
     if here is not None:
         columns = {n: np.where(counts == here, at.get(n, v), v).astype(v.dtype) for n, v in columns.items()}
-    levels = {f.name: at.get(f.name) for f in schema.factors}
-    smallest = min(values_with_levels(panel, levels, factor.name)[0], counts[-1] if here is None else here)
-    possible = _possible(result.panel, columns, counts >= smallest)
+    smallest, largest = range_with_levels(panel, columns, factor)
+    possible = counts >= min(smallest, counts[-1] if here is None else here)
+    # Of a transformer, those that its split divides; all of them where it divides none.
+    if (divided := possible & divisible(result.panel, columns)).any():
+        possible = divided
     columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
-    if work is not None:
-        panel = replace(panel, target=msgspec.structs.replace(schema.target, work=work))
-    per_worker = relative_work(panel, columns, counts, kind)
+    per_worker = relative_work(panel, columns, counts, kind, work)
     constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
     scaled = "unknown" if per_worker is None else kind_of_scaling(per_worker, counts)
-    return Ladder(factor, counts, columns, per_worker, scaled, constant, result.panel)
-
-
-def _possible(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], kept: Mask) -> Mask:
-    """Return those of some rows that a transformer's split divides; all of them where it divides none."""
-    divided = kept & divisible(panel, columns)
-    return divided if divided.any() else kept
+    return Ladder(factor, counts, columns, per_worker, scaled, constant, result.panel, largest)
 
 
 def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:

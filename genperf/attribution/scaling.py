@@ -15,7 +15,9 @@ from genperf.attribution.draws import count_quantiles, curves_of, ends_of, share
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
-from genperf.panel.work import POSSIBLE, relative_work
+from genperf.formula import Node
+from genperf.panel.configurations import relative_work
+from genperf.panel.work import POSSIBLE
 from genperf.prediction import Member, central_times, distance_beyond, forecasts, stack_of
 from genperf.prediction.member import forecast_of
 from genperf.prediction.predict import THROUGHPUT
@@ -67,7 +69,7 @@ def scaling(
     upto: float | None = None,
     kind: Kind | None = None,
     interval: float = 0.9,
-    work: str | None = None,
+    work: Node | None = None,
 ) -> Scaling:
     """Return the predicted value along the count of workers; of a time also how well more workers are used.
 
@@ -81,8 +83,8 @@ def scaling(
         A value for every other factor; with one for the count of workers, the configuration itself stands at its count.
     along, level, upto, kind
         See `Knee`.
-    work : str, optional
-        The samples of a step, a formula over the factors, in the place of what the model knows.
+    work : Node, optional
+        The samples of a step over the factors, in the place of what the model knows.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from genperf.attribution.draws import curves_of, ends_of, quantiles, shares, thi
 from genperf.attribution.elasticity import factors_read
 from genperf.errors import GenperfError, suggest
 from genperf.panel import Panel
-from genperf.panel.following import following
+from genperf.panel.configurations import following
 from genperf.prediction import central_times
 from genperf.prediction.query import model_names
 from genperf.result import FitResult

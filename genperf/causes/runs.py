@@ -12,10 +12,9 @@ from genperf.causes.laws import CAUSES, Array, Runs
 from genperf.errors import GenperfError, suggest
 from genperf.formula import evaluate, names_in, parse
 from genperf.models.network import checked_hints, network_of
-from genperf.panel.nodes import devices_and_nodes
+from genperf.panel.configurations import devices_and_nodes
 from genperf.panel.panel import Median, Panel
 from genperf.panel.reading import column_named
-from genperf.panel.work import work_of_columns
 from genperf.prediction.schema import Schema
 from genperf.scaling import KINDS, is_whole
 from genperf.table import Table
@@ -72,7 +71,7 @@ def measured(
     # A node that is not told from its devices is one.
     devices = np.maximum(devices, nodes)
     varied = [count.name, *(n for n in _scaled(panel) if n != count.name and len(np.unique(columns[n])) > 1)]
-    in_seconds = schema.of_steps or work is not None or work_of_columns(panel) is not None
+    in_seconds = schema.of_steps or work is not None or panel.samples is not None
     return Runs(
         devices,
         nodes,
@@ -155,12 +154,12 @@ def _batch(
 ) -> Array:
     """Return what one device works on in a step: its samples, or a share of one amount; one where that is not known."""
     node = None if panel.of_jobs or work else panel.node("batch")
-    text = work or schema.target.work or work_of_columns(panel)
+    whole = parse(work, list(columns)).node if work else panel.measured_work or panel.samples
     shared = schema.scaling is not None and KINDS[schema.scaling].shared
     if node is not None:
         values = np.asarray(evaluate(node, columns), float)
-    elif text and not panel.of_jobs:
-        values = np.asarray(parse(text, list(columns)).evaluate(columns), float) / devices
+    elif whole is not None and not panel.of_jobs:
+        values = np.asarray(evaluate(whole, columns), float) / devices
     else:
         values = 1.0 / devices if shared else np.ones(1)
     return np.array(np.broadcast_to(values, devices.shape))

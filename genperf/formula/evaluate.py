@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.formula.nodes import FUNCTIONS, Call, Column, Name, Node, Number, PowerProduct, Summed, Text
 
 Gradient = dict[str, Any]
@@ -56,6 +57,11 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
     """
     with np.errstate(all="ignore"):
         return _walk(node, values, frozenset(), {})[0]
+
+
+def values_of(node: Node, columns: Mapping[str, Any]) -> Array:
+    """Return the numbers of the tree over some columns of one shape, in that shape."""
+    return np.array(spread(evaluate(node, columns), columns.values()), float)
 
 
 def _stacked(values: Iterable[Any]) -> npt.NDArray[np.float64]:

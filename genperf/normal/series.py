@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from genperf.arrays import Array
 from genperf.panel import Panel
-from genperf.panel.configurations import medians_along
-from genperf.panel.nodes import devices_and_nodes
+from genperf.panel.configurations import devices_and_nodes, medians_along
 from genperf.prediction.bands import quantiles
 from genperf.scaling import KINDS, is_whole
 from genperf.table.axis import several_nodes

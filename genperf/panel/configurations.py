@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,13 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from genperf.formula import parse
-from genperf.panel.following import Columns, following, follows
+from genperf.errors import GenperfError
+from genperf.formula import Node, Number, evaluate, names_in, render, substitute
+from genperf.formula.parse import Formula
+from genperf.panel.following import NODE, PER_NODE, workers_of_node
 from genperf.panel.panel import Median, Panel, medians_of
-from genperf.panel.work import columns_of_work
-from genperf.scaling import Scaling
+from genperf.panel.work import kind_of_scaling, share
+from genperf.scaling import KINDS, Scaling
 from genperf.table import Factor
+from genperf.table.axis import several_nodes
 from genperf.table.clean import numbers
+from genperf.table.work import evaluated
+from genperf.vocabulary.names import WAYS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 Array = npt.NDArray[np.float64]
+#: Columns of configurations by name, each of shape (rows,).
+Columns = Mapping[str, npt.NDArray[Any]]
 
 
 class Point(NamedTuple):
@@ -83,7 +91,7 @@ def most_measured(panel: Panel, along: str) -> dict[str, Any]:
     {'batch': 16.0}
     """
     varying = [f.name for f in panel.factors if f.name != along and f.distinct > 1]
-    others = [name for name in varying if not follows(panel, name, along)]
+    others = [name for name in varying if along not in panel.settled_by.get(name, ())]
     # Of each value of `along` one run, in order of appearance.
     pairs = dict.fromkeys((tuple(run[name] for name in others), run[along]) for run in panel.runs)
     values = Counter(value for value, _ in pairs).most_common(1)
@@ -150,11 +158,11 @@ def ratio_at_the_largest(panel: Panel, given: Mapping[str, Any], above: str, bel
     return max(((float(run[above]), run[above] / run[below]) for run in runs), default=(0.0, None))[1]
 
 
-def values_with_levels(panel: Panel, at: Mapping[str, Any], along: str) -> list[float]:
-    """Return the values of a factor that were measured with the levels of a configuration, rising; all without such."""
-    factor = next(f for f in panel.factors if f.name == along)
-    runs = _with_levels(panel, {f.name: str(at[f.name]) for f in panel.factors if not f.numeric})
-    return sorted({float(run[along]) for run in runs}) or [factor.lower, factor.upper]
+def range_with_levels(panel: Panel, columns: Columns, factor: Factor) -> tuple[float, float]:
+    """Return the range of a factor over the runs with the levels of a first configuration; over all without such."""
+    runs = _with_levels(panel, {f.name: str(columns[f.name][0]) for f in panel.factors if not f.numeric})
+    measured = [float(run[factor.name]) for run in runs] or [factor.lower, factor.upper]
+    return min(measured), max(measured)
 
 
 def _centre(factor: Factor) -> float:
@@ -175,6 +183,79 @@ def _distances(factor: Factor, values: Sequence[Any], given: Mapping[str, Any]) 
 # --- configurations that can exist ------------------------------------------------------------------------------------
 
 
+def following(
+    panel: Panel, count: Factor, columns: Columns, given: Collection[str] = (), per_node: float | Array | None = None
+) -> dict[str, Array]:
+    """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
+
+    Parameters
+    ----------
+    count : Factor
+        The factor that is varied.
+    columns : mapping of str to ndarray of shape (rows,)
+        With that factor, and the others as they are given.
+    given : collection of str
+        Factors that stay as they are.
+    per_node : float or ndarray of shape (rows,), optional
+        Devices of a node, where they are not those of the largest measured scale.
+
+    Examples
+    --------
+    >>> workers = Factor("gpus", "extrinsic", 1, 32, distinct=6, positive=True)
+    >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
+    >>> following(Panel((workers, nodes)), workers, {"gpus": np.array([4.0, 12.0, 64.0])})
+    {'nodes': array([1., 2., 8.])}
+    """
+    values, out = dict(columns), dict[str, Array]()
+    for rule in panel.rules:
+        read = names_in(rule.node) - {PER_NODE}
+        free = rule.name not in (count.name, *given) and rule.unless not in given and read <= {*values}
+        if free and rule.along in (None, count.name) and (rule.beside is None or rule.beside in given):
+            held = {PER_NODE: rule.per_node if per_node is None else per_node}
+            numbers_read = {name: np.asarray(values[name], float) for name in read}
+            values[rule.name] = out[rule.name] = np.asarray(evaluate(rule.node, {**numbers_read, **held}), float)
+    return out
+
+
+def settled(panel: Panel, given: Collection[str]) -> dict[str, Formula]:
+    """Return formulas for the columns that some given ones settle; others of one measured value have that.
+
+    Examples
+    --------
+    >>> gpus = Factor("gpus", "extrinsic", 1, 32, distinct=4, positive=True)
+    >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
+    >>> runs = tuple(Median((n, max(1, n // 8)), 1.0, 1.0, 1.0, 1) for n in (1, 8, 16, 32))
+    >>> settled(Panel((gpus, nodes), medians=runs), ["gpus"])["nodes"].text
+    'max(1, ceil(gpus/8 - 1e-09))'
+    """
+    constants = {f.name: Number(f.lower) for f in panel.factors if f.distinct == 1 and f not in panel.counts}
+    unknown = {name: number for name, number in constants.items() if name not in given}
+    out = {}
+    for rule in panel.rules:
+        if rule.settles is not None and rule.name not in given:
+            node = substitute(rule.settles, unknown)
+            if names_in(node) <= {*given}:
+                out[rule.name] = Formula(render(node, "{:g}".format), node)
+    return out
+
+
+def divisible(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
+    """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,).
+
+    Examples
+    --------
+    >>> table = Panel(tuple(Factor(n, "extrinsic", 1, 64, distinct=6, positive=True) for n in ("gpus", "dp", "tp")))
+    >>> divisible(table, {"gpus": np.array([2.0, 4.0, 6.0]), "dp": np.ones(3), "tp": np.full(3, 4.0)})
+    array([False,  True, False])
+    """
+    data, *others = (panel.columns.get(way) for way in WAYS)
+    names = [f.name for f in others if f is not None]
+    if panel.workers is None or data is None or not names or not {panel.workers.name, *names} <= {*columns}:
+        return np.ones(len(next(iter(columns.values()))), bool)
+    product = np.prod([np.asarray(columns[name], float) for name in names], axis=0)
+    return np.asarray(np.asarray(columns[panel.workers.name], float) % product == 0.0)
+
+
 def completed(panel: Panel, columns: Columns) -> dict[str, npt.NDArray[Any]]:
     """Return configurations with values for the factors that were left out.
 
@@ -190,7 +271,7 @@ def completed(panel: Panel, columns: Columns) -> dict[str, npt.NDArray[Any]]:
     >>> completed(Panel((gpus, nodes)), {"gpus": np.array([8, 64])})
     {'gpus': array([ 8, 64]), 'nodes': array([1., 8.])}
     """
-    follow = {n for n, text in panel.derived.items() if {*columns} & {*parse(text).names} and n not in columns}
+    follow = {n for n, read in panel.inputs.items() if not read.isdisjoint(columns) and n not in columns}
     missing = [f.name for f in panel.factors if f.name not in columns and f.name not in follow]
     rows = _levels_of(panel, columns)
     largest = {f.name: _representative(columns[f.name], f) for f in panel.factors if f.numeric and f.name in columns}
@@ -211,16 +292,74 @@ def at_scale(
 ) -> dict[str, npt.NDArray[Any]]:
     """Return configurations at some counts, with the work that the kind of scaling gives and what follows from both.
 
-    The counts, of shape (rows,), are those of the factor `count` and rise; `at` has the other factors at the first of
-    them, and what is `given` stays although it follows from the count.
+    The counts, of shape (rows,), are those of the factor `count` and rise; in the panel it counts the workers or the
+    nodes (`Panel.scaled_along`). `at` has the other factors at the first count, and what is `given` stays although it
+    follows from the count.
     """
-    panel = panel.scaled_along(count)
-    columns: dict[str, npt.NDArray[Any]] = {count.name: counts}
-    columns |= {name: np.full(len(counts), value) for name, value in at.items() if name != count.name}
-    columns |= columns_of_work(panel, counts, {n: v for n, v in at.items() if n != count.name}, kind)
+    columns: dict[str, npt.NDArray[Any]] = {name: np.full(len(counts), value) for name, value in at.items()}
+    columns[count.name] = counts
+    columns |= _of_work(panel, counts, {n: v for n, v in at.items() if n != count.name}, kind)
     columns |= following(panel, count, columns, given)
-    derived = [n for n, text in panel.derived.items() if n not in given and {*parse(text).names} <= {*columns}]
+    derived = [n for n, read in panel.inputs.items() if n not in given and read <= {*columns}]
     return {name: values for name, values in columns.items() if name not in derived}
+
+
+def _of_work(
+    panel: Panel, counts: Array, values: Mapping[str, Any], kind: Scaling | None
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of work that a kind of scaling changes along rising counts, beginning with the given values.
+
+    The batch (and the operations) of one worker change as its work, the global batch as that of all, where no column
+    holds the batch of one worker: strong scaling lets the first fall as 1/n, weak scaling the second grow as n. Work
+    that is shared whatever the batch changes nothing.
+    """
+    if kind is None or KINDS[kind].whole:
+        return {}
+    each = KINDS[kind].relative(counts)
+    changes = dict.fromkeys(("batch", "work"), each)
+    if panel.find("batch") is None:
+        changes["global_batch"] = each * (counts / counts[0])
+    columns = {f.name: change for name, change in changes.items() if (f := panel.find(name)) is not None}
+    changed = {n: change for n, change in columns.items() if n in values and not np.allclose(change, 1.0)}
+    return {n: float(values[n]) * change for n, change in changed.items()}
+
+
+def relative_work(
+    panel: Panel, columns: Columns, counts: Array, kind: Scaling | None, given: Node | None = None
+) -> Array | None:
+    """Return one worker's work W(n)/W(n₀), relative to that at the first count; None where nothing shows it.
+
+    W is the work of a step that is given or was divided by a throughput, over n. Without one it is `samples/workers`
+    for times of whole jobs, then the operations or the samples of one worker's step (`share`). Where no column shows
+    it, it is constant in weak scaling, and W(n) ~ 1/n in strong. That of a job is shared whatever the columns. The
+    counts of workers, of shape (rows,), rise.
+
+    Raises
+    ------
+    GenperfError
+        Where the user gives another kind than the work of a step.
+    """
+    given = given or panel.measured_work
+    if given is not None:
+        work = evaluated(given, columns, len(counts)) / counts
+        work = np.asarray(work / work[0])
+        by_work = kind_of_scaling(work, counts)
+        if kind is not None and by_work != kind:
+            raise GenperfError(
+                f"the scaling is given as {kind}, and with the work '{render(given)}' of a step it is {by_work}",
+                hint="leave --scaling out",
+            )
+        return work
+    kind, worker_share = kind or panel.kind, share(panel, job=True)
+    if kind is not None and (KINDS[kind].whole or not worker_share.known):
+        return KINDS[kind].relative(counts)
+    if not worker_share.known:
+        return None
+    node = panel.over_columns(worker_share.per_worker)
+    if not names_in(node) <= {*columns}:
+        return KINDS["strong"].relative(counts)
+    work = np.broadcast_to(np.asarray(evaluate(node, columns), float), counts.shape)
+    return np.asarray(work / work[0])
 
 
 def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
@@ -270,3 +409,27 @@ def _representative(values: npt.NDArray[Any], factor: Factor) -> float | None:
     if bad or not len(given):
         return None
     return float(np.max(given) if factor.role == "extrinsic" else np.median(given))
+
+
+def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, Array, float | None]:
+    """Return the devices and the nodes of configurations, and the devices taken for a node where none is counted."""
+    count, node = panel.along(), panel.node("nodes")
+    devices = np.asarray(columns[(panel.workers or count).name], float)
+    if panel.workers is None and panel.nodes is not None:
+        return np.ones(len(devices)), devices, None
+    if node is None:
+        return devices, np.ceil(devices / NODE.usual_devices), NODE.usual_devices
+    return devices, np.broadcast_to(np.ceil(np.asarray(evaluate(node, columns), float)), devices.shape), None
+
+
+def devices_on_several(panel: Panel, columns: Mapping[str, Any], count: Factor) -> float | None:
+    """Return how many workers a full node holds at a configuration on several nodes; None elsewhere.
+
+    Its columns have shape (1,), and `count` is the factor of the workers. The last node need not be full.
+    """
+    nodes = panel.nodes
+    if nodes is None or nodes == count or not several_nodes(columns[nodes.name])[0]:
+        return None
+    workers, held = float(columns[count.name][0]), float(columns[nodes.name][0])
+    usual = workers_of_node(count, nodes)
+    return usual if math.ceil(workers / usual) == held else float(math.ceil(workers / held))

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from genperf.errors import ModelError, TableError
-from genperf.formula import Call, Name, Node, Number, names_in, parse, render, substitute
+from genperf.formula import Call, Name, Node, Number, call, names_in, parse, render, substitute
 from genperf.formula.amounts import with_amounts
 from genperf.panel.panel import Panel
-from genperf.panel.work import work_of_step
-from genperf.vocabulary.headers import header_of
 
 #: Quantity → its formula over the predicted `value`, over other quantities, and over what the columns or the question
 #: give: the `work` of a step, the `sequence` of a sample, the `machines` that are paid for, …
@@ -76,20 +74,18 @@ class Quantities:
         return _without_ones(substitute(formula, {read: self.node(read) for read in names_in(formula)}))
 
 
-def quantities_of(
-    panel: Panel, given: Mapping[str, Node | None] | None = None, group: Mapping[str, str] | None = None
-) -> Quantities:
-    """Return the quantities that the columns of a model give, and a group with the batch as one of its values.
+def quantities_of(panel: Panel, given: Mapping[str, Node | None] | None = None) -> Quantities:
+    """Return the quantities that the columns of a model give.
 
     What is `given` stands in the place of what the columns show; None is not known.
     """
     target = panel.target
     known: dict[str, Node | None] = {name: panel.node(name) for name in ("parameters", "workers", "sequence")}
-    known |= {"value": None if target is None else Name(target.name), "work": work_of_step(panel, group)}
-    if target is not None and header_of(target.throughput).counted == "tokens":
+    known |= {"value": None if target is None else Name(target.name), "work": panel.step_work}
+    if panel.counted_by_throughput == "tokens":
         known["sequence"] = ONE
     # Where a throughput was measured, the length of a step is a convention: one unit of its work is paid for.
-    known["steps"] = ONE if target is None or not target.work else Call("divide", (ONE, parse(target.work).node))
+    known["steps"] = ONE if panel.measured_work is None else call("divide", ONE, panel.measured_work)
     return Quantities({name: node for name, node in {**known, **(given or {})}.items() if node is not None})
 
 

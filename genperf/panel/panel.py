@@ -12,10 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import ModelError, TableError, suggest
-from genperf.formula import Name, Node, names_in, parse, render, substitute
-from genperf.scaling import Scaling, is_whole
+from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
+from genperf.formula.amounts import amount
+from genperf.panel.following import Rule, rises_with, rules_of
+from genperf.scaling import KINDS, Scaling, is_whole
 from genperf.table import Factor, Target
-from genperf.table.axis import Axis, axis_of, factor_of
+from genperf.table.axis import Axis, axis_of, factor_of, several_nodes
+from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import ALIASES, WAYS, column_of
 
 if TYPE_CHECKING:
@@ -95,6 +98,7 @@ class Panel:
 
     Examples
     --------
+    >>> from genperf.formula import render
     >>> panel = Panel((Factor("devices", "extrinsic"), Factor("parameters", "intrinsic")))
     >>> panel.workers.name, render(panel.node("workers")), render(panel.node("bytes"))
     ('devices', 'devices', '4*parameters')
@@ -115,6 +119,8 @@ class Panel:
     derived: Mapping[str, str] = field(default_factory=dict)
     #: What was measured; known of a fitted model.
     medians: tuple[Median, ...] = field(default=(), repr=False)
+    #: Columns of one value that are no factors, such as the batch of a group.
+    constants: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [f.name for f in self.factors]
@@ -128,6 +134,11 @@ class Panel:
                     f"'{canonical}' is mapped to '{column}', which is not a factor of the table",
                     hint=suggest(column, names) or f"one of {', '.join(names)}",
                 )
+
+    def within(self, group: Mapping[str, Any]) -> Panel:
+        """Return the panel of one group, which has values of the group columns, as text or numbers."""
+        values = {name: amount(f"{value}") for name, value in group.items()}
+        return replace(self, constants={name: value for name, value in values.items() if value is not None})
 
     @property
     def of_jobs(self) -> bool:
@@ -204,25 +215,130 @@ class Panel:
         """Return the column that a name stands for: a field's name that the user mapped is as good as its column's."""
         return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)
 
-    def measured(self, name: str) -> npt.NDArray[Any]:
-        """Return a factor of the measured configurations, numbers or levels; shape (medians,)."""
-        return np.array([run[name] for run in self.runs])
-
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
         """The measured configurations, each with its factors by name."""
         return [dict(zip((f.name for f in self.factors), m.values, strict=True)) for m in self.medians]
 
-    def find(self, canonical: str) -> Factor | None:
-        """Return the column that is the factor, or None."""
-        if canonical not in self._columns:
-            self._columns[canonical] = factor_of(canonical, self.factors, self.mapping)
-        return self._columns[canonical]
+    @cached_property
+    def measured(self) -> dict[str, npt.NDArray[Any]]:
+        """The factors of the measured configurations, numbers or levels, by name; each of shape (medians,)."""
+        return {f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors}
 
     @cached_property
-    def _columns(self) -> dict[str, Factor | None]:
-        """The columns that were looked up, by canonical name."""
-        return {}
+    def columns(self) -> dict[str, Factor]:
+        """The columns that are one of the field's factors, by its name."""
+        named = {canonical: factor_of(canonical, self.factors, self.mapping) for canonical in ALIASES}
+        return {canonical: factor for canonical, factor in named.items() if factor is not None}
+
+    @cached_property
+    def inputs(self) -> dict[str, frozenset[str]]:
+        """The columns from which each derived factor is computed."""
+        return {name: parse(text).names for name, text in self.derived.items()}
+
+    @cached_property
+    def settled_by(self) -> dict[str, frozenset[str]]:
+        """The factors of a run that grow with others in every run and are settled by these, as the nodes by devices."""
+        counts, runs = [f.name for f in self.factors if f.role == "extrinsic"], self.measured
+        return {n: frozenset(other for other in runs if rises_with(runs[n], runs[other])) for n in counts}
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """What follows from the count of workers or nodes."""
+        return rules_of(self.columns, self.measured if self.medians else {}, self.settled_by)
+
+    @cached_property
+    def followers(self) -> frozenset[str]:
+        """The columns that follow from the workers, or from others that do."""
+        workers = None if self.workers is None else self.workers.name
+        names = set[str]()
+        for rule in self.rules:
+            read = names_in(rule.node)
+            if rule.name not in (workers, *read) and not read.isdisjoint({workers, *names}):
+                names.add(rule.name)
+        return frozenset(names)
+
+    @cached_property
+    def growing(self) -> dict[str, str]:
+        """The factors that grow with the workers, as the nodes that hold them do, each with the workers' name."""
+        if self.workers is None:
+            return {}
+        growing = [self.columns[name].name for name in ("nodes", "data_parallel") if name in self.columns]
+        return {name: self.workers.name for name in growing if name != self.workers.name}
+
+    def falls_with(self, name: str, other: str) -> bool:
+        """Return whether a factor falls wherever another one rises in the runs, as a worker's share of a batch."""
+        values = self.measured[name]
+        return len(np.unique(values)) > 1 and rises_with(-values.astype(float), self.measured[other])
+
+    @property
+    def only_node(self) -> str | None:
+        """The column of the nodes, where no run has more than one of them; None elsewhere.
+
+        Examples
+        --------
+        >>> gpus = Factor("gpus", "extrinsic", 1, 8, distinct=4, positive=True)
+        >>> nodes = Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)
+        >>> Panel((gpus, nodes)).only_node, Panel((gpus,)).only_node
+        ('nodes', None)
+        """
+        return None if self.nodes is None or several_nodes(self.nodes.upper) else self.nodes.name
+
+    @property
+    def kind(self) -> Scaling | None:
+        """The kind of scaling that is known, or that a batch shows which is a group column: all share a global one."""
+        if self.scaling is not None or column_of("global_batch", self.group) is not None:
+            return self.scaling or "strong"
+        return None if column_of("batch", self.group) is None else "weak"
+
+    @cached_property
+    def counted_by_throughput(self) -> str:
+        """What the measured throughput counts, such as tokens; empty where none was measured, or it is not known."""
+        return "" if self.target is None else header_of(self.target.throughput).counted
+
+    @cached_property
+    def samples(self) -> Node | None:
+        """The samples of a step as a formula over the columns; None where nothing shows them, and of a job."""
+        whole, batch, workers = (self.columns.get(name) for name in ("global_batch", "batch", "workers"))
+        if self.of_jobs:
+            return None
+        passes = self.batch_is_of_a_pass
+        node = self.node("global_batch") if whole or passes or "micro_batches" in self.columns else None
+        if node is None and batch is not None and not passes and not self.has("samples"):
+            node = chain("multiply", [Name(f.name) for f in (batch, workers) if f is not None])
+        if node is not None:
+            return node
+        total, each = column_of("global_batch", self.constants), column_of("batch", self.constants)
+        if total is not None:
+            return Number(self.constants[total])
+        if each is None or workers is None:
+            return None
+        return call("multiply", self.constants[each], Name(workers.name))
+
+    @cached_property
+    def measured_work(self) -> Node | None:
+        """The work of a step that was divided by a measured throughput; None of a measured time."""
+        return parse(self.target.work).node if self.target is not None and self.target.work else None
+
+    @cached_property
+    def step_work(self) -> Node | None:
+        """The work of a step as a formula over the factors: what a throughput is the work per second of.
+
+        It is the work that was divided by a measured throughput, or else the samples of a step. Where nothing shows
+        these but the work of one worker stays as they grow (weak scaling), it is the number of workers. None where
+        nothing shows it, as in strong scaling, where the work of a step is one and the same.
+        """
+        if self.target is None or not self.target.is_time:
+            return None
+        known = self.measured_work or self.samples
+        if known is not None or self.kind is None or self.workers is None or self.target.throughput:
+            return known
+        count, kind = Name(self.workers.name), KINDS[self.kind]
+        return None if kind.shared else count if kind.power == 0.0 else call("power", count, 1.0 + kind.power)
+
+    def find(self, canonical: str) -> Factor | None:
+        """Return the column that is the factor, or None."""
+        return self.columns.get(canonical)
 
     def named(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, of numbers or of names, or None."""
@@ -255,18 +371,19 @@ class Panel:
         node = self.node(name) if name in ALIASES else None
         return Name(self.along().name) if node is None and name == "workers" else node
 
-    def over_columns(self, formula: str) -> str:
+    def over_columns(self, formula: str) -> Node:
         """Return a formula over canonical names as one over the table's columns.
 
         Examples
         --------
+        >>> from genperf.formula import render
         >>> factors = (Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic"))
-        >>> Panel(factors).over_columns("global_batch/workers")
+        >>> render(Panel(factors).over_columns("global_batch/workers"))
         'global_batch/gpus'
         """
         node = parse(formula).node
         columns = {name: self.node(name) for name in names_in(node) if name in ALIASES}
-        return render(substitute(node, {name: column for name, column in columns.items() if column is not None}))
+        return substitute(node, {name: column for name, column in columns.items() if column is not None})
 
     @property
     def batch_is_of_a_pass(self) -> bool:

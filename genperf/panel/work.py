@@ -1,22 +1,16 @@
 """The work of a step and of one worker: what the columns, the group and the kind of scaling show of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import GenperfError
-from genperf.formula import Name, Node, Number, call, evaluate, names_in, parse, quote_name, render, substitute
-from genperf.formula.amounts import amount
 from genperf.panel.panel import Panel
 from genperf.scaling import KINDS, Scaling
 from genperf.table.axis import UNITS, several_nodes
-from genperf.table.work import evaluated
 from genperf.vocabulary import words_of
-from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import column_of, counts_devices
+from genperf.vocabulary.names import counts_devices
 
 Array = npt.NDArray[np.float64]
 
@@ -125,8 +119,8 @@ def possible_work(panel: Panel) -> tuple[Work, ...]:
         return (Work("batch", True),)
     if fixed_workers or not panel.has(counted):
         return (Work("1", False),)
-    known = _kind_of_group(panel) or panel.scaling
-    return tuple(Work(KINDS[name].over(counted), False) for name in ([known] if known else POSSIBLE))
+    kinds = POSSIBLE if panel.kind is None else (panel.kind,)
+    return tuple(Work(KINDS[name].over(counted), False) for name in kinds)
 
 
 def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
@@ -146,8 +140,7 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     factor, nodes = panel.axis().factor, panel.nodes
     if factor is None or (nodes is not None and several_nodes(nodes.upper)):
         return ()
-    served = panel.target is not None and header_of(panel.target.throughput).counted in _SERVED
-    if counts_devices(factor.name) and not served:
+    if counts_devices(factor.name) and panel.counted_by_throughput not in _SERVED:
         return ()
     inside = np.unique(counts)
     doublings = np.log2(inside / inside[0])
@@ -158,144 +151,10 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     return tuple(zip(ends.tolist(), (-np.diff(left)).tolist(), strict=True))
 
 
-def _kind_of_group(panel: Panel) -> Scaling | None:
-    """Return the kind of scaling that a group column of a batch shows: a global one is shared by the workers."""
-    if column_of("global_batch", panel.group) is not None:
-        return "strong"
-    return None if column_of("batch", panel.group) is None else "weak"
-
-
 def kind_of_scaling(work: Array, counts: Array) -> str:
     """Return the kind in which one worker's work, relative to that at the first count, changes; "mixed" for none."""
     kinds = {name: kind for name, kind in KINDS.items() if not kind.whole}
     return next((name for name, k in kinds.items() if np.allclose(work / k.relative(counts), 1.0)), "mixed")
-
-
-def columns_of_work(
-    panel: Panel, counts: Array, values: Mapping[str, Any], kind: Scaling | None
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of work that a kind of scaling changes with the count, beginning with the given values.
-
-    The batch (and the operations) of one worker change as its work, the global batch as that of all, where no column
-    holds the batch of one worker: strong scaling lets the first fall as 1/n, weak scaling the second grow as n. Work
-    that is shared whatever the batch changes nothing. The counts of workers, of shape (rows,), rise.
-    """
-    if kind is None or KINDS[kind].whole:
-        return {}
-    each = KINDS[kind].relative(counts)
-    changes = dict.fromkeys(("batch", "work"), each)
-    if panel.find("batch") is None:
-        changes["global_batch"] = each * (counts / counts[0])
-    columns = {f.name: change for name, change in changes.items() if (f := panel.find(name)) is not None}
-    changed = {n: change for n, change in columns.items() if n in values and not np.allclose(change, 1.0)}
-    return {n: float(values[n]) * change for n, change in changed.items()}
-
-
-def relative_work(panel: Panel, columns: Mapping[str, Any], counts: Array, kind: Scaling | None) -> Array | None:
-    """Return one worker's work W(n)/W(n₀), relative to that at the first count; None where nothing shows it.
-
-    W is the work of a step that was divided by a throughput, over n. Without one it is `samples/workers` for times of
-    whole jobs, then the operations or the samples of one worker's step (`share`). Where no column shows it, it is
-    constant in weak scaling, and W(n) ~ 1/n in strong. That of a job is shared whatever the columns. The counts of
-    workers, of shape (rows,), rise.
-
-    Raises
-    ------
-    GenperfError
-        Where the user gives another kind than the work of a step.
-    """
-    if panel.target is not None and panel.target.work:
-        return _work_of_throughput(panel.target.work, columns, counts, kind)
-    kind = kind or panel.scaling or _kind_of_group(panel)
-    if kind is not None and KINDS[kind].whole:
-        return KINDS[kind].relative(counts)
-    worker_share = share(panel, job=True)
-    if not worker_share.known:
-        return None if kind is None else KINDS[kind].relative(counts)
-    tree = parse(worker_share.per_worker).node
-    nodes = {name: panel.node(name) for name in names_in(tree)}
-    if any(node is None for node in nodes.values()):
-        return KINDS["strong"].relative(counts)
-    value = evaluate(substitute(tree, {k: v for k, v in nodes.items() if v is not None}), columns)
-    work = np.broadcast_to(np.asarray(value, float), (len(counts),))
-    return np.asarray(work / work[0])
-
-
-def _work_of_throughput(text: str, columns: Mapping[str, Any], counts: Array, kind: Scaling | None) -> Array:
-    """Return one worker's work W(n)/W(n₀) by the work of a step that was divided by the throughput."""
-    work = evaluated(text, columns, len(counts)) / counts
-    work = np.asarray(work / work[0])
-    by_work = kind_of_scaling(work, counts)
-    if kind is not None and by_work != kind:
-        raise GenperfError(
-            f"the scaling is given as {kind}, and with the work '{text}' of a step it is {by_work}",
-            hint="leave --scaling out",
-        )
-    return work
-
-
-def samples_formula(panel: Panel) -> tuple[str, set[str]] | None:
-    """Return the samples of a step as a formula, with the columns it reads.
-
-    None where no column shows them, or where the times are those of a whole job.
-    """
-    batch, workers = panel.find("batch"), panel.workers
-    if batch is None or panel.has("samples"):
-        return None
-    if panel.batch_is_of_a_pass:
-        whole = panel.node("global_batch")
-        return None if whole is None else (render(whole), set(names_in(whole)))
-    columns = {f.name for f in (batch, workers) if f is not None}
-    return quote_name(batch.name) + (f"*{quote_name(workers.name)}" if workers is not None else ""), columns
-
-
-def work_of_columns(panel: Panel) -> str | None:
-    """Return the samples of a step from the columns of the batch; None where there are none, and of a job."""
-    if panel.of_jobs:
-        return None
-    whole = panel.find("global_batch")
-    if whole is not None:
-        return quote_name(whole.name)
-    if panel.find("micro_batches") is not None and (node := panel.node("global_batch")) is not None:
-        return render(node)
-    known = samples_formula(panel)
-    return None if known is None else known[0]
-
-
-def work_of_group(panel: Panel, group: Mapping[str, str]) -> Node | None:
-    """Return the samples of a step where one of a group's values is the batch; None elsewhere, and of a job."""
-    if panel.of_jobs:
-        return None
-    batches = {name: value for name, text in group.items() if (value := amount(text)) is not None}
-    whole, each = column_of("global_batch", batches), column_of("batch", batches)
-    if whole is not None:
-        return Number(batches[whole])
-    if each is None or panel.workers is None:
-        return None
-    return call("multiply", Number(batches[each]), Name(panel.workers.name))
-
-
-def work_of_step(panel: Panel, group: Mapping[str, str] | None = None) -> Node | None:
-    """Return the work of a step as a formula over the factors: what a throughput is the work per second of.
-
-    It is the work that was divided by a measured throughput, or else what the columns of the batch show. Where these
-    show nothing but the work of one worker stays as they grow (weak scaling), it is the number of workers. None where
-    nothing shows it, as in strong scaling, where the work of a step is one and the same. One of the values of the
-    group may be the batch.
-    """
-    target = panel.target
-    if target is None or not target.is_time:
-        return None
-    if target.work:
-        return parse(target.work).node
-    columns, of_group = work_of_columns(panel), work_of_group(panel, group or {})
-    if columns is not None or of_group is not None:
-        return of_group if columns is None else parse(columns).node
-    kind = panel.scaling or _kind_of_group(panel)
-    if kind is None or KINDS[kind].shared or target.throughput or panel.workers is None:
-        return None
-    count = quote_name(panel.workers.name)
-    return parse(count if KINDS[kind].power == 0.0 else f"{count}*{KINDS[kind].over(count)}").node
 
 
 def one_worker_names(panel: Panel, names: Sequence[str]) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from genperf.panel.following import follows
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 
@@ -85,7 +84,7 @@ def distance_beyond(schema: Schema, columns: Columns) -> Array:
     >>> distance_beyond(Schema(factors, Target("s")), columns)
     array([5.])
     """
-    far, growing = doublings(schema.factors, columns), schema.growing
+    far, growing = doublings(schema.factors, columns), schema.panel.growing
     for name, workers in growing.items():
         far[workers] = np.maximum(far[workers], far[name])
     alone = [values for name, values in far.items() if name not in growing]
@@ -138,7 +137,8 @@ def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
     columns = {i: _measured(schema, i) for i in places}
     names = [f.name for f in schema.factors]
     # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
-    settled = [{name, of} for name, of in schema.growing.items() if follows(schema.panel, name, of)]
+    panel = schema.panel
+    settled = [{name, of} for name, of in panel.growing.items() if of in panel.settled_by.get(name, ())]
     out = []
     for i, j in combinations(places, 2):
         if {names[i], names[j]} in settled:

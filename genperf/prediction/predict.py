@@ -162,8 +162,8 @@ def predicted_columns(
         verdict[row], reason[row] = VERDICTS[-1], text
     columns_of = (target.name, "lower", "upper", "fits", "verdict", "reason")
     out = {n: one[repeated] for n, one in zip(columns_of, (*numbers, verdict, reason), strict=True)}
-    if target.work:
-        work = evaluated(target.work, query.columns, query.rows)
+    if (divided := schema.panel.measured_work) is not None:
+        work = evaluated(divided, query.columns, query.rows)
         # The longest time is the smallest throughput.
         out |= {n: work / out[end] for n, end in zip(THROUGHPUT, (target.name, "upper", "lower"), strict=True)}
     return {**out, **_further(model, query, interval, band)}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from genperf.errors import Note, TableError, suggest
 from genperf.formula import parse
-from genperf.panel.following import settled
+from genperf.panel.configurations import settled
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Cells, Source, columns_of
@@ -101,7 +101,7 @@ def query_of(source: Source, schema: Schema, new_levels: bool = False) -> Query:
     """Check the cells of requested rows; see `read_query`."""
     given, notes = source.columns, list[Note]()
     columns: dict[str, npt.NDArray[Any]] = {}
-    formulas = {n: text for n, text in settled(schema.settlements, given).items() if n not in schema.derived}
+    formulas = {n: formula for n, formula in settled(schema.panel, given).items() if n not in schema.derived}
     absent: list[Factor] = []
     for factor in [f for f in schema.factors if f.name not in formulas]:
         values = _derived(factor, given, schema, len(source.lines))
@@ -121,10 +121,12 @@ def query_of(source: Source, schema: Schema, new_levels: bool = False) -> Query:
         raise _missing(absent, source)
     shown_names = list(given)
     for factor in [f for f in schema.factors if f.name in formulas]:
-        columns[factor.name] = values = np.asarray(parse(formulas[factor.name]).evaluate(columns), float)
+        columns[factor.name] = values = np.asarray(formulas[factor.name].evaluate(columns), float)
         if factor.distinct > 1 or np.any(values != factor.lower):
             shown_names.append(factor.name)
-            notes.append(Note(f"'{factor.name}' is taken as {formulas[factor.name]}, as it was measured", "filled"))
+            notes.append(
+                Note(f"'{factor.name}' is taken as {formulas[factor.name].text}, as it was measured", "filled")
+            )
     ordered = {f.name: columns[f.name] for f in schema.factors}
     return Query(len(source.lines), ordered, tuple(shown_names), tuple(notes))
 

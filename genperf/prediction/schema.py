@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from genperf.panel import Panel
-from genperf.panel.following import Settlement, grow_with_workers, settlements
 from genperf.panel.panel import Median, medians_of
 from genperf.scaling import Scaling, is_whole
 from genperf.table import Factor, Target
@@ -64,16 +63,6 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
             derived=self.derived,
             medians=self.medians,
         )
-
-    @cached_property
-    def growing(self) -> dict[str, str]:
-        """The factors that grow with the workers, each with the workers' name: see `grow_with_workers`."""
-        return grow_with_workers(self.panel)
-
-    @cached_property
-    def settlements(self) -> tuple[Settlement, ...]:
-        """The counts that others settle."""
-        return settlements(self.panel)
 
     def column(self, name: str) -> str:
         """Return the column of a name: a field's name that the user mapped is as good as its column's.

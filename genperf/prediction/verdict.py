@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
-from genperf.panel.following import falls_with
-from genperf.panel.nodes import single_node
 from genperf.prediction.distance import (
     COMBINATIONS,
     Array,
@@ -105,7 +103,7 @@ class Basis:
     @cached_property
     def settled(self) -> dict[str, str]:
         """The factors that grow with the workers, beside those that follow the scale of a series."""
-        growing = self.schema.growing.items()
+        growing = self.schema.panel.growing.items()
         return {name: workers for name, workers in growing if not {name, workers} & {*self.followers}}
 
     @cached_property
@@ -144,8 +142,7 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     )
     series = [m.discrepancy for m in members if m.discrepancy is not None]
     if not series:
-        names = [f.name for f in schema.factors]
-        nodes = single_node(schema.panel, names if stack_of(members) is not None else ())
+        nodes = schema.panel.only_node if stack_of(members) is not None else None
         step = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
         return Basis(schema, several, (), step, unidentified, evidence=evidence)
     read = {name for discrepancy in series for name in discrepancy.factors}
@@ -154,7 +151,7 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     followers = [
         f.name
         for f in schema.factors
-        if f.numeric and f.name not in read and (scale is None or not falls_with(schema.panel, f.name, scale.name))
+        if f.numeric and f.name not in read and (scale is None or not schema.panel.falls_with(f.name, scale.name))
     ]
     # The series weighed several forms, and the interval is theirs.
     return Basis(schema, True, followers, _unmeasured(members), unidentified, series[0].borrowed, evidence)

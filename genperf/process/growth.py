@@ -14,7 +14,7 @@ from genperf.growth.measured import Anchors, MeasuredSeries
 from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import Curve, shared_by
 from genperf.panel import Panel, possible_work
-from genperf.panel.nodes import workers_of_node
+from genperf.panel.following import workers_of_node
 from genperf.process.settings import STACK
 from genperf.table import Table
 from genperf.table.table import number_rows

@@ -16,9 +16,9 @@ from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth
 from genperf.normal.record import RECORDS, record_like
 from genperf.normal.series import Normal, judged
-from genperf.panel.nodes import leaves_node
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import Place, nearest, short, with_intervals
+from genperf.table.axis import several_nodes
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
@@ -179,7 +179,8 @@ def _record(place: Place, along: str, ratio: float, verdict: str) -> list[str]:
     options = place.result.options
     if options.get("approach") != "series" or options.get("pooled_share") is not None:
         return []
-    leaves = leaves_node(place.result.panel, place.query.columns)
+    nodes = place.result.panel.only_node
+    leaves = nodes is not None and bool(several_nodes(place.query.columns[nodes])[0])
     record = record_like(min(ratio, RECORDS.far), leaves, verdict if ratio <= RECORDS.far else "")
     if record is None:
         return []

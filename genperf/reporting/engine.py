@@ -85,7 +85,7 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
         "misfit": max(spread.misfit, spread.noise),
         "perDoubling": spread.per_doubling,
         # Of the distance from the data; those of the verdicts leave out what follows the scale of series.
-        "settled": schema.growing,
+        "settled": schema.panel.growing,
         "floor": result.floor if schema.lowest > 0 else None,
         "levels": [tail, 1.0 - tail],
         "quantiles": [[level, NormalDist().inv_cdf(level)] for level in (tail, 1.0 - tail, 0.05, 0.95)],

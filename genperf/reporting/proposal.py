@@ -15,8 +15,9 @@ from genperf import __version__
 from genperf.advice.ask import Question, work_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling, scaling
-from genperf.attribution.growth import Work, over_columns
+from genperf.attribution.growth import Work
 from genperf.errors import GenperfError
+from genperf.formula import values_of
 from genperf.panel.derived import paid_for
 from genperf.reporting.place import PLACE, place_of
 from genperf.reporting.provenance import command_of
@@ -185,7 +186,7 @@ def proposal(
     work = work_of(result, question)
     upto = max(largest * 2.0**PROPOSAL.doublings, place.count if place.target_given else 0.0)
     at = place.values if place.target_given else place.scaling.at
-    far, formula = PLACE.evaluated * upto, work.over_factors
+    far, formula = PLACE.evaluated * upto, work.formula
     answer = scaling(result, at, along=name, upto=far, level=limit, interval=question.interval, work=formula)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
@@ -255,7 +256,7 @@ def _rows(
     if question.plan is not None:
         if samples is None:
             raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-        machines = over_columns(paid, columns)
+        machines = values_of(paid, columns)
         for end, time in (("", value), ("_lower", lower), ("_upper", upper)):
             frame[f"hours{end}"] = question.plan.samples / samples * time / 3600.0
             frame[f"machine_hours{end}"] = frame[f"hours{end}"] * machines

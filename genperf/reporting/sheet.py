@@ -19,7 +19,6 @@ from genperf.formula import Name, Node, call, parse, render
 from genperf.panel import Panel
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.panel import Median
-from genperf.panel.work import work_of_columns, work_of_step
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, growth_to, summary
@@ -109,7 +108,7 @@ def _rate_unit(result: FitResult) -> str:
     if schema.target.throughput:
         return f"{samples_called(schema.target.throughput)}/s"
     of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
-    known = work_of_columns(result.panel) is not None or of_group != {None}
+    known = result.panel.samples is not None or of_group != {None}
     return "samples/s" if known else "worker steps/s"
 
 
@@ -251,13 +250,12 @@ GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 
 def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
-    panel = model.result.panel
-    paid = _paid(panel, job)
+    panel = model.result.panel.within(group)
+    paid, work = _paid(panel, job), panel.step_work
     given: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
-    work = work_of_step(panel, group)
     if work is not None:
         given["steps"] = call("divide", Name("samples"), work)
-    known = quantities_of(panel, {**given, "machines": None if paid is None else parse(paid).node}, group)
+    known = quantities_of(panel, {**given, "machines": None if paid is None else parse(paid).node})
 
     def written(name: str, needs: Node | None = work) -> Formula | None:
         """Return a formula where it is known."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FormulaError, Note, TableError
-from genperf.formula import Number, names_in, parse, quote_name, render, substitute
+from genperf.formula import Node, Number, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table.axis import axis_of
 from genperf.table.clean import numbers
@@ -152,7 +152,7 @@ def _constants(table: Table, names: set[str] | frozenset[str]) -> Mapping[str, N
     return constants
 
 
-def evaluated(work: str, columns: Mapping[str, npt.NDArray[np.float64]], rows: int) -> Array:
+def evaluated(work: Node, columns: Mapping[str, npt.NDArray[np.float64]], rows: int) -> Array:
     """Return the work of a step, a formula over the columns, in each row.
 
     Raises
@@ -160,10 +160,10 @@ def evaluated(work: str, columns: Mapping[str, npt.NDArray[np.float64]], rows: i
     FormulaError
         Where it is not above zero everywhere.
     """
-    formula = parse(work)
-    values = np.broadcast_to(np.asarray(formula.evaluate({n: columns[n] for n in formula.names}), float), (rows,))
+    values = np.broadcast_to(np.asarray(evaluate(work, columns), float), (rows,))
     if not np.all(values > 0.0):
-        raise FormulaError("the work of a step is not above zero here", text=work, column=0, width=len(work))
+        text = render(work)
+        raise FormulaError("the work of a step is not above zero here", text=text, column=0, width=len(text))
     return values
 
 
