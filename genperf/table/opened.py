@@ -23,6 +23,7 @@ from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
 from genperf.table.delimited import column_names, read_delimited
 from genperf.table.level_factors import with_factors
+from genperf.table.pairs import pairs_of_lines, read_pairs
 from genperf.table.parsed import parsed_column
 from genperf.table.records import looks_like_json, read_records
 from genperf.table.wide import alike_headers, melted
@@ -39,8 +40,8 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
 
     Tables of other libraries that have `to_pandas` (polars, pyarrow, cuDF) are read as DataFrames are.
 
-    Delimited text in UTF-8 (UTF-16 with its mark), a drawn table, or JSON, also compressed (gzip, bz2, xz, zstd), or
-    Parquet: recognised by content, not by name. Lines that start with `#` are comments.
+    Delimited text in UTF-8 (UTF-16 with its mark), a drawn table, lines of `name=value`, or JSON, also compressed
+    (gzip, bz2, xz, zstd), or Parquet: recognised by content, not by name. Lines that start with `#` are comments.
 
     Raises
     ------
@@ -59,8 +60,10 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         return _from_parquet(data, name)
     text = decoded(data, name)
     refuse_other_text(text, name)
-    json = delimiter is None and looks_like_json(text)
-    return read_records(text, name) if json else read_delimited(text, name, delimiter)
+    if delimiter is None and looks_like_json(text):
+        return read_records(text, name)
+    pairs = pairs_of_lines(text) if delimiter is None else None
+    return read_delimited(text, name, delimiter) if pairs is None else read_pairs(pairs, name)
 
 
 def open_files(sources: Sequence[str], delimiter: str | None = None) -> Source:

@@ -36,6 +36,17 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         ["2 cells: lists of 'cards'"],
     ),
     "markdown": (MARKDOWN, {"nodes": ["1", "2"], "time": [9.5, 5.25]}, ["2 rows read from a table drawn with | and -"]),
+    "pairs": (
+        lines("# runs", "np=1  time = 9.5s", "", "np=2  time=5.25s  note=again"),
+        {"np": ["1", "2"], "time": [9.5, 5.25], "note": ["", "again"]},
+        ["2 lines of name=value read as rows, 3 columns"],
+    ),
+    "pairs with names of two words": (
+        lines("gpus=1; wall time=0.5 s", "gpus=2; wall time=0.3 s"),
+        {"gpus": ["1", "2"], "wall time": [0.5, 0.3]},
+        ["2 lines of name=value"],
+    ),
+    "cells with =": ("gpus,note\n1,lr=1\n2,lr=2\n", {"gpus": ["1", "2"], "note": ["lr=1", "lr=2"]}, []),
     "header behind #": (
         lines("# machines, s", "1, 9", "2, 5"),
         {"machines": ["1", "2"], "s": ["9", "5"]},
