@@ -227,7 +227,8 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     curve = curve_of(result, target, work, interval)
     growth = growth_of(curve, float(target[curve.along]), work, price, per)
     shows, given = question.training.shows(price is not None), question.training.given
-    training = derived_columns(result, predicted, shows, price, interval, given)
+    columns = {**query.columns, **predicted}
+    training = derived_columns(result, columns, shows, price, interval, given)
     few = growth.start.count <= NODE.usual_devices < growth.target.count
     return Answer(
         at=target,

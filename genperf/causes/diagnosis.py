@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
+from scipy.special import softmax
 
 from genperf.causes.laws import CAUSES, FORMS, NONE, Evidence, Runs, evidence_of
 from genperf.causes.runs import beside, measured, with_groups
@@ -51,13 +52,8 @@ class Cause:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {
-            "cause": self.cause,
-            "probability": round(self.probability, 3),
-            "for": self.supports,
-            "against": self.against,
-            "decide_by": self.decide_by,
-        }
+        plain = {"for" if name == "supports" else name: value for name, value in vars(self).items()}
+        return {**plain, "probability": round(self.probability, 3)}
 
 
 @dataclass(frozen=True)
@@ -147,19 +143,16 @@ def why(
     exchange not overlapped
     """
     chosen = _measured(runs, at, work, hints)
-    if isinstance(sound, Mapping):
-        chosen = beside(chosen, _measured(runs, {**(at or {}), **sound}, work, hints))
-    elif sound is not None:
-        chosen = beside(chosen, _measured(sound, None, work, hints))
+    if sound is not None:
+        other, levels = (runs, {**(at or {}), **sound}) if isinstance(sound, Mapping) else (sound, None)
+        chosen = beside(chosen, _measured(other, levels, work, hints))
     if len(chosen.places) < 2:
         raise GenperfError("one configuration shows no cause", hint="runs at two counts, or with two batches")
     evidence = [evidence_of(chosen, form) for form in FORMS if form.possible(chosen)]
     causes = [one.form.cause for one in evidence]
     share = (1.0 - CAUSES.none) / (len({*causes}) - 1)
     priors = [CAUSES.none if cause == NONE else share / causes.count(cause) for cause in causes]
-    weights = np.array([one.logarithm for one in evidence]) + np.log(priors)
-    shares = np.exp(weights - weights.max())
-    shares /= shares.sum()
+    shares = softmax(np.array([one.logarithm for one in evidence]) + np.log(priors))
     chances, best = dict.fromkeys(causes, 0.0), {}
     for place in np.argsort(shares).tolist():
         # The likeliest form of a cause comes last.

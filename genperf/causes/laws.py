@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp, softmax
 
 from genperf.arrays import Array
 from genperf.table.axis import several_nodes
@@ -262,7 +263,7 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> Evidence:
         away = draws - mean
         covariance = CAUSES.wider * (shares[:, None] * away).T @ away
         root = np.asarray(np.linalg.cholesky(covariance + CAUSES.least_variance * np.eye(len(priors))))
-    logarithm = float(weights.max() + np.log(np.mean(np.exp(weights - weights.max()))))
+    logarithm = float(logsumexp(weights) - np.log(len(weights)))
     central = medians * np.exp(spreads * draws[int(np.argmax(posterior))])
     parts = parts_of({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
     shown = {name: np.broadcast_to(part, (1, len(logarithms)))[0] for name, part in parts.items()}
@@ -299,9 +300,6 @@ def _log_normal(value: Array | float, median: Array, spread: Array | float) -> A
 def _tempered(weights: Array, least: float) -> Array:
     """Return shares that grow as a power of the weights at most 1, such that enough draws count."""
     power = 1.0
-    while True:
-        shares = np.exp(power * (weights - weights.max()))
-        shares /= shares.sum()
-        if 1.0 / np.sum(shares**2) >= least:
-            return np.asarray(shares)
+    while 1.0 / np.sum(softmax(power * weights) ** 2) < least:
         power *= 0.7
+    return np.asarray(softmax(power * weights))

@@ -1,12 +1,13 @@
 """The measured configurations of a table or a model, as the laws of slow steps read them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from genperf.causes.laws import CAUSES, Array, Runs
 from genperf.errors import GenperfError, suggest
@@ -81,23 +82,18 @@ def measured(
         np.ones(len(medians), dtype=bool),
         _exchange(panel, columns, hints or {}) if in_seconds else None,
         is_whole(schema.scaling),
-        {} if table is None else _phases(table, chosen),
+        {part: np.full(len(chosen), np.nan) if table is None else _phase(table, part, chosen) for part in _PHASES},
         tuple(join_values({n: columns[n][j] for n in varied}) for j in range(len(medians))),
     )
 
 
 def beside(slow: Runs, sound: Runs) -> Runs:
     """Return slow runs with sound ones of the same program beside them."""
-    unknown = np.full(len(sound.places), np.nan)
-    both: dict[str, Any] = {
-        name: np.concatenate([getattr(slow, name), getattr(sound, name)])
-        for name in ("devices", "nodes", "batch", "seconds", "scatter")
-    }
-    both["slow"] = np.repeat([True, False], [len(slow.places), len(sound.places)])
-    both["phases"] = {
-        name: np.concatenate([values, sound.phases.get(name, unknown)]) for name, values in slow.phases.items()
-    }
-    return replace(slow, **both, places=slow.places + sound.places)
+    names = ("devices", "nodes", "batch", "seconds", "scatter")
+    both: dict[str, Any] = {name: np.concatenate([getattr(slow, name), getattr(sound, name)]) for name in names}
+    phases = {name: np.concatenate([values, sound.phases[name]]) for name, values in slow.phases.items()}
+    rows = np.repeat([True, False], [len(slow.places), len(sound.places)])
+    return replace(slow, **both, slow=rows, phases=phases, places=slow.places + sound.places)
 
 
 def with_groups(table: Table) -> Table:
@@ -127,16 +123,17 @@ def _chosen(panel: Panel, at: dict[str, Any]) -> list[int]:
             hint = suggest(name, names) or f"one of {', '.join(names)}"
             raise GenperfError(f"no factor is called '{name}'", hint=hint)
         given[column] = value
-    scaled = {*_scaled(panel), panel.along().name}
-    held = [j for j, f in enumerate(panel.factors) if f.distinct > 1 and f.name not in scaled]
-    fits = [m for m in panel.medians if all(_same(m.values[names.index(n)], v) for n, v in given.items())]
+    rows = [dict(zip(names, m.values, strict=True)) for m in panel.medians]
+    fits = [j for j, row in enumerate(rows) if all(_same(row[n], value) for n, value in given.items())]
     if not fits:
         raise GenperfError(f"no run has {join_values(given)}", hint="measured values of the factors")
-    levels = Counter(tuple(m.values[j] for j in held) for m in fits).most_common(1)[0][0]
-    places = [j for j, m in enumerate(panel.medians) if m in fits and tuple(m.values[i] for i in held) == levels]
+    scaled = {*_scaled(panel), panel.along().name}
+    held = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
+    levels = {j: tuple(rows[j][name] for name in held) for j in fits}
+    most = Counter(levels.values()).most_common(1)[0][0]
+    places = [j for j in fits if levels[j] == most]
     if len(places) > CAUSES.most_runs:
-        counts = [names.index(name) for name in names if name in scaled]
-        places.sort(key=lambda j: [float(panel.medians[j].values[i]) for i in counts])
+        places.sort(key=lambda j: [float(rows[j][name]) for name in names if name in scaled])
         places = [places[int(k)] for k in np.linspace(0, len(places) - 1, CAUSES.most_runs).round()]
     return places
 
@@ -169,9 +166,7 @@ def _exchange(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], hints: Mapp
     """Return the least seconds in which two nodes exchange the message, by hints."""
     network = network_of(checked_hints(hints))
     message = None if network is None else network.message_at(panel, {n: cells[:1] for n, cells in columns.items()})
-    if network is None or message is None:
-        return None
-    return message / network.bandwidth + 2.0 * network.latency
+    return None if network is None or message is None else message / network.bandwidth + 2.0 * network.latency
 
 
 def _scatter(median: Median) -> float:
@@ -184,19 +179,11 @@ def _scatter(median: Median) -> float:
     return float(np.log(median.highest / median.lowest) / min(np.sqrt(median.repeats), 3.0))
 
 
-def _phases(table: Table, chosen: Sequence[int]) -> dict[str, Array]:
-    """Return the median seconds of the measured phases at some configurations, nan where one is not measured."""
-    out: dict[str, Array] = {}
-    for part, (needed, further) in _PHASES.items():
-        if not table.phases.keys() >= {*needed}:
-            continue
-        columns = [table.phases[phase] for phase in (*needed, *further) if phase in table.phases]
-        seconds = np.sum([phase_seconds(table.frame[column])[0] for column in columns], axis=0)
-        out[part] = np.array([_median(seconds[table.configuration == j]) for j in chosen])
-    return out
-
-
-def _median(values: Array) -> float:
-    """Return the median of the finite values; nan for none."""
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if len(finite) else float("nan")
+def _phase(table: Table, part: str, chosen: list[int]) -> Array:
+    """Return the median seconds of a part of a step at some configurations, nan where it was not measured."""
+    needed, further = _PHASES[part]
+    if not table.phases.keys() >= {*needed}:
+        return np.full(len(chosen), np.nan)
+    columns = [table.phases[phase] for phase in (*needed, *further) if phase in table.phases]
+    seconds = pd.Series(np.sum([phase_seconds(table.frame[column])[0] for column in columns], axis=0))
+    return seconds.groupby(table.configuration).median().reindex(chosen).to_numpy(float)
