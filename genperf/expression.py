@@ -23,7 +23,6 @@ from genperf.formula import (
     evaluate_with_gradient,
     latex,
     names_in,
-    power_sum,
     render,
     spread,
     substitute,
@@ -132,8 +131,6 @@ class Expression:
     constants: tuple[Constant, ...]
     #: A tree over the terms' names (`forward + max(backward, communication)`); None is the sum.
     total: Node | None = None
-    #: Names of categorical factors.
-    texts: tuple[str, ...] = ()
 
     @property
     def freedom(self) -> float:
@@ -143,13 +140,9 @@ class Expression:
     @cached_property
     def node(self) -> Node:
         """The whole expression as one tree."""
-        return substitute(self._total, {t.name: t.node for t in self.terms})
-
-    @property
-    def _total(self) -> Node:
-        if self.total is not None:
-            return self.total
-        return chain("add", [Name(term.name) for term in self.terms])
+        if self.total is None:
+            return chain("add", [t.node for t in self.terms])
+        return substitute(self.total, {t.name: t.node for t in self.terms})
 
     @cached_property
     def constant_names(self) -> tuple[str, ...]:
@@ -297,20 +290,11 @@ class BoundExpression:
     rows: int
 
     @cached_property
-    def _index(self) -> dict[str, int]:
-        return {name: j for j, name in enumerate(self.expression.constant_names)}
+    def _tree(self) -> Node:
+        return with_sums(self.node, self.expression.constant_names, self.rows)
 
     def _values(self, constants: Array) -> dict[str, Array]:
-        return {name: constants[:, j : j + 1] for name, j in self._index.items()}
-
-    @cached_property
-    def _sum(self) -> PowerSum | None:
-        return power_sum(self.node, self._index, self.rows)
-
-    @cached_property
-    def _tree(self) -> Node:
-        """What is walked where the whole is no sum of products of powers."""
-        return with_sums(self.node, self.rows)
+        return {name: constants[:, j : j + 1] for j, name in enumerate(self.expression.constant_names)}
 
     @cached_property
     def _coefficients(self) -> tuple[int, ...]:
@@ -318,14 +302,14 @@ class BoundExpression:
 
     def predict(self, constants: Array) -> Array:
         """Return predicted values of shape (sets, rows)."""
-        if self._sum is not None:
-            return self._sum.values(constants)
+        if isinstance(self._tree, PowerSum):
+            return self._tree.values(constants)
         value = evaluate(self._tree, self._values(constants))
         return np.asarray(np.broadcast_to(value, (len(constants), self.rows)), float)
 
     def jacobian(self, constants: Array) -> tuple[Array, Array]:
         """Return predicted values (sets, rows) and their exact derivatives (sets, rows, n)."""
-        return self._derivatives(constants, tuple(range(len(self._index))))
+        return self._derivatives(constants, tuple(range(len(self.expression.constants))))
 
     def basis(self, constants: Array) -> tuple[Array, Array]:
         """Return predicted values (sets, rows) and their derivatives by the coefficients (sets, rows, k)."""
@@ -333,13 +317,13 @@ class BoundExpression:
 
     def _derivatives(self, constants: Array, by: tuple[int, ...]) -> tuple[Array, Array]:
         # Each derivative is contiguous in memory; the returned view has the constants last.
-        if self._sum is not None:
-            predicted, slopes = self._sum.derivatives(constants, by)
+        if isinstance(self._tree, PowerSum):
+            predicted, slopes = self._tree.derivatives(constants, by)
             return predicted, np.swapaxes(slopes, 1, 2)
         names = [self.expression.constant_names[j] for j in by]
         value, gradient = evaluate_with_gradient(self._tree, self._values(constants), names)
-        shape = (len(constants), self.rows)
-        slopes = np.zeros((shape[0], len(by), shape[1]))
+        slopes = np.zeros((len(constants), len(by), self.rows))
         for j, name in enumerate(names):
             slopes[:, j, :] = gradient.get(name, 0.0)
-        return np.asarray(np.broadcast_to(value, shape), float), np.swapaxes(slopes, 1, 2)
+        value = np.broadcast_to(value, (len(constants), self.rows))
+        return np.asarray(value, float), np.swapaxes(slopes, 1, 2)

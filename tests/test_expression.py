@@ -176,7 +176,6 @@ def test_a_level_of_a_categorical_factor() -> None:
         "formula",
         (term("work", "a*workers*exp(where(framework == 'mxnet', d, 0))"),),
         (coefficient("a"), Constant("d", "level", -3.0, 3.0, 0.0)),
-        texts=("framework",),
     )
     columns = {"workers": np.array([1.0, 2.0]), "framework": np.array(["mxnet", "pytorch"])}
     np.testing.assert_allclose(levels.evaluate(columns, {"a": 2.0, "d": np.log(3.0)}), [6.0, 4.0])

@@ -4,7 +4,7 @@ A formula is data. Only arithmetic, comparison, an allow-list of functions and t
 are read; everything else is refused with a caret under the place, and nothing is ever executed.
 """
 
-from genperf.formula.bind import bind, bind_values
+from genperf.formula.bind import bind, bind_values, power_sum, with_sums
 from genperf.formula.evaluate import evaluate, evaluate_with_gradient, spread, values_of
 from genperf.formula.nodes import (
     FUNCTIONS,
@@ -21,5 +21,5 @@ from genperf.formula.nodes import (
     substitute,
 )
 from genperf.formula.parse import Formula, parse, parse_number
-from genperf.formula.power_sum import PowerSum, power_sum, with_sums
+from genperf.formula.power_sum import PowerSum
 from genperf.formula.render import JAVASCRIPT, LANGUAGES, in_language, latex, quote_name, render

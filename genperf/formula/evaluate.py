@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array
-from genperf.formula.nodes import FUNCTIONS, Call, Column, Name, Node, Number, PowerProduct, Summed, Text
+from genperf.formula.nodes import FUNCTIONS, Call, Column, Name, Node, Number, PowerProduct, PowerSum, Text
 
 Gradient = dict[str, Any]
 
@@ -125,19 +125,14 @@ def _walk(
         case PowerProduct(logarithms, exponents):
             duals = [_walk(e, values, by, known) for e in exponents]
             result = _power_product(logarithms, [v for v, _ in duals])
-            gradient: Gradient = {}
-            for row, (_, inner) in zip(logarithms, duals, strict=True):
-                partial = result * row if inner else 0.0
-                for name, slope in inner.items():
-                    moved = partial if _is_one(slope) else partial * slope
-                    gradient[name] = gradient[name] + moved if name in gradient else moved
-            return result, gradient
-        case Summed(names, summed, derivatives):
+            rows = zip(logarithms, duals, strict=True)
+            return result, _added((result * row if inner else 0.0 for row, (_, inner) in rows), duals)
+        case PowerSum(names):
             constants = _stacked(values[name] for name in names)
             places = tuple(j for j, name in enumerate(names) if name in by)
             if not places:
-                return summed(constants), {}
-            result, slopes = derivatives(constants, places)
+                return node.values(constants), {}
+            result, slopes = node.derivatives(constants, places)
             return result, {names[j]: slopes[:, i] for i, j in enumerate(places)}
 
 
@@ -150,11 +145,16 @@ def _chain(function: str, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradi
     held = FUNCTIONS[function]
     arguments = [v for v, _ in duals]
     result = held.value(*arguments)
-    gradient: Gradient = {}
     if held.partials is None or not any(inner for _, inner in duals):
-        return result, gradient
-    for partial, (_, inner) in zip(held.partials(arguments, result), duals, strict=True):
+        return result, {}
+    return result, _added(held.partials(arguments, result), duals)
+
+
+def _added(partials: Iterable[Any], duals: list[tuple[Any, Gradient]]) -> Gradient:
+    """Return Σ of the derivative by each argument times that of the argument."""
+    gradient: Gradient = {}
+    for partial, (_, inner) in zip(partials, duals, strict=True):
         for name, slope in inner.items():
             moved = slope if _is_one(partial) else partial if _is_one(slope) else partial * slope
             gradient[name] = gradient[name] + moved if name in gradient else moved
-    return result, gradient
+    return gradient

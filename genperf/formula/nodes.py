@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array
+from genperf.formula.power_sum import PowerSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +61,7 @@ class PowerProduct:
     exponents: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Summed:
-    """A sum of products of powers whose terms are computed all together, of the constants `names`."""
-
-    names: tuple[str, ...]
-    #: Sets of the constants, (sets, n) → values, (sets, rows).
-    values: Callable[[Array], Array]
-    #: The same, and positions of some constants → values, and their derivatives by these, (sets, positions, rows).
-    derivatives: Callable[[Array, tuple[int, ...]], tuple[Array, Array]]
-
-
-Node: TypeAlias = Number | Text | Name | Call | Column | PowerProduct | Summed
+Node: TypeAlias = Number | Text | Name | Call | Column | PowerProduct | PowerSum
 
 
 def call(function: str, *arguments: Node | float) -> Call:
@@ -109,7 +99,7 @@ def names_in(node: Node) -> frozenset[str]:
             return frozenset((name,))
         case Call(_, arguments) | PowerProduct(_, arguments):
             return frozenset().union(*(names_in(a) for a in arguments))
-        case Summed(names):
+        case PowerSum(names):
             return frozenset(names)
         case _:
             return frozenset()
@@ -210,8 +200,7 @@ class Function:
 def _extreme_partials(arguments: Values, result: Any) -> list[Any]:
     """Share the derivative between the arguments that attain the extreme value."""
     hits = [np.equal(a, result).astype(float) for a in arguments]
-    total = sum(hits[1:], hits[0])
-    return [h / np.maximum(total, 1.0) for h in hits]
+    return [h / np.maximum(sum(hits), 1.0) for h in hits]
 
 
 def _power_partials(arguments: Values, result: Any) -> list[Any]:
@@ -219,20 +208,6 @@ def _power_partials(arguments: Values, result: Any) -> list[Any]:
     by_base = exponent * np.power(base, exponent - 1.0)
     by_exponent = result * np.log(np.where(np.greater(base, 0.0), base, 1.0))
     return [by_base, by_exponent]
-
-
-def _reduce(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def over(*arguments: Any) -> Any:
-        result = arguments[0]
-        for a in arguments[1:]:
-            result = operation(result, a)
-        return result
-
-    return over
-
-
-def _zero(arguments: Values, _: Any) -> list[float]:
-    return [0.0 for _ in arguments]
 
 
 LN2 = float(np.log(2.0))
@@ -259,10 +234,10 @@ FUNCTIONS: dict[str, Function] = {
     "sqrt": Function(np.sqrt, lambda a, r: (np.divide(0.5, r),), 1, 1),
     "exp": Function(np.exp, lambda a, r: (r,), 1, 1),
     "abs": Function(np.abs, lambda a, r: (np.sign(a[0]),), 1, 1),
-    "min": Function(_reduce(np.minimum), _extreme_partials, 2, 16),
-    "max": Function(_reduce(np.maximum), _extreme_partials, 2, 16),
-    "ceil": Function(np.ceil, _zero, 1, 1),
-    "floor": Function(np.floor, _zero, 1, 1),
+    "min": Function(lambda *a: reduce(np.minimum, a), _extreme_partials, 2, 16),
+    "max": Function(lambda *a: reduce(np.maximum, a), _extreme_partials, 2, 16),
+    "ceil": Function(np.ceil, lambda a, r: (0.0,), 1, 1),
+    "floor": Function(np.floor, lambda a, r: (0.0,), 1, 1),
     "where": Function(np.where, lambda a, r: (0.0, np.where(a[0], 1.0, 0.0), np.where(a[0], 0.0, 1.0)), 3, 3),
 }
 

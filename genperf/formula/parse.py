@@ -1,8 +1,8 @@
 """Text to a checked tree. Python's own grammar reads the text; only allow-listed syntax gets through."""
 
 import ast
-import math
 import re
+import sys
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -32,24 +32,19 @@ class FormulaLimits:
 
 LIMITS = FormulaLimits()
 #: Sums and products are nested as well: each further part is one level.
-_TOO_DEEP = f"nested more than {4 * LIMITS.max_depth} deep, or a sum or product of more parts"
+MAX_LEVELS = 4 * LIMITS.max_depth
+_TOO_DEEP = f"nested more than {MAX_LEVELS} deep, or a sum or product of more parts"
 _SHORTER = "derive parts of it by --let"
 
-_BINARY: Mapping[type[ast.operator], str] = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "divide",
-    ast.Mod: "remainder",
-    ast.Pow: "power",
-}
-_COMPARE: Mapping[type[ast.cmpop], str] = {
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-    ast.Eq: "equal",
-    ast.NotEq: "not_equal",
+
+def _operator(example: str) -> type[ast.AST]:
+    """Return what Python's grammar reads the operator of an example as."""
+    tree = ast.parse(example, mode="eval").body
+    return type(tree.ops[0]) if isinstance(tree, ast.Compare) else type(tree.op)  # type: ignore[attr-defined]
+
+
+_OPERATORS = {
+    _operator(f"a {f.symbol} b" if f.least == 2 else f"{f.symbol} a"): name for name, f in FUNCTIONS.items() if f.symbol
 }
 
 
@@ -190,7 +185,6 @@ class _Reader:
             raise FormulaError(fault, text=self.text, column=most)
         self.check_nesting()
         self.source = self.unquote()
-        self.shift = len(self.source) - len(self.source.lstrip())
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -243,59 +237,54 @@ class _Reader:
         end = getattr(node, "end_col_offset", start + 1) or start + 1
         # ast counts bytes of UTF-8.
         encoded = self.source.lstrip().encode()
-        column = len(encoded[:start].decode(errors="ignore")) + self.shift
-        raise FormulaError(
-            message,
-            text=self.text,
-            column=column,
-            width=width or max(1, len(encoded[start:end].decode(errors="ignore"))),
-            hint=hint,
-        )
+        before, marked = (len(part.decode(errors="ignore")) for part in (encoded[:start], encoded[start:end]))
+        column, width = before + len(self.source) - len(self.source.lstrip()), width or max(1, marked)
+        raise FormulaError(message, text=self.text, column=column, width=width, hint=hint)
 
     def node(self, node: ast.expr, depth: int) -> Node:
         """Return the tree of a part of Python's tree."""
-        if depth > 4 * LIMITS.max_depth:
+        if depth > MAX_LEVELS:
             self.refuse(node, _TOO_DEEP, _SHORTER, 1)
         match node:
             case ast.Constant(value=value):
                 return self.constant(node, value)
             case ast.Name(id=word):
                 return self.name(node, word)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                inner = self.number(operand, depth)
-                return Number(-inner.value) if isinstance(inner, Number) else Call("negative", (inner,))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.number(operand, depth)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Call("not", (self.truth(operand, depth),))
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                arguments = (self.number(left, depth), self.number(right, depth))
-                if isinstance(op, ast.Pow):
-                    self.check_power(right, arguments[1])
-                return Call(_BINARY[type(op)], arguments)
-            case ast.BoolOp(op=op, values=values):
-                function = "and" if isinstance(op, ast.And) else "or"
-                self.check_count(node, len(values))
-                return chain(function, [self.truth(v, depth) for v in values])
             case ast.Compare():
                 return self.comparison(node, depth)
             case ast.Call():
-                return self.call(node, depth)
+                function, parts = self.called(node), node.args
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
+                function, parts = _OPERATORS[type(op)], [operand]
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                function, parts = _OPERATORS[type(op)], [left, right]
+            case ast.BoolOp(op=op, values=parts):
+                function = _OPERATORS[type(op)]
+                self.check_count(node, len(parts))
             case _:
                 self.refuse(node, f"{_NAMES.get(type(node), 'this')} is not allowed in a formula")
+        tests = {"and": len(parts), "or": len(parts), "not": 1, "where": 1}.get(function, 0)
+        arguments = [*(self.truth(p, depth) for p in parts[:tests]), *(self.number(p, depth) for p in parts[tests:])]
+        match function, arguments:
+            case "negative", [Number(value)]:
+                return Number(-value)
+            case "power", [_, exponent]:
+                self.check_power(parts[1], exponent)
+            case "and" | "or", _:
+                return chain(function, arguments)
+        return Call(function, tuple(arguments))
 
     def constant(self, node: ast.expr, value: Any) -> Node:
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
-            self.refuse(node, f"{value!r} is not a number")
         if isinstance(value, str):
             return Text(value)
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.refuse(node, f"{value!r} is not a number")
+        # Larger ones are no floating-point numbers.
+        if not abs(value) <= sys.float_info.max:
             self.refuse(node, "this number is too large")
-        return Number(number)
+        return Number(float(value))
 
     def name(self, node: ast.expr, word: str) -> Node:
         name = self.quoted.get(word, word)
@@ -311,15 +300,19 @@ class _Reader:
 
     def number(self, node: ast.expr, depth: int) -> Node:
         """Read a part that must be a number."""
-        read = self.node(node, depth + 1)
-        if isinstance(read, Text):
-            hint = f"write column == 'text'; a column's name goes in backticks: `{read.value}`"
-            self.refuse(node, "a text can only be compared with a column", hint)
-        if isinstance(read, Name) and read.name in self.texts:
-            hint = f"compare it: {read.name} == 'value', inside where(…) for a number"
-            self.refuse(node, f"'{read.name}' is a text column", hint)
-        if isinstance(read, Call) and read.function in LOGICAL:
-            self.refuse(node, "a comparison is not a number", "write where(comparison, 1, 0)")
+        return self.checked_number(node, self.node(node, depth + 1))
+
+    def checked_number(self, node: ast.expr, read: Node) -> Node:
+        """Return a part that was read, and refuse one that is no number."""
+        match read:
+            case Text(value):
+                hint = f"write column == 'text'; a column's name goes in backticks: `{value}`"
+                self.refuse(node, "a text can only be compared with a column", hint)
+            case Name(name) if name in self.texts:
+                hint = f"compare it: {name} == 'value', inside where(…) for a number"
+                self.refuse(node, f"'{name}' is a text column", hint)
+            case Call(function) if function in LOGICAL:
+                self.refuse(node, "a comparison is not a number", "write where(comparison, 1, 0)")
         return read
 
     def truth(self, node: ast.expr, depth: int) -> Node:
@@ -331,43 +324,37 @@ class _Reader:
 
     def check_power(self, node: ast.expr, exponent: Node) -> None:
         """Refuse a large number as exponent."""
-        if names_in(exponent):
-            return
-        value = float(evaluate(exponent, {}))
+        value = 0.0 if names_in(exponent) else float(evaluate(exponent, {}))
         if not abs(value) <= LIMITS.max_exponent:
             self.refuse(node, f"this exponent is {value:g}; at most {LIMITS.max_exponent:g} is allowed")
 
     def check_count(self, node: ast.expr, count: int) -> None:
         """Refuse more comparisons in a row than the walks of the tree can follow."""
-        most = 4 * LIMITS.max_depth
-        if count > most:
-            self.refuse(node, f"{count} comparisons are joined; at most {most} are read", "derive a column by --let", 1)
+        if count > MAX_LEVELS:
+            fault = f"{count} comparisons are joined; at most {MAX_LEVELS} are read"
+            self.refuse(node, fault, "derive a column by --let", 1)
 
     def comparison(self, node: ast.Compare, depth: int) -> Node:
         self.check_count(node, len(node.ops))
         parts: list[Node] = []
         sides = [node.left, *node.comparators]
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
-            if type(op) not in _COMPARE:
+            if type(op) not in _OPERATORS:
                 self.refuse(node, "only < <= > >= == != compare")
             pair = (self.node(left, depth + 1), self.node(right, depth + 1))
-            if any(isinstance(side, Text) or (isinstance(side, Name) and side.name in self.texts) for side in pair):
-                self.check_text_comparison(node, op, pair)
+            named = [side.name for side in pair if isinstance(side, Name)]
+            if {type(side) for side in pair} == {Text, Name} and (self.names is None or named[0] in self.texts):
+                if not isinstance(op, ast.Eq | ast.NotEq):
+                    self.refuse(node, "texts are compared with == or !=")
+            elif any(isinstance(side, Text) for side in pair) or not self.texts.isdisjoint(named):
+                self.refuse(node, "a text can only be compared with a text column")
             else:
-                pair = (self.number(left, depth), self.number(right, depth))
-            parts.append(Call(_COMPARE[type(op)], pair))
+                pair = (self.checked_number(left, pair[0]), self.checked_number(right, pair[1]))
+            parts.append(Call(_OPERATORS[type(op)], pair))
         return chain("and", parts)
 
-    def check_text_comparison(self, node: ast.Compare, op: ast.cmpop, pair: tuple[Node, Node]) -> None:
-        """Refuse a comparison of a text with anything but a text column, and by anything but == and !=."""
-        kinds = {type(side) for side in pair}
-        named = [side.name for side in pair if isinstance(side, Name)]
-        if kinds != {Text, Name} or (self.names is not None and named[0] not in self.texts):
-            self.refuse(node, "a text can only be compared with a text column")
-        if not isinstance(op, ast.Eq | ast.NotEq):
-            self.refuse(node, "texts are compared with == or !=")
-
-    def call(self, node: ast.Call, depth: int) -> Node:
+    def called(self, node: ast.Call) -> str:
+        """Return the function that is called, with as many plain arguments as it takes."""
         all_of_them = f"one of {', '.join(CALLABLE)}"
         if not isinstance(node.func, ast.Name):
             self.refuse(node.func, "only the functions of the list can be called", all_of_them)
@@ -380,29 +367,14 @@ class _Reader:
         if not function.least <= len(node.args) <= function.most:
             wanted = str(function.least) if function.least == function.most else f"{function.least} to {function.most}"
             self.refuse(node, f"{word} takes {wanted} argument{'s' * (wanted != '1')}, not {len(node.args)}")
-        if word == "where":
-            test = self.truth(node.args[0], depth)
-            return Call(word, (test, *(self.number(a, depth) for a in node.args[1:])))
-        return Call(word, tuple(self.number(a, depth) for a in node.args))
+        return word
 
 
 _NAMES: Mapping[type[ast.AST], str] = {
-    ast.Attribute: "attribute access",
-    ast.Subscript: "a subscript",
-    ast.Lambda: "a lambda",
-    ast.ListComp: "a comprehension",
-    ast.SetComp: "a comprehension",
-    ast.DictComp: "a comprehension",
-    ast.GeneratorExp: "a comprehension",
+    **dict.fromkeys((ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), "a comprehension"),
+    **dict.fromkeys((ast.BinOp, ast.UnaryOp), "this operator"),
+    **{ast.Attribute: "attribute access", ast.Subscript: "a subscript", ast.Lambda: "a lambda"},
+    **{ast.List: "a list", ast.Tuple: "a tuple", ast.Dict: "a dictionary", ast.Set: "a set"},
+    **{ast.NamedExpr: "an assignment", ast.JoinedStr: "a formatted text", ast.Await: "await", ast.Starred: "a star"},
     ast.IfExp: "if … else (write where(test, a, b))",
-    ast.List: "a list",
-    ast.Tuple: "a tuple",
-    ast.Dict: "a dictionary",
-    ast.Set: "a set",
-    ast.NamedExpr: "an assignment",
-    ast.JoinedStr: "a formatted text",
-    ast.Await: "await",
-    ast.Starred: "a star",
-    ast.BinOp: "this operator",
-    ast.UnaryOp: "this operator",
 }

@@ -141,8 +141,7 @@ class _Writer:
                 terms.append(self.term(f.name, names, Meaning("scale", f.name), self.following, [f]))
             if not self.intrinsic:
                 terms.append(self.term("work", ("a", "p", "q", "d"), Meaning("scale"), self.following))
-        texts = tuple(f.name for f in self.categorical)
-        return Expression("generic", tuple(terms), tuple(self.constants.values()), texts=texts)
+        return Expression("generic", tuple(terms), tuple(self.constants.values()))
 
     def constant(self, constant: Constant) -> Node:
         """Add a constant, under a name that no column has, and return it as a node."""

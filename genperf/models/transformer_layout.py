@@ -181,8 +181,7 @@ class Layout:
         )
         used = frozenset().union(*(names_in(term.node) for term in terms))
         kept = tuple(one for one in dict.fromkeys((*named.values(), *levels)) if one.name in used)
-        texts = tuple(f.name for f in self.factors.factors if not f.numeric and f.name in used)
-        return Expression(family, terms, kept, total, texts)
+        return Expression(family, terms, kept, total)
 
     def known(self, name: str) -> bool:
         """Return whether the table has a factor or a switch, or what it follows from."""

@@ -3,9 +3,9 @@
 import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, count
 from typing import NoReturn
 
 from genperf.errors import FitError, FormulaError, ModelError, suggest
@@ -104,15 +104,14 @@ def user_expression(
             f"the formula has {len(free)} constants, and the table {configurations} configurations to find them",
             hint="--fix NAME=X holds a constant at a value; or measure more, or write a shorter formula",
         )
-    linear = coefficients(node, free)
-    terms = _Terms(frozenset(linear))
-    total = terms.take(node)
+    linear = frozenset(coefficients(node, free))
+    terms: dict[str, Node] = {}
+    total = _split(node, linear, terms)
     return Expression(
         "formula",
-        tuple(Term(name, part) for name, part in terms.parts.items()),
+        tuple(Term(name, part) for name, part in terms.items()),
         tuple(_constant(name, node, linear) for name in free),
-        None if terms.is_sum else total,
-        texts=tuple(f.name for f in factors if not f.numeric and f.name in names_in(node)),
+        total if _inside(node, linear) else None,
     )
 
 
@@ -123,14 +122,11 @@ def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, st
     node = parse_number(text, None, [f.name for f in factors if not f.numeric], logical=False).node
     canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
     by_name: dict[str, Node] = {}
-    for name in ordered_names(node):
-        if name in columns:
-            continue
-        if name in canonical:
-            column = matched.node(canonical[name])
-            if column is not None:
-                by_name[name] = column
-                continue
+    for name in (name for name in ordered_names(node) if name not in columns):
+        column = matched.node(canonical[name]) if name in canonical else None
+        if column is not None:
+            by_name[name] = column
+        elif name in canonical:
             _refuse(text, name, "is a factor, and the table has no such column", suggest(name, columns))
         elif len(name) > 3 and difflib.get_close_matches(name, columns, n=1, cutoff=FORMULA.name_similarity):
             _refuse(text, name, "is not a column", f"{suggest(name, columns)} a constant needs another name")
@@ -239,36 +235,22 @@ def _raised(base: Node | None, exponent: Node) -> Node | None:
     return Number(base.value * exponent.value) if isinstance(base, Number) and isinstance(exponent, Number) else None
 
 
-class _Terms:
-    """Splits a tree into terms: the addends of its sum, and of the sums inside a `max` among them."""
+def _split(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
+    """Collect the addends of a sum, and of those inside its maxima, and return the tree over their names."""
+    addend_nodes = [call("negative", part) if sign < 0.0 else part for sign, part in addends(node)]
+    return chain("add", [_term(part, coefficients, terms) for part in addend_nodes])
 
-    def __init__(self, coefficients: frozenset[str]) -> None:
-        self.coefficients = coefficients
-        self.parts: dict[str, Node] = {}
-        self.is_sum = True
 
-    def take(self, node: Node) -> Node:
-        """Collect the terms of a tree, and return the tree over their names."""
-        return chain("add", [self._part(call("negative", p) if s < 0.0 else p) for s, p in addends(node)])
-
-    def _part(self, node: Node) -> Node:
-        match node:
-            case Call("max" | "min" as function, arguments) if degree(node, self.coefficients) == ONE:
-                self.is_sum = False
-                return Call(function, tuple(self.take(a) for a in arguments))
-            case _:
-                self.is_sum = self.is_sum and not _inside(node, self.coefficients)
-                return Name(self.name(node))
-
-    def name(self, node: Node) -> str:
-        """Add a term under the text of its formula, numbered where that occurs twice, and return its name."""
-        text = render(node, lambda v: f"{v:.4g}").replace("`", "")
-        name, count = text, 1
-        while name in self.parts:
-            count += 1
-            name = f"{text} ({count})"
-        self.parts[name] = node
-        return name
+def _term(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
+    """Collect an addend under the text of its formula, numbered where that occurs twice, and return it by its name."""
+    match node:
+        case Call("max" | "min" as function, arguments) if degree(node, coefficients) == ONE:
+            return Call(function, tuple(_split(a, coefficients, terms) for a in arguments))
+    text = render(node, lambda v: f"{v:.4g}").replace("`", "")
+    numbered = (f"{text} ({number})" for number in count(2))
+    name = text if text not in terms else next(other for other in numbered if other not in terms)
+    terms[name] = node
+    return Name(name)
 
 
 def _inside(node: Node, names: frozenset[str]) -> bool:
@@ -278,7 +260,7 @@ def _inside(node: Node, names: frozenset[str]) -> bool:
     return node.function in ("max", "min", "power") or any(_inside(argument, names) for argument in node.arguments)
 
 
-def _constant(name: str, node: Node, linear: Sequence[str]) -> Constant:
+def _constant(name: str, node: Node, linear: Collection[str]) -> Constant:
     """Return a constant with the bounds of its kind."""
     if name in linear:
         return Constant(name, "coefficient")

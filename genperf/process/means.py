@@ -160,8 +160,7 @@ class Mean:
         for amount, j in zip(amounts, used, strict=True):
             basis = [] if self.nodes[j] == Number(1.0) else [self.nodes[j]]
             terms.append(Term(self.names[j], chain("multiply", [Name(amount.name), *basis, *factor])))
-        texts = tuple(dict.fromkeys(f.name for f, _ in self.levels))
-        expression = Expression(self.family or self.kind, tuple(terms), (*amounts, *levels), None, texts)
+        expression = Expression(self.family or self.kind, tuple(terms), (*amounts, *levels))
         return expression, used, np.concatenate([constants.columns[used], constants.levels])
 
 

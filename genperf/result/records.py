@@ -134,7 +134,7 @@ def _member(whole: ModelRecord, place: int, discrepancies: Sequence[Discrepancy]
         name = min(lacking, default="")
         refused([(lacking, f"discrepancies.anchors: '{name}' is not among them, and a term reads it")])
     return Member(
-        Expression(record.family, terms, tuple(constants), total, texts),
+        Expression(record.family, terms, tuple(constants), total),
         np.array([c.value for c in record.constants]),
         record.draws,
         record.weight,

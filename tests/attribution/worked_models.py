@@ -39,7 +39,6 @@ def member(
         tuple(Term(name, parse(text, texts=texts).node) for name, text in terms.items()),
         tuple(kinds.values()),
         None if total is None else parse(total).node,
-        texts=texts,
     )
     best = np.array(list(values.values()), float)
     drawn = np.vstack([best, best]) if draws is None else np.array(draws, float)
