@@ -1,5 +1,6 @@
 """Hints of a user about the network between nodes (`--hint`), and the time that one exchange over it takes."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import FitError, Note, suggest
-from genperf.formula import Name, Node, Number, evaluate
+from genperf.formula import Name, Node, Number, evaluate, names_in
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.peaks import link_rate
@@ -59,7 +60,7 @@ class Network:
         >>> from genperf.table import read_table
         >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "parameters": [25e6] * 3, "s": [0.30, 0.31, 0.32]})
         >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="parameters")
-        >>> network_of({"bandwidth": "10Gbit/s"}).exchange(table, Panel(table.factors))
+        >>> network_of({"bandwidth between nodes": "10Gbit/s"}).exchange(table, Panel(table.factors))
         0.08
         """
         message = self._bytes(table, factors)
@@ -73,14 +74,19 @@ class Network:
 
     def message_at(self, panel: Panel, columns: Mapping[str, Any]) -> float | None:
         """Return the bytes that a worker exchanges in a step of one configuration; None where they are not known."""
-        if isinstance(self.message, float):
-            return self.each * self.message
-        node = panel.node("bytes") if self.message is None else Name(self.message)
-        if node is None or (self.message is not None and self.message not in columns):
+        node = self._message(panel)
+        if node is None or not names_in(node) <= columns.keys():
             return None
         return self.each * float(np.ravel(evaluate(node, columns))[0])
 
+    def _message(self, panel: Panel) -> Node | None:
+        """Return the message as a formula over the columns, without what it is multiplied by."""
+        if self.message is None:
+            return panel.node("bytes")
+        return Name(self.message) if isinstance(self.message, str) else Number(self.message)
+
     def _bytes(self, table: Table, factors: Panel) -> float | None:
+        node = self._message(factors)
         if isinstance(self.message, str):
             if self.message not in table.frame:
                 hint = suggest(self.message, list(table.frame.columns)) or f'--hint "{MESSAGE}=100MB"'
@@ -88,10 +94,9 @@ class Network:
             values, reasons = numbers(table.frame[self.message].to_numpy())
             if reasons or not np.all(values > 0.0):
                 raise FitError(f"--hint: column '{self.message}' holds no number of bytes", hint="one above zero a row")
+        elif node is None:
+            return None
         else:
-            node = factors.node("bytes") if self.message is None else Number(self.message)
-            if node is None:
-                return None
             values = _values(node, table)
         least, most = float(values.min()), float(values.max())
         if least < most:
@@ -102,82 +107,68 @@ class Network:
         return self.each * least
 
 
-def hint_named(name: str) -> str:
-    """Return the full name of a hint.
-
-    Examples
-    --------
-    >>> hint_named("Bandwidth"), hint_named("message bytes")
-    ('bandwidth between nodes', 'message bytes')
-    """
-    word = " ".join(name.lower().replace("_", " ").split())
-    for full, others in HINTS.items():
-        if word == full or word in others:
-            return full
-    known = [word for full, others in HINTS.items() for word in (full, *others)]
-    raise FitError(f"unknown hint '{name}'", hint=suggest(word, known) or f"one of {', '.join(HINTS)}")
-
-
 def checked_hints(given: Mapping[str, str | float]) -> dict[str, str]:
     """Return hints by their full names.
 
     Examples
     --------
-    >>> checked_hints({"bandwidth": "25Gbit/s", "message": "100MB"})
+    >>> checked_hints({"Bandwidth": "25Gbit/s", "message bytes": "100MB"})
     {'bandwidth between nodes': '25Gbit/s', 'message bytes': '100MB'}
     """
     hints: dict[str, str] = {}
+    full_names = {word: full for full, others in HINTS.items() for word in (full, *others)}
     for name, value in given.items():
-        full = hint_named(name)
-        if full in hints:
-            raise FitError(f"'{full}' is hinted twice", hint="give it once")
-        hints[full] = str(value)
+        word = " ".join(name.lower().replace("_", " ").split())
+        if word not in full_names:
+            hint = suggest(word, list(full_names)) or f"one of {', '.join(HINTS)}"
+            raise FitError(f"unknown hint '{name}'", hint=hint)
+        if full_names[word] in hints:
+            raise FitError(f"'{full_names[word]}' is hinted twice", hint="give it once")
+        hints[full_names[word]] = str(value)
     network_of(hints)
-    devices_of(hints)
+    _devices(hints)
     return hints
 
 
 def network_of(hints: Mapping[str, str]) -> Network | None:
-    """Return the network between nodes from hints; None where they give no bandwidth.
+    """Return the network between nodes from hints by their full names; None where they give no bandwidth.
 
     Examples
     --------
-    >>> network_of({"bandwidth": "25Gbit/s", "latency": "1ms", "parameters": "110M"})
+    >>> network_of(checked_hints({"bandwidth": "25Gbit/s", "latency": "1ms", "parameters": "110M"}))
     Network(bandwidth=3125000000.0, latency=0.001, message=110000000.0, each=4.0)
     """
-    named = {hint_named(name): value for name, value in hints.items()}
-    if BANDWIDTH not in named:
-        alone = [name for name in (LATENCY, MESSAGE, PARAMETERS) if name in named]
+    if BANDWIDTH not in hints:
+        alone = [name for name in (LATENCY, MESSAGE, PARAMETERS) if name in hints]
         if alone:
             raise FitError(f"--hint '{alone[0]}' says nothing alone", hint=f'--hint "{BANDWIDTH}=25Gbit/s" beside it')
         return None
-    speed = link_rate(named[BANDWIDTH])
-    latency = _positive(named.get(LATENCY, "0"), LATENCY, "20us")
-    if MESSAGE in named and PARAMETERS in named:
+    speed = link_rate(hints[BANDWIDTH])
+    latency = amount(hints.get(LATENCY, "0"))
+    if latency is None or not 0.0 <= latency < math.inf:
+        raise _refused(hints, LATENCY, "latency", "20us")
+    if MESSAGE in hints and PARAMETERS in hints:
         raise FitError(f"'{MESSAGE}' and '{PARAMETERS}' are both hinted", hint="give one of them")
     for name, each in ((MESSAGE, 1.0), (PARAMETERS, GRADIENT_BYTES)):
-        if name in named:
-            size = amount(named[name])
-            if size is not None and not 0.0 < size < float("inf"):
-                raise FitError(f"'{named[name]}' is no number of {name}", hint=f'--hint "{name}=100M"')
-            return Network(speed, latency, named[name] if size is None else size, each)
+        if name in hints:
+            size = amount(hints[name])
+            if size is not None and not 0.0 < size < math.inf:
+                raise _refused(hints, name, f"number of {name}", "100M")
+            return Network(speed, latency, hints[name] if size is None else size, each)
     return Network(speed, latency)
 
 
-def devices_of(hints: Mapping[str, str]) -> float | None:
-    """Return how many devices a node has, from hints; None where they do not give it.
+def _refused(hints: Mapping[str, str], name: str, meaning: str, example: str) -> FitError:
+    return FitError(f"'{hints[name]}' is no {meaning}", hint=f'--hint "{name}={example}"')
 
-    Examples
-    --------
-    >>> devices_of({"devices per node": "8"})
-    8.0
-    """
-    text = next((value for name, value in hints.items() if hint_named(name) == DEVICES), None)
-    if text is None:
+
+def _devices(hints: Mapping[str, str]) -> float | None:
+    """Return how many devices a node has, from hints; None where they do not give it."""
+    if DEVICES not in hints:
         return None
-    count = amount(text)
+    count = amount(hints[DEVICES])
     if count is None or count < 1.0 or count != int(count):
-        raise FitError(f"'{text}' is no number of devices per node", hint=f'--hint "{DEVICES}=8"')
+        raise _refused(hints, DEVICES, f"number of {DEVICES}", "8")
     return count
 
 
@@ -189,7 +180,7 @@ def about_devices(hints: Mapping[str, str]) -> dict[str, str]:
     >>> about_devices({"bandwidth": "25Gbit/s", "devices per node": "8"})
     {'devices per node': '8'}
     """
-    return {name: value for name, value in hints.items() if hint_named(name) == DEVICES}
+    return {name: value for name, value in checked_hints(hints).items() if name == DEVICES}
 
 
 def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
@@ -204,7 +195,7 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
     >>> [factor.name for factor in table.factors], table.derived
     (['gpus', 'devices_per_node'], {'devices_per_node': '4'})
     """
-    count = devices_of(hints)
+    count = _devices(hints)
     if count is None:
         return table
     factors = Panel(table.factors)
@@ -233,11 +224,3 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
 def _values(node: Node, table: Table) -> npt.NDArray[np.float64]:
     """Return a formula over a table's columns at every row."""
     return np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
-
-
-def _positive(text: str, name: str, example: str) -> float:
-    """Return an amount that is zero or more."""
-    value = amount(text)
-    if value is None or not 0.0 <= value < float("inf"):
-        raise FitError(f"'{text}' is no {name.split()[0]}", hint=f'--hint "{name}={example}"')
-    return value

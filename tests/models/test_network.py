@@ -30,7 +30,7 @@ from genperf.panel import Panel
 def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4], "weights": [25e6] * 3, "s": [0.30, 0.31, 0.32]})
     table = gp.read_table(runs, time="s", extrinsic="gpus")
-    network = network_of(hints)
+    network = network_of(checked_hints(hints))
     assert network is not None
     assert network.exchange(table, Panel(table.factors)) == (None if seconds is None else pytest.approx(seconds))
 
