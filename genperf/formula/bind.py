@@ -37,7 +37,7 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     """Return the tree with columns put in, and every part computed that depends on nothing else.
 
     Products of powers of positive columns become one `PowerProduct`: one matrix product for many sets of exponents.
-    Parts that are the same are computed once, and a `PowerProduct` of several addends of a sum is taken out of it.
+    Parts that are the same are one node, which is computed once.
 
     Parameters
     ----------
@@ -113,8 +113,6 @@ class _Binder:
         """Gather the powers of positive columns, and the exponentials of columns, of each product."""
         if not isinstance(node, Call):
             return node
-        if node.function in ("add", "subtract"):
-            return self._sum(node)
         if node.function != "multiply" and not self._powers(node):
             return Call(node.function, tuple(self.fused(a) for a in node.arguments))
         powers: list[tuple[Column, Node]] = []
@@ -128,22 +126,6 @@ class _Binder:
         if powers:
             others.append(self._product(powers))
         return chain("multiply", others)
-
-    def _sum(self, node: Node) -> Node:
-        """Return a sum with its addends fused, those that have a `PowerProduct` in common added up before it."""
-        groups: dict[PowerProduct | int, list[tuple[float, Node]]] = {}
-        for k, (sign, addend) in enumerate(addends(node)):
-            part = self.fused(addend)
-            groups.setdefault(_product_in(part) or k, []).append((sign, part))
-        parts: list[tuple[float, Node]] = []
-        for common, group in groups.items():
-            if isinstance(common, int) or len(group) == 1:
-                parts += group
-                continue
-            # It is the last factor of each.
-            others = [(sign, chain("multiply", _factors(part)[:-1] or [Number(1.0)])) for sign, part in group]
-            parts.append((1.0, Call("multiply", (added(others), common))))
-        return added(parts)
 
     def _product(self, powers: list[tuple[Column, Node]]) -> PowerProduct:
         key = tuple((id(column), exponent) for column, exponent in powers)
@@ -177,12 +159,6 @@ def _multiple(node: Node) -> tuple[Column, Node] | None:
             return (column, other) if _varies(values) and not _holds_column(other) else None
         case _:
             return None
-
-
-def _product_in(node: Node) -> PowerProduct | None:
-    """Return the `PowerProduct` of a fused product, which is its last factor."""
-    last = node.arguments[-1] if isinstance(node, Call) and node.function == "multiply" else node
-    return last if isinstance(last, PowerProduct) else None
 
 
 def _factors(node: Node) -> list[Node]:

@@ -114,19 +114,14 @@ def _walk(
 ) -> tuple[Any, Gradient]:
     """Return a node's value and derivatives (forward mode); a part that several terms share is evaluated once."""
     match node:
-        case Call(function, arguments):
+        case Call(_, arguments) | PowerProduct(_, arguments):
             if id(node) not in known:
-                known[id(node)] = _chain(function, [_walk(a, values, by, known) for a in arguments])
+                known[id(node)] = _chain(node, [_walk(a, values, by, known) for a in arguments])
             return known[id(node)]
         case Name(name):
             return values[name], ({name: 1.0} if name in by else {})
         case Number(value) | Text(value) | Column(value):
             return value, {}
-        case PowerProduct(logarithms, exponents):
-            duals = [_walk(e, values, by, known) for e in exponents]
-            result = _power_product(logarithms, [v for v, _ in duals])
-            rows = zip(logarithms, duals, strict=True)
-            return result, _added((result * row if inner else 0.0 for row, (_, inner) in rows), duals)
         case PowerSum(names):
             constants = _stacked(values[name] for name in names)
             places = tuple(j for j, name in enumerate(names) if name in by)
@@ -141,20 +136,23 @@ def _is_one(slope: Any) -> bool:
     return isinstance(slope, float) and slope == 1.0
 
 
-def _chain(function: str, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradient]:
-    held = FUNCTIONS[function]
+def _chain(node: Call | PowerProduct, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradient]:
+    """Return a value, and Σ of its derivative by each argument times that of the argument."""
     arguments = [v for v, _ in duals]
-    result = held.value(*arguments)
-    if held.partials is None or not any(inner for _, inner in duals):
-        return result, {}
-    return result, _added(held.partials(arguments, result), duals)
-
-
-def _added(partials: Iterable[Any], duals: list[tuple[Any, Gradient]]) -> Gradient:
-    """Return Σ of the derivative by each argument times that of the argument."""
     gradient: Gradient = {}
+    partials: Iterable[Any]
+    if isinstance(node, PowerProduct):
+        result = _power_product(node.logarithms, arguments)
+        rows = zip(node.logarithms, duals, strict=True)
+        partials = (result * row if inner else 0.0 for row, (_, inner) in rows)
+    else:
+        function = FUNCTIONS[node.function]
+        result = function.value(*arguments)
+        if function.partials is None or not any(inner for _, inner in duals):
+            return result, gradient
+        partials = function.partials(arguments, result)
     for partial, (_, inner) in zip(partials, duals, strict=True):
         for name, slope in inner.items():
             moved = slope if _is_one(partial) else partial if _is_one(slope) else partial * slope
             gradient[name] = gradient[name] + moved if name in gradient else moved
-    return gradient
+    return result, gradient

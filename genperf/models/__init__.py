@@ -27,24 +27,9 @@ from genperf.models.family import Choice, Family, Overhead, held_at
 from genperf.vocabulary.names import ALIASES
 
 _REGISTERED = (
-    generic.FAMILY,
-    amdahl.FAMILY,
-    usl.FAMILY,
-    ernest.FAMILY,
-    logarithmic.FAMILY,
-    power_law.FAMILY,
-    topology.FAMILY,
-    ring_allreduce.FAMILY,
-    parameter_server.FAMILY,
-    peer_to_peer.FAMILY,
-    s_sgd.FAMILY,
-    *s_sgd.OVERLAPS.values(),
-    cntk.FAMILY,
-    adam.FAMILY,
-    goodput.FAMILY,
-    pmnf.FAMILY,
-    transformer.FAMILY,
-    transformer_memory.FAMILY,
+    *(generic.FAMILY, amdahl.FAMILY, usl.FAMILY, ernest.FAMILY, logarithmic.FAMILY, power_law.FAMILY, topology.FAMILY),
+    *(ring_allreduce.FAMILY, parameter_server.FAMILY, peer_to_peer.FAMILY, s_sgd.FAMILY, *s_sgd.OVERLAPS.values()),
+    *(cntk.FAMILY, adam.FAMILY, goodput.FAMILY, pmnf.FAMILY, transformer.FAMILY, transformer_memory.FAMILY),
 )
 MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 
