@@ -11,23 +11,8 @@ import numpy as np
 
 from genperf.arrays import Array
 from genperf.errors import ModelError, suggest
-from genperf.formula import (
-    Call,
-    Name,
-    Node,
-    PowerSum,
-    bind,
-    bind_values,
-    chain,
-    evaluate,
-    evaluate_with_gradient,
-    latex,
-    names_in,
-    render,
-    spread,
-    substitute,
-    with_sums,
-)
+from genperf.formula import PowerSum, bind, evaluate, evaluate_with_gradient, latex, render, spread, with_sums
+from genperf.formula.nodes import Call, Name, Node, bind_values, chain, names_in, substitute
 
 Kind = Literal["coefficient", "exponent", "level", "shape"]
 Part = Literal["scale", "intrinsic", "extrinsic", "step", "level"]

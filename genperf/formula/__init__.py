@@ -4,7 +4,7 @@ A formula is data. Only arithmetic, comparison, an allow-list of functions and t
 are read; everything else is refused with a caret under the place, and nothing is ever executed.
 """
 
-from genperf.formula.bind import bind, bind_values, power_sum, with_sums
+from genperf.formula.bind import bind, power_sum, with_sums
 from genperf.formula.evaluate import evaluate, evaluate_with_gradient, spread, values_of
 from genperf.formula.nodes import (
     FUNCTIONS,
@@ -14,6 +14,7 @@ from genperf.formula.nodes import (
     Number,
     Text,
     addends,
+    bind_values,
     call,
     chain,
     names_in,

@@ -13,20 +13,7 @@ import numpy as np
 
 from genperf.arrays import Array
 from genperf.formula.evaluate import evaluate
-from genperf.formula.nodes import (
-    Call,
-    Column,
-    Name,
-    Node,
-    Number,
-    PowerProduct,
-    Text,
-    added,
-    addends,
-    chain,
-    names_in,
-    substitute,
-)
+from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Text, added, addends, chain, names_in
 from genperf.formula.power_sum import NO_CONSTANT, PowerSum
 
 #: Terms that a product of two sums is multiplied out to at most; more are left to the tree. A transformer needs 14.
@@ -60,18 +47,6 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     """
     binder = _Binder(columns)
     return binder.fused(binder.folded(node))
-
-
-def bind_values(node: Node, values: Mapping[str, float]) -> Node:
-    """Return the tree with some names fixed to numbers.
-
-    Examples
-    --------
-    >>> from genperf.formula import parse, render
-    >>> render(bind_values(parse("a*n + c").node, {"c": 0.5}))
-    'a*n + 0.5'
-    """
-    return substitute(node, {name: Number(float(v)) for name, v in values.items()})
 
 
 class _Binder:

@@ -176,6 +176,17 @@ def substitute(node: Node, by: Mapping[str, Node]) -> Node:
             return node
 
 
+def bind_values(node: Node, values: Mapping[str, float]) -> Node:
+    """Return the tree with some names fixed to numbers.
+
+    Examples
+    --------
+    >>> bind_values(call("add", Name("a"), Name("c")), {"c": 0.5})
+    Call(function='add', arguments=(Name(name='a'), Number(value=0.5)))
+    """
+    return substitute(node, {name: Number(float(v)) for name, v in values.items()})
+
+
 Values = Sequence[Any]
 
 

@@ -10,21 +10,8 @@ from typing import NoReturn
 
 from genperf.errors import FitError, FormulaError, ModelError, suggest
 from genperf.expression import Constant, Expression, Term
-from genperf.formula import (
-    Call,
-    Name,
-    Node,
-    Number,
-    addends,
-    bind_values,
-    call,
-    chain,
-    names_in,
-    ordered_names,
-    parse_number,
-    render,
-    substitute,
-)
+from genperf.formula import addends, bind_values, parse_number, render, substitute
+from genperf.formula.nodes import Call, Name, Node, Number, added, chain, names_in, ordered_names
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
@@ -230,15 +217,14 @@ def _raised(base: Node | None, exponent: Node) -> Node | None:
     """Return the degree of a power, from that of its base."""
     if base == ONE:
         return exponent
-    if isinstance(base, Number | Name) and base != AFFINE and exponent == call("divide", 1.0, base):
+    if isinstance(base, Number | Name) and base != AFFINE and exponent == Call("divide", (ONE, base)):
         return ONE
     return Number(base.value * exponent.value) if isinstance(base, Number) and isinstance(exponent, Number) else None
 
 
 def _split(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
     """Collect the addends of a sum, and of those inside its maxima, and return the tree over their names."""
-    addend_nodes = [call("negative", part) if sign < 0.0 else part for sign, part in addends(node)]
-    return chain("add", [_term(part, coefficients, terms) for part in addend_nodes])
+    return chain("add", [_term(added([addend]), coefficients, terms) for addend in addends(node)])
 
 
 def _term(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
