@@ -5,15 +5,16 @@ What is left of most expressions is a sum of products of powers, which `PowerSum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from genperf.arrays import Array
 from genperf.formula.evaluate import evaluate
-from genperf.formula.nodes import Call, Column, Name, Node, Number, PowerProduct, Text, added, addends, chain, names_in
+from genperf.formula.nodes import Call, Column, Name, Node, Number, Text, added, addends, call, names_in
 from genperf.formula.power_sum import NO_CONSTANT, PowerSum
 
 #: Terms that a product of two sums is multiplied out to at most; more are left to the tree. A transformer needs 14.
@@ -23,8 +24,7 @@ MAX_TERMS = 32
 def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     """Return the tree with columns put in, and every part computed that depends on nothing else.
 
-    Products of powers of positive columns become one `PowerProduct`: one matrix product for many sets of exponents.
-    Parts that are the same are one node, which is computed once.
+    Parts that are the same are computed once.
 
     Parameters
     ----------
@@ -45,150 +45,53 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     >>> sorted(names_in(tree)), evaluate(tree, {"a": 3.0, "p": 0.5})
     (['a', 'p'], array([3., 6.]))
     """
-    binder = _Binder(columns)
-    return binder.fused(binder.folded(node))
+    #: By a name, or a function and its arguments, of which columns by their identity: all that are read are kept.
+    known: dict[Hashable, Column] = {}
 
-
-class _Binder:
-    """Binds one tree, and remembers what it has computed."""
-
-    def __init__(self, columns: Mapping[str, Any]) -> None:
-        self.columns = columns
-        #: By a name, or a function and its arguments, of which columns by their identity: all that are read are kept.
-        self._columns: dict[Hashable, Column] = {}
-        #: By the identities of columns, and by exponents.
-        self._products: dict[Hashable, PowerProduct] = {}
-
-    def folded(self, node: Node) -> Node:
-        """Return a tree with columns put in, and what depends on nothing else computed."""
+    def folded(node: Node) -> Node:
         match node:
-            case Name(name) if name in self.columns:
-                return self._known(name, lambda: Column(np.asarray(self.columns[name])))
+            case Name(name) if name in columns:
+                return known.setdefault(name, Column(np.asarray(columns[name])))
             case Call(function, arguments):
-                folded = tuple(self.folded(a) for a in arguments)
-                value = Call(function, folded)
-                if not all(isinstance(a, Column | Number | Text) for a in folded):
-                    return value
-                if any(isinstance(a, Column) for a in folded):
-                    key = (function, *(id(a) if isinstance(a, Column) else a for a in folded))
-                    return self._known(key, lambda: Column(np.asarray(evaluate(value, {}))))
-                if any(isinstance(a, Text) for a in folded):
-                    return value
-                return Number(float(evaluate(value, {})))
+                parts = tuple(map(folded, arguments))
+                whole = Call(function, parts)
+                if any(isinstance(a, Column) for a in parts) and all(isinstance(a, _KNOWN) for a in parts):
+                    key = (function, *(id(a) if isinstance(a, Column) else a for a in parts))
+                    if key not in known:
+                        known[key] = Column(np.asarray(evaluate(whole, {})))
+                    return known[key]
+                return Number(float(evaluate(whole, {}))) if all(isinstance(a, Number) for a in parts) else whole
             case _:
                 return node
 
-    def _known(self, key: Hashable, computed: Callable[[], Column]) -> Column:
-        """Return a column that is computed once."""
-        if key not in self._columns:
-            self._columns[key] = computed()
-        return self._columns[key]
-
-    def fused(self, node: Node) -> Node:
-        """Gather the powers of positive columns, and the exponentials of columns, of each product."""
-        if not isinstance(node, Call):
-            return node
-        if node.function != "multiply" and not self._powers(node):
-            return Call(node.function, tuple(self.fused(a) for a in node.arguments))
-        powers: list[tuple[Column, Node]] = []
-        others: list[Node] = []
-        for factor in _factors(node):
-            parts = self._powers(factor)
-            if parts:
-                powers += parts
-            else:
-                others.append(self.fused(factor))
-        if powers:
-            others.append(self._product(powers))
-        return chain("multiply", others)
-
-    def _product(self, powers: list[tuple[Column, Node]]) -> PowerProduct:
-        key = tuple((id(column), exponent) for column, exponent in powers)
-        if key not in self._products:
-            logarithms = np.array([column.values.astype(float) for column, _ in powers])
-            self._products[key] = PowerProduct(logarithms, tuple(self.fused(exponent) for _, exponent in powers))
-        return self._products[key]
-
-    def _powers(self, node: Node) -> list[tuple[Column, Node]]:
-        """Return L and p of a node that is `exp(Σ L·p)` for columns L and p in the constants alone; none of another."""
-        match node:
-            case Call("power", (Column(values) as column, exponent)) if _varies(values) and not _holds_column(exponent):
-                logarithm = self._logarithm(column)
-                return [] if logarithm is None else [(logarithm, exponent)]
-            case Call("exp", (inside,)):
-                parts = [_multiple(addend) if sign > 0.0 else None for sign, addend in addends(inside)]
-                return [part for part in parts if part is not None] if None not in parts else []
-            case _:
-                return []
-
-    def _logarithm(self, column: Column) -> Column | None:
-        """Return ln of a column, None where it is not positive throughout."""
-        base = column.values.astype(float)
-        return self._known(("log", id(column)), lambda: Column(np.log(base))) if np.all(base > 0) else None
+    return folded(node)
 
 
-def _multiple(node: Node) -> tuple[Column, Node] | None:
-    """Return the column and the other factor of a product of a column and of constants alone; None of another."""
-    match node:
-        case Call("multiply", (Column(values) as column, other)) | Call("multiply", (other, Column(values) as column)):
-            return (column, other) if _varies(values) and not _holds_column(other) else None
-        case _:
-            return None
-
-
-def _factors(node: Node) -> list[Node]:
-    if isinstance(node, Call) and node.function == "multiply":
-        return [f for a in node.arguments for f in _factors(a)]
-    return [node]
-
-
-def _varies(values: np.ndarray[Any, Any]) -> bool:
-    return values.ndim == 1
-
-
-def _holds_column(node: Node) -> bool:
-    match node:
-        case Column() | PowerProduct():
-            return True
-        case Call(_, arguments):
-            return any(_holds_column(a) for a in arguments)
-        case _:
-            return False
+_KNOWN = (Column, Number, Text)
 
 
 @dataclass(frozen=True, eq=False)
 class _Term:
-    """The parts of one addend."""
+    """One addend."""
 
     #: Columns and numbers.
     multiplier: Array | float
     #: Position of the constant in front.
     constant: int = NO_CONSTANT
-    #: Shape (rows,)). Positions of exponents, and what they multiply.
+    #: Positions of exponents, and what each multiplies, of shape (rows,).
     powers: tuple[tuple[int, Array], ...] = ()
-    #: Where the powers are from: the same ones mean the same powers.
-    products: tuple[PowerProduct, ...] = ()
 
-    @property
-    def same_powers(self) -> tuple[int, ...]:
+    @cached_property
+    def same_powers(self) -> tuple[tuple[int, bytes], ...]:
         """What terms of the same powers have in common."""
-        return tuple(map(id, self.products))
-
-    @property
-    def key(self) -> tuple[int, tuple[int, ...]]:
-        """What terms have in common that can be added up."""
-        return self.constant, self.same_powers
+        return tuple((position, values.tobytes()) for position, values in self.powers)
 
     def times(self, other: _Term) -> _Term | None:
         """Return a product; None where both have a constant."""
         if NO_CONSTANT not in (self.constant, other.constant):
             return None
-        return _Term(
-            self.multiplier * other.multiplier,
-            max(self.constant, other.constant),
-            self.powers + other.powers,
-            self.products + other.products,
-        )
+        constant = max(self.constant, other.constant)
+        return _Term(self.multiplier * other.multiplier, constant, self.powers + other.powers)
 
 
 def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
@@ -227,7 +130,7 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
     inside = {position for t in terms for position, _ in t.powers}
     if len(set(fronts)) < len(fronts) or not inside.isdisjoint(fronts):
         return None
-    places: dict[tuple[int, ...], int] = {}
+    places: dict[Hashable, int] = {}
     for term in terms:
         if term.powers:
             places.setdefault(term.same_powers, len(places))
@@ -279,10 +182,11 @@ def with_sums(node: Node, names: Collection[str], rows: int) -> Node:
 
 
 def _with_sums(node: Node, rows: int) -> Node:
-    """Return a tree with its largest sums of several terms as each a `PowerSum`."""
+    """Return a tree with its largest sums of several terms, or of powers, as each a `PowerSum`."""
     if not isinstance(node, Call):
         return node
-    if (whole := _summed([(1.0, node)], rows)) is not None:
+    whole = _summed([(1.0, node)], rows)
+    if whole is not None:
         return whole
     if node.function not in ("add", "subtract"):
         return Call(node.function, tuple(_with_sums(a, rows) for a in node.arguments))
@@ -295,11 +199,11 @@ def _with_sums(node: Node, rows: int) -> Node:
 
 
 def _summed(parts: list[tuple[float, Node]], rows: int) -> PowerSum | None:
-    """Return a sum of addends as a `PowerSum`; None where it is none, or has a single term."""
+    """Return a sum of addends as a `PowerSum`; None where it is none, or a single term without a power."""
     if not parts:
         return None
     total = power_sum(node := added(parts), sorted(names_in(node)), rows)
-    return None if total is None or total.terms < 2 else total
+    return total if total is not None and (total.terms > 1 or total.exponent.size) else None
 
 
 def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[_Term] | None:
@@ -323,18 +227,22 @@ def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[
             return [_Term(sign * np.asarray(values, float))]
         case Name(name):
             return [_Term(sign, positions[name])]
-        case PowerProduct(logarithms, exponents) if all(isinstance(e, Name) for e in exponents):
-            names = [e.name for e in exponents if isinstance(e, Name)]
-            powers = zip(names, logarithms, strict=True)
-            return [_Term(sign, NO_CONSTANT, tuple((positions[n], row) for n, row in powers), (node,))]
+        case Call("power", (Column(values), exponent)) if values.ndim and np.all(np.greater(values, 0)):
+            return _terms(call("exp", call("multiply", exponent, Column(np.log(values)))), positions, sign)
+        case Call("exp", (inside,)):
+            # A power where it is linear in constants.
+            linear = _terms(inside, positions)
+            if linear is None or any(term.constant == NO_CONSTANT or term.powers for term in linear):
+                return None
+            return [_Term(sign, powers=tuple((term.constant, np.asarray(term.multiplier)) for term in linear))]
         case _:
             return None
 
 
 def _merged(terms: list[_Term]) -> list[_Term]:
     """Add up the multipliers of terms that have the same constant and the same powers."""
-    merged: dict[tuple[int, tuple[int, ...]], _Term] = {}
+    merged: dict[Hashable, _Term] = {}
     for term in terms:
-        known = merged.get(term.key)
-        merged[term.key] = term if known is None else replace(known, multiplier=known.multiplier + term.multiplier)
+        known = merged.get(key := (term.constant, term.same_powers))
+        merged[key] = term if known is None else replace(known, multiplier=known.multiplier + term.multiplier)
     return list(merged.values())

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array
-from genperf.formula.nodes import FUNCTIONS, Call, Column, Name, Node, Number, PowerProduct, PowerSum, Text
+from genperf.formula.nodes import FUNCTIONS, Call, Column, Function, Name, Node, Number, PowerSum, Text
 
 Gradient = dict[str, Any]
 
@@ -73,14 +73,6 @@ def _stacked(values: Iterable[Any]) -> npt.NDArray[np.float64]:
     return stacked
 
 
-def _power_product(logarithms: Any, exponents: list[Any]) -> Any:
-    """Evaluate `exp(p @ L)` with p of shape (k,) or (sets, k)."""
-    parts = [np.asarray(e, dtype=float) for e in exponents]
-    if not any(p.ndim for p in parts):
-        return np.exp(np.einsum("k,kr->r", np.array(parts), logarithms))
-    return np.exp(np.einsum("sk,kr->sr", _stacked(parts), logarithms))
-
-
 def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection[str]) -> tuple[Any, Gradient]:
     """Return the value and its exact derivative by each of the names in `by`.
 
@@ -114,9 +106,9 @@ def _walk(
 ) -> tuple[Any, Gradient]:
     """Return a node's value and derivatives (forward mode); a part that several terms share is evaluated once."""
     match node:
-        case Call(_, arguments) | PowerProduct(_, arguments):
+        case Call(function, arguments):
             if id(node) not in known:
-                known[id(node)] = _chain(node, [_walk(a, values, by, known) for a in arguments])
+                known[id(node)] = _chain(FUNCTIONS[function], [_walk(a, values, by, known) for a in arguments])
             return known[id(node)]
         case Name(name):
             return values[name], ({name: 1.0} if name in by else {})
@@ -136,22 +128,14 @@ def _is_one(slope: Any) -> bool:
     return isinstance(slope, float) and slope == 1.0
 
 
-def _chain(node: Call | PowerProduct, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradient]:
+def _chain(function: Function, duals: list[tuple[Any, Gradient]]) -> tuple[Any, Gradient]:
     """Return a value, and Σ of its derivative by each argument times that of the argument."""
     arguments = [v for v, _ in duals]
+    result = function.value(*arguments)
     gradient: Gradient = {}
-    partials: Iterable[Any]
-    if isinstance(node, PowerProduct):
-        result = _power_product(node.logarithms, arguments)
-        rows = zip(node.logarithms, duals, strict=True)
-        partials = (result * row if inner else 0.0 for row, (_, inner) in rows)
-    else:
-        function = FUNCTIONS[node.function]
-        result = function.value(*arguments)
-        if function.partials is None or not any(inner for _, inner in duals):
-            return result, gradient
-        partials = function.partials(arguments, result)
-    for partial, (_, inner) in zip(partials, duals, strict=True):
+    if function.partials is None or not any(inner for _, inner in duals):
+        return result, gradient
+    for partial, (_, inner) in zip(function.partials(arguments, result), duals, strict=True):
         for name, slope in inner.items():
             moved = slope if _is_one(partial) else partial if _is_one(slope) else partial * slope
             gradient[name] = gradient[name] + moved if name in gradient else moved

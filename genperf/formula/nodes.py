@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from genperf.arrays import Array
 from genperf.formula.power_sum import PowerSum
 
 
@@ -50,18 +49,7 @@ class Column:
     values: npt.NDArray[np.generic]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PowerProduct:
-    """`Π_k x_k^p_k` over positive columns, as `exp(Σ_k p_k·ln x_k)`: one matrix product for all rows.
-
-    `logarithms` has shape (k, rows); `exponents` holds one tree per column.
-    """
-
-    logarithms: Array
-    exponents: tuple[Node, ...]
-
-
-Node: TypeAlias = Number | Text | Name | Call | Column | PowerProduct | PowerSum
+Node: TypeAlias = Number | Text | Name | Call | Column | PowerSum
 
 
 def call(function: str, *arguments: Node | float) -> Call:
@@ -97,7 +85,7 @@ def names_in(node: Node) -> frozenset[str]:
     match node:
         case Name(name):
             return frozenset((name,))
-        case Call(_, arguments) | PowerProduct(_, arguments):
+        case Call(_, arguments):
             return frozenset().union(*(names_in(a) for a in arguments))
         case PowerSum(names):
             return frozenset(names)
@@ -170,8 +158,6 @@ def substitute(node: Node, by: Mapping[str, Node]) -> Node:
             return by.get(name, node)
         case Call(function, arguments):
             return Call(function, tuple(substitute(a, by) for a in arguments))
-        case PowerProduct(logarithms, exponents):
-            return PowerProduct(logarithms, tuple(substitute(e, by) for e in exponents))
         case _:
             return node
 

@@ -1,20 +1,32 @@
 import numpy as np
 
-from genperf.formula import Call, bind, bind_values, evaluate, evaluate_with_gradient, names_in, parse, render
-from genperf.formula.nodes import Column, Number, PowerProduct
+from genperf.formula import (
+    Call,
+    PowerSum,
+    bind,
+    bind_values,
+    evaluate,
+    evaluate_with_gradient,
+    names_in,
+    parse,
+    power_sum,
+    render,
+    with_sums,
+)
+from genperf.formula.nodes import Column, Number
 
 COLUMNS = {"n": np.array([1.0, 2.0, 8.0]), "b": np.array([16.0, 32.0, 32.0]), "z": np.array([0.0, 1.0, 2.0])}
 
 
 def test_powers_of_positive_columns_become_one_product() -> None:
-    tree = bind(parse("(n/2)**p*(b/16)**q").node, COLUMNS)
-    assert isinstance(tree, PowerProduct)
-    assert np.allclose(tree.logarithms, np.log([COLUMNS["n"] / 2, COLUMNS["b"] / 16]))
+    total = power_sum(bind(parse("(n/2)**p*(b/16)**q").node, COLUMNS), ["p", "q"], 3)
+    assert total is not None
+    assert np.allclose(total.logarithms, [np.log([COLUMNS["n"] / 2, COLUMNS["b"] / 16])])
 
 
 def test_a_column_with_zero_keeps_its_power() -> None:
-    tree = bind(parse("z**p").node, COLUMNS)
-    assert not isinstance(tree, PowerProduct)
+    tree = with_sums(bind(parse("z**p").node, COLUMNS), ["p"], 3)
+    assert isinstance(tree, Call)
     assert evaluate(tree, {"p": 2.0}).tolist() == [0.0, 1.0, 4.0]
 
 
@@ -49,36 +61,29 @@ def test_text_comparison_is_bound() -> None:
 
 def test_exponential_of_a_column_joins_the_product() -> None:
     node = parse("a*(n/2)**p*exp(d*where(n > 1, 1, 0))").node
-    tree = bind(node, COLUMNS)
+    tree = with_sums(bind(node, COLUMNS), "apd", 3)
     constants = {"a": 2.0, "p": 0.5, "d": -0.3}
-    assert isinstance(tree, Call)
-    assert isinstance(tree.arguments[1], PowerProduct)
+    assert isinstance(tree, PowerSum)
+    assert tree.logarithms.shape == (1, 2, 3)
     assert np.allclose(evaluate(tree, constants), evaluate(node, {**COLUMNS, **constants}))
 
 
-def test_the_exponential_of_a_sum_of_columns_is_one_product() -> None:
-    node = parse("exp(p*where(n > 1, 1, 0) + z*q)").node
-    tree = bind(node, COLUMNS)
-    assert isinstance(tree, PowerProduct)
-    assert tree.logarithms.shape == (2, 3)
-    constants = {"p": 0.3, "q": -0.2}
-    assert np.allclose(evaluate(tree, constants), evaluate(node, {**COLUMNS, **constants}))
-    assert not isinstance(bind(parse("exp(p*n + q)").node, COLUMNS), PowerProduct)
+def test_the_exponential_of_what_is_linear_in_constants_is_one_product() -> None:
+    for text in ("exp(p*where(n > 1, 1, 0) + z*q)", "exp(p*z - q*n)*b**-p", "n**(p + 2*q)"):
+        node = parse(text).node
+        total = power_sum(bind(node, COLUMNS), "pq", 3)
+        assert total is not None
+        assert total.terms == 1
+        expected = evaluate(node, {**COLUMNS, "p": 0.3, "q": -0.2})
+        assert np.allclose(total.values(np.array([[0.3, -0.2]])), expected)
+    assert power_sum(bind(parse("exp(p*n + 1)").node, COLUMNS), "p", 3) is None
 
 
-def test_a_product_of_several_addends_is_one_part() -> None:
+def test_the_sums_of_a_tree_are_computed_each_as_a_whole() -> None:
     node = parse("a*b*exp(p*z) + max(0, c*n*exp(p*z) - a*z*exp(p*z)) - exp(p*z)").node
-    tree = bind(node, COLUMNS)
-    found = set()
-
-    def look(part: object) -> int:
-        if isinstance(part, PowerProduct):
-            found.add(id(part))
-            return 1
-        return sum(map(look, part.arguments)) if isinstance(part, Call) else 0
-
-    assert look(tree) == 4
-    assert len(found) == 1
+    tree = with_sums(bind(node, COLUMNS), "acp", 3)
+    assert [type(part) for part in tree.arguments] == [PowerSum, Call]
+    assert [type(part) for part in tree.arguments[1].arguments] == [Number, PowerSum]
     constants = {k: np.random.default_rng(0).uniform(0.5, 2.0, (5, 1)) for k in "acp"}
     expected, slopes = evaluate_with_gradient(node, {**COLUMNS, **constants}, list("acp"))
     value, gradient = evaluate_with_gradient(tree, constants, list("acp"))

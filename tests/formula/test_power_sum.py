@@ -19,9 +19,10 @@ SUMS = {
     "a constant in front of two terms with the same powers": "a*n + a*b + c*n**p*b + c*n**p",
     "one product of powers for several terms": "a*n*exp(p*z + q*b) + c*exp(p*z + q*b) + d*n**r + 2*exp(p*z + q*b)",
     "a product of a sum": "(a*n + c*b)*z*n**p - a*b*n**p",
+    "a power of a sum of constants": "a*n**(p + q) + c",
 }
 #: Others: a constant in front of two terms, or inside one, two in front of one, a zero to a power, no sum.
-OTHERS = ["a*n + a*b**p", "a*n + c*b**a", "a*c*n**p", "c + a*z**p", "max(a*n, b*c)", "a*n**(p + q)", "a/(1 + c*n)"]
+OTHERS = ["a*n + a*b**p", "a*n + c*b**a", "a*c*n**p", "c + a*z**p", "max(a*n, b*c)", "a*n**(p + 1)", "a/(1 + c*n)"]
 
 
 def bound(text: str) -> tuple[Node, dict[str, int]]:
