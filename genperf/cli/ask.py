@@ -13,6 +13,7 @@ from genperf.attribution.derived import price_of
 from genperf.cli.options import names_of, pairs, recognised_table, training_of
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
+from genperf.models.network import checked_hints
 from genperf.result import load_model
 from genperf.table.cells import Source
 from genperf.table.opened import open_files, source_of_runs
@@ -25,7 +26,7 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Answer from a model, from files or from runs; first how the columns were read."""
     paid = None if o.price is None else price_of(o.price, o.per)
-    hints = pairs(o.hints, "--hint")
+    hints = checked_hints(pairs(o.hints, "--hint"))
     plan = plan_of(o.samples, o.deadline, o.budget)
     question = Question(None, "samples", paid, o.per, training=training_of(o.tokens, o.peak), plan=plan)
     if len(o.table) == 1 and is_model_file(o.table[0]):
