@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.attribution.answers import Explanation, Sensitivity
+from genperf.attribution.answers import Explanation
 from genperf.attribution.comparison import compare
 from genperf.attribution.draws import ends_of
 from genperf.attribution.elasticity import DOUBLING, doublings_by_level, elasticity_table
 from genperf.attribution.scaling import Knee, scaling
-from genperf.attribution.sensitivity import Of, Sobol, sensitivity
+from genperf.attribution.sensitivity import Sobol, sensitivity
 from genperf.attribution.terms import aliased, term_tables
 from genperf.errors import GenperfError
 from genperf.prediction import Query, substitution_notes
@@ -38,8 +38,8 @@ def explain(
     interval: float = 0.9,
     *,
     versus: Mapping[str, Any] | None = None,
-    knee: bool | float | Knee = False,
-    sobol: bool | Of | Sobol = False,
+    knee: bool | Knee = False,
+    sobol: bool | Sobol = False,
 ) -> Explanation:
     """Return the parts of a predicted value, term by term, and how the factors move it.
 
@@ -52,13 +52,13 @@ def explain(
         Nominal coverage of the intervals, which hold the uncertainty of the constants and families.
     versus : mapping, optional
         Factors in which a second configuration differs from `at`: why its predicted value differs, term by term.
-    knee : bool, float or Knee
-        Also the efficiency's band, the count at which it falls below a level (0.5, or the one given), the count beyond
-        which adding workers makes a step slower, and the crossovers of the largest term. A `Knee` also tells along
-        which factor, how far, and which kind of scaling. Where the model does not predict a time, the answer holds the
+    knee : bool or Knee
+        Also the efficiency's band, the count at which it falls below a level (0.5), the count beyond which adding
+        workers makes a step slower, and the crossovers of the largest term. A `Knee` gives another level, along which
+        factor, how far, and which kind of scaling. Where the model does not predict a time, the answer holds the
         predicted values along the count of workers and the crossovers.
-    sobol : bool, "time", "log" or Sobol
-        Also the Sobol indices, of the variance of T or of ln T. A `Sobol` also tells the domain and the samples.
+    sobol : bool or Sobol
+        Also the Sobol indices of the variance of T. A `Sobol` gives ln T in its place, the domain and the samples.
 
     Returns
     -------
@@ -93,7 +93,8 @@ def explain(
     query = result.query(at)
     levels = ends_of(interval)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
-    blocks = [_take(query, start) for start in range(0, query.rows, EXPLAIN.block_rows)]
+    starts = range(0, query.rows, EXPLAIN.block_rows)
+    blocks = [query.take(np.arange(start, min(start + EXPLAIN.block_rows, query.rows))) for start in starts]
     terms, members = (
         pd.concat(tables, ignore_index=True)
         for tables in zip(*(term_tables(result, block, varying, levels) for block in blocks), strict=True)
@@ -101,10 +102,11 @@ def explain(
     elasticities = pd.concat([elasticity_table(result, b, varying, levels) for b in blocks], ignore_index=True)
     one = _one(query) if versus or knee else {}
     base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
-    given = {*at} if isinstance(at, Mapping) else {*(query.given if at is not None else ())}
     # A count that nobody gave is no point of the curve.
-    counts = {f.name for f in result.panel.counts} if not given & {f.name for f in result.panel.counts} else set()
-    about = _knee(knee)
+    counts = {f.name for f in result.panel.counts}
+    free = counts if at is None or not counts & base.keys() else set()
+    there = {name: value for name, value in one.items() if name not in free}
+    options = Knee() if knee is True else knee, Sobol() if sobol is True else sobol
     predicted = result.predict_columns(frame_of(query.columns), interval)
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
     return Explanation(
@@ -114,34 +116,15 @@ def explain(
         elasticities=elasticities,
         aliased=aliased(fitted, query.columns),
         members=members,
-        scaling=None
-        if about is None
-        else scaling(
-            result, {n: value for n, value in one.items() if n not in counts}, interval=interval, **vars(about)
-        ),
-        sensitivity=_sensitivity(result, sobol, interval) if sobol else None,
-        comparison=compare(result, base, {**base, **known_names(versus, result.schema)}, interval=interval)
+        scaling=scaling(result, there, interval=interval, **vars(options[0])) if knee else None,
+        sensitivity=sensitivity(result, interval=interval, **vars(options[1])) if sobol else None,
+        comparison=compare(result, base, base | known_names(versus, result.schema), interval=interval)
         if versus
         else None,
         notes=(*(str(note) for note in query.notes), *_notes(result, elasticities)),
         doublings=doublings_by_level(result, at, interval),
         verdicts=pd.DataFrame({name: predicted[name] for name in dict.fromkeys(judged)}),
     )
-
-
-def _knee(knee: bool | float | Knee) -> Knee | None:
-    """Return the options of the answer about scaling; None where there is none."""
-    if isinstance(knee, Knee):
-        return knee
-    if knee is True:
-        return Knee()
-    return Knee(level=float(knee)) if knee else None
-
-
-def _sensitivity(result: FitResult, sobol: bool | Of | Sobol, interval: float) -> Sensitivity:
-    """Return the Sobol indices."""
-    about = sobol if isinstance(sobol, Sobol) else Sobol() if sobol is True else Sobol(of=sobol)  # type: ignore[arg-type]
-    return sensitivity(result, interval=interval, **vars(about))
 
 
 def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
@@ -155,12 +138,6 @@ def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
         for f in result.schema.factors
         if f.distinct == 1 and f.name in named
     ]
-
-
-def _take(query: Query, start: int) -> Query:
-    rows = np.zeros(query.rows, bool)
-    rows[start : start + EXPLAIN.block_rows] = True
-    return query.take(rows)
 
 
 def _one(query: Query) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from genperf.errors import counted
-from genperf.expression import Expression, Term
+from genperf.expression import Expression
 from genperf.formula import Call, Name, Node, Number, Text, bind_values, names_in, render
 from genperf.models.generic import CONSTANT_TERM, products_of
 from genperf.prediction import Member
@@ -70,20 +70,21 @@ def written_lines(result: FitResult) -> list[str]:
     if expression.family != "generic":
         return []
     values = {name: float(value) for name, value in result.best.values.items()}
-    terms = [t for t in expression.terms if t.name == CONSTANT_TERM or _not_zero(t, expression, values)]
-    powered = [t for t in terms if t.name != CONSTANT_TERM]
-    shared = {node for t in powered for node in _product(t.node)[1:] if _is_interaction(node, expression)}
+    terms = expression.without_zeros(values).terms
+    powered = [_product(t.node) for t in terms if t.name != CONSTANT_TERM]
+    shared = {node for factors in powered for node in factors[1:] if _is_interaction(node, expression)}
     unit = f" ({target.unit})" if target.unit else ""
     lines = [f"{target.name}{unit} ="]
     for term in terms:
-        text = _term_text([node for node in _product(term.node) if node not in shared], values)
-        if term.name != CONSTANT_TERM or float(text) != 0.0:
-            lines.append(f"  {'+ ' if len(lines) > 1 else ''}{text}")
-    factors = [f for f in (_factor(node, values) for node in _ordered(powered, shared)) if f.text]
-    if factors:
-        ranked = sorted(factors, key=lambda f: -f.effect)
+        coefficient, *others = (node for node in _product(term.node) if node not in shared)
+        written = [_number(_value(coefficient, values)), *_joined([_factor(node, values) for node in others])]
+        if term.name != CONSTANT_TERM or float(written[0]) != 0.0:
+            lines.append(f"  {'+ ' if len(lines) > 1 else ''}{' * '.join(written)}")
+    ordered = [_factor(node, values) for node in (powered[0] if powered else []) if node in shared]
+    ranked = sorted((factor for factor in ordered if factor.text), key=lambda factor: -factor.effect)
+    if ranked:
         lines.append("every term but a constant one times")
-        lines += [f"    {_joined([factor])}" for factor in ranked[: WRITTEN.max_shared]]
+        lines += [f"    {text}" for factor in ranked[: WRITTEN.max_shared] for text in _joined([factor])]
         more = len(ranked) - WRITTEN.max_shared
         lines += [f"    and {counted(more, 'smaller factor')}"] if more > 0 else []
     return lines
@@ -97,17 +98,6 @@ def _is_interaction(node: Node, expression: Expression) -> bool:
     return not of_terms & names_in(node)
 
 
-def _ordered(terms: list[Term], shared: set[Node]) -> list[Node]:
-    """Return the shared factors in the order in which they stand in a term."""
-    return [node for node in _product(terms[0].node) if node in shared] if terms else []
-
-
-def _not_zero(term: Term, expression: Expression, values: Mapping[str, float]) -> bool:
-    """Return whether the coefficient of a term is not zero."""
-    coefficients = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
-    return not coefficients or any(values[name] != 0.0 for name in coefficients)
-
-
 def _product(node: Node) -> list[Node]:
     """Return the factors of a product, from left to right."""
     if isinstance(node, Call) and node.function == "multiply":
@@ -115,22 +105,13 @@ def _product(node: Node) -> list[Node]:
     return [node]
 
 
-def _term_text(factors: list[Node], values: Mapping[str, float]) -> str:
-    coefficient, *others = factors
-    parts = [f for f in (_factor(node, values) for node in others) if f.text]
-    value = bind_values(coefficient, values)
-    head = _number(value.value) if isinstance(value, Number) else render(value)
-    return " * ".join([head, *([_joined(parts)] if parts else [])])
-
-
-def _joined(factors: list[_Factor]) -> str:
-    """Return factors with a sign between, the levels of one categorical factor in one bracket."""
-    texts: dict[str, list[str]] = {}
-    for k, factor in enumerate(factors):
-        texts.setdefault(factor.levels or f"\0{k}", []).append(factor.text)
-    return " * ".join(
-        f"[{name}: {', '.join(parts)}]" if not name.startswith("\0") else parts[0] for name, parts in texts.items()
-    )
+def _joined(factors: list[_Factor]) -> list[str]:
+    """Return the texts of factors that have one, the levels of one categorical factor in one bracket."""
+    texts: dict[str | int, list[str]] = {}
+    for place, factor in enumerate(factors):
+        if factor.text:
+            texts.setdefault(factor.levels or place, []).append(factor.text)
+    return [f"[{of}: {', '.join(parts)}]" if isinstance(of, str) else parts[0] for of, parts in texts.items()]
 
 
 def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
@@ -143,27 +124,10 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
     size = _value(exponent, values)
     if abs(size) < WRITTEN.least_effect:
         return _Factor("", 0.0)
-    levels, conditions, base = _column(column)
-    if base is not None:
-        power = _power(base, size)
-        if not conditions or not power.text:
-            return power
-        return _Factor(f"({power.text} where {' and '.join(conditions)})", power.effect)
-    ratio = _number(math.exp(size))
-    if len(levels) == 1 and len(conditions) == 1:
-        name, level = levels[0]
-        return _Factor(f"{level} {ratio}", abs(size), name)
-    return _Factor(f"({ratio} where {' and '.join(conditions)})", abs(size))
-
-
-def _column(node: Node) -> tuple[list[tuple[str, str]], list[str], Node | None]:
-    """Return what a column of an effect is made of."""
-    levels: list[tuple[str, str]] = []
-    conditions: list[str] = []
-    base: Node | None = None
-    for part in _product(node):
+    factor, conditions, levels = _Factor(_number(math.exp(size)), abs(size)), [], []
+    for part in _product(column):
         if isinstance(part, Call) and part.function == "log":
-            base = part.arguments[0]
+            factor = _power(part.arguments[0], size)
         elif isinstance(part, Call) and part.function == "where":
             name, other = part.arguments[0].arguments  # type: ignore[union-attr]
             if isinstance(name, Name) and isinstance(other, Text):
@@ -171,15 +135,19 @@ def _column(node: Node) -> tuple[list[tuple[str, str]], list[str], Node | None]:
                 conditions.append(f"{name.name} = {other.value}")
             elif isinstance(name, Name) and isinstance(other, Number):
                 conditions.append(f"{name.name} > {other.value:g}")
-    return levels, conditions, base
+    if not conditions or not factor.text:
+        return factor
+    if len(conditions) == 1 and levels and len(_product(column)) == 1:
+        name, level = levels[0]
+        return _Factor(f"{level} {factor.text}", factor.effect, name)
+    return replace(factor, text=f"({factor.text} where {' and '.join(conditions)})")
 
 
 def _power(base: Node, exponent: float) -> _Factor:
     """Return a factor over its centre, to a power."""
     if abs(exponent) < WRITTEN.least_exponent:
         return _Factor("", 0.0)
-    power = _number(exponent)
-    inside = f"({render(base).replace(' ', '')})"
+    power, inside = _number(exponent), f"({render(base).replace(' ', '')})"
     return _Factor(inside if power == "1" else f"{inside}^{power}", abs(exponent))
 
 

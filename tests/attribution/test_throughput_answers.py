@@ -100,7 +100,7 @@ def test_without_a_word_on_the_work_the_question_comes_back() -> None:
     assert answer is not None
     assert answer.kind == "unknown"
     assert "efficiency" not in answer.curve
-    assert "--scaling weak" in answer.sentences()[0]
+    assert "--scaling weak" in str(answer)
     assert list(answer.points["what"]) == ["slower"]
     strong = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus", scaling="strong"), model="amdahl")
     told = gp.explain(strong, knee=True).scaling
