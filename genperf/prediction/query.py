@@ -61,7 +61,7 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     factors = {factor.name for factor in schema.factors}
     if isinstance(data, str | Path):
         source = understood(data, named=factors)
-        source = replace(source, made={name: cells for name, cells in source.made.items() if name in factors})
+        source = replace(source, read={n: c for n, c in source.read.items() if n in factors or n in source.cells})
     else:
         source = open_source(data)
     if source.ragged:

@@ -66,7 +66,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     settled = pd.DataFrame({name: checked[name] for name in settings})
     lost = keep & columns.usable(settings) & failed
     failures = settled[lost].reset_index(drop=True)
-    others = {name: _series(opened.numbers.get(name, opened.cells[name])) for name in remaining}
+    others = {name: _series(opened.read.get(name, opened.cells[name])) for name in remaining}
     frame = pd.DataFrame({**checked, **derived, **others})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
     kind = _kind_of_work(roles, columns, usable)

@@ -100,12 +100,10 @@ class Source:
     delimiter: str = ""
     #: What was done to read it as a table, in order.
     steps: tuple[Note, ...] = ()
-    #: Columns whose cells are numbers beside units, ± or footnotes, without these.
-    numbers: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+    #: What is read from the cells: numbers without their units, ± or footnotes, and columns made from names in others.
+    read: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
     #: The units that stood in cells.
     units: Mapping[str, str] = field(default_factory=dict)
-    #: Columns read from the names in another.
-    made: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
     #: Columns of names that hold numbers, with what each name says.
     names: Mapping[str, Names] = field(default_factory=dict)
     #: Columns that are empty, or number the rows and have no name.
@@ -121,24 +119,18 @@ class Source:
     @cached_property
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """The cells of each column as they are understood: numbers without units, also those that names hold."""
-        written = {name: cells for name, cells in self.cells.items() if name not in self.idle}
-        return {**written, **self.numbers, **self.made}
+        return {**{name: cells for name, cells in self.cells.items() if name not in self.idle}, **self.read}
 
     def take(self, rows: npt.NDArray[np.intp]) -> Source:
         """Return the rows at some positions; each keeps its line."""
-        cells, numbers, made, headers = (
-            {name: column[rows] for name, column in part.items()}
-            for part in (self.cells, self.numbers, self.made, self.headers)
-        )
-        return replace(self, cells=cells, lines=self.lines[rows], numbers=numbers, made=made, headers=headers)
+        parts = {"cells": self.cells, "read": self.read, "headers": self.headers}
+        taken: Any = {part: {n: column[rows] for n, column in columns.items()} for part, columns in parts.items()}
+        return replace(self, lines=self.lines[rows], **taken)
 
     def renamed(self, names: Mapping[str, str]) -> Source:
         """Return the cells with some columns named otherwise."""
-        cells, numbers, made = (
-            {names.get(name, name): column for name, column in part.items()}
-            for part in (self.cells, self.numbers, self.made)
-        )
-        return replace(self, cells=cells, numbers=numbers, made=made)
+        cells, read = ({names.get(n, n): column for n, column in part.items()} for part in (self.cells, self.read))
+        return replace(self, cells=cells, read=read)
 
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
         """Return the rejection of a cell: its position, from 0, what it holds, and why it cannot be used."""

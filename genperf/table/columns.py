@@ -51,12 +51,12 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """All columns: the source's, then the derived ones."""
-        return [*(c for c in (*self.source.cells, *self.source.made) if c not in self.derived), *self.derived]
+        return [*(c for c in {**self.source.cells, **self.source.read} if c not in self.derived), *self.derived]
 
     def number(self, name: str, durations: bool = False) -> npt.NDArray[np.float64]:
         """Return a column as numbers, NaN where a cell is none; with `durations` hours and minutes become seconds."""
         if name not in self._numbers:
-            cells = self.source.numbers.get(name, self.cells(name))
+            cells = self.source.read.get(name, self.cells(name))
             values, reasons = numbers(seconds_of(cells) if durations else cells)
             if reasons and len(reasons) == len(values):
                 self._refuse(name, self.cells(name), reasons, durations)
@@ -156,7 +156,7 @@ class Columns:
 
     def cells(self, name: str) -> npt.NDArray[Any]:
         """Return a column of the source as it is written."""
-        return self.source.cells[name] if name in self.source.cells else self.source.made[name]
+        return self.source.cells[name] if name in self.source.cells else self.source.read[name]
 
     def _shown(self, name: str, row: int) -> Any:
         return self._numbers[name][row] if name in self.derived else self.cells(name)[row]
@@ -166,7 +166,7 @@ class Columns:
         # Whether a column is text is decided only where a formula may read it.
         named = {n for n in self.names if n in text} - set(self._numbers)
         self.texts |= {n for n in named - self.texts if not mostly_numbers(self.cells(n).tolist())}
-        with_units = named & self.texts & set(self.source.numbers)
+        with_units = named & self.texts & set(self.source.read) & set(self.source.cells)
         try:
             return parse(text, self.names, self.texts)
         except FormulaError:

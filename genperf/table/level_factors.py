@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note, counted, listed
+from genperf.table.cells import Source, step
 from genperf.table.clean import is_number, label, labels
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import meant_by, plain_name
@@ -98,17 +99,15 @@ def names_of(column: str, names: list[str]) -> Names | None:
     return None
 
 
-def with_factors(
-    cells: Mapping[str, npt.NDArray[Any]],
-) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Names], tuple[Note, ...]]:
-    """Return the columns that names hold, what each column of names was taken apart into, and the report.
+def with_factors(source: Source) -> Source:
+    """Return a table with the columns that names in others hold, and what each column of names was taken apart into.
 
     A column that is there already with the same values is not made again.
     """
     made: dict[str, npt.NDArray[Any]] = {}
     taken: dict[str, Names] = {}
     steps: list[Note] = []
-    for column, values in cells.items():
+    for column, values in source.columns.items():
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
         many = 2 <= len(different) <= LEVELS.max_levels and not all(map(is_number, different))
@@ -119,20 +118,19 @@ def with_factors(
         renamed: dict[str, str] = {}
         for name in names.columns:
             read = np.array([_whole(names.values[t][name]) if t else "" for t in texts], dtype=object)
-            equal = next((other for other, c in cells.items() if _equal(c, read)), None)
-            renamed[name] = equal or _free(name, column, {*cells, *made, *new})
+            equal = next((other for other, cells in source.columns.items() if _equal(cells, read)), None)
+            free = name if name not in {*source.columns, *made, *new} else f"{column} {name}"
+            renamed[name] = equal or free
             if equal is None:
-                new[renamed[name]] = read
-        if names.kind_column and names.kind_column not in cells:
+                new[free] = read
+        if names.kind_column and names.kind_column not in source.columns:
             new[names.kind_column] = np.array([names.kind.get(t, "") for t in texts], dtype=object)
         taken[column] = replace(names, columns=renamed)
+        made |= new
         if new:
-            made.update(new)
             filled = counted(sum(map(bool, texts)), "cell")
-            steps.append(
-                Note(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'", "shape")
-            )
-    return made, taken, tuple(steps)
+            steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
+    return replace(source, read={**source.read, **made}, names=taken, steps=(*source.steps, *steps))
 
 
 def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
@@ -212,7 +210,3 @@ def _whole(value: float) -> float | int:
 def _equal(cells: npt.NDArray[Any], values: npt.NDArray[Any]) -> bool:
     """Tell whether a column has the same values."""
     return all(label(a) == label(b) for a, b in zip(cells, values, strict=True))
-
-
-def _free(name: str, column: str, taken: set[str]) -> str:
-    return name if name not in taken else f"{column} {name}"

@@ -26,7 +26,7 @@ from genperf.table.level_factors import with_factors
 from genperf.table.pairs import pairs_of_lines, read_pairs
 from genperf.table.parsed import parsed_column
 from genperf.table.records import looks_like_json, read_records
-from genperf.table.wide import alike_headers, melted
+from genperf.table.wide import melted
 from genperf.vocabulary import words_of
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def understood(
     {'pipe': 8.0, 'run kind': 'pipe'}
     """
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
-    return _with_names(_with_numbers(_long(_without_idle(opened, named), named), units or {}))
+    return with_factors(_with_numbers(melted(_without_idle(opened, named), named), units or {}))
 
 
 def _without_idle(source: Source, named: Collection[str]) -> Source:
@@ -210,17 +210,6 @@ def _numbers_rows(texts: list[str]) -> bool:
     return any(texts == [str(i) for i in range(first, first + len(texts))] for first in (0, 1))
 
 
-def _long(source: Source, named: Collection[str]) -> Source:
-    """Turn wide columns into rows."""
-    if not alike_headers(source.columns):
-        return source
-    long = melted({name: column.astype(object) for name, column in source.columns.items()}, named)
-    if long is None:
-        return source
-    lines, steps = source.lines[long.rows], (*source.steps, *long.steps)
-    return replace(source, cells=long.cells, lines=lines, headers=long.headers, steps=steps, idle=())
-
-
 def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     """Read numbers beside units, ±, brackets and footnotes."""
     comma = not _DECIMAL_COMMA.isdisjoint(re.split(r"[\W\d_]+", " ".join(source.columns).lower()))
@@ -229,16 +218,10 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     parsed = {name: column for name, column in read.items() if column is not None}
     return replace(
         source,
-        numbers={name: column.cells for name, column in parsed.items()},
+        read={name: column.cells for name, column in parsed.items()},
         units={name: column.unit for name, column in parsed.items() if column.unit},
         steps=(*source.steps, *(done for column in parsed.values() for done in column.steps)),
     )
-
-
-def _with_names(source: Source) -> Source:
-    """Read the counts that names hold into columns beside them."""
-    made, names, steps = with_factors(source.columns)
-    return replace(source, made=made, names=names, steps=(*source.steps, *steps))
 
 
 def as_csv(source: Source) -> str:

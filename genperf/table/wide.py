@@ -1,16 +1,16 @@
 """Wide to long: headers that hold counts of one word, or repeats of one measurement, become rows."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import Note, counted, listed
-from genperf.table.cells import step
-from genperf.table.clean import filled, label, number_in
+from genperf.errors import counted, listed
+from genperf.table.cells import Source, step
+from genperf.table.clean import filled, labels, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
@@ -50,84 +50,72 @@ class Wide:
     repeated: bool = False
 
 
-@dataclass(frozen=True)
-class Long:
-    """The columns of a table after its wide ones became rows."""
-
-    cells: dict[str, npt.NDArray[Any]]
-    #: The row of the wide table that each is from.
-    rows: npt.NDArray[np.intp]
-    #: For each new column of values the header that each cell is from.
-    headers: dict[str, npt.NDArray[np.object_]]
-    steps: tuple[Note, ...]
-
-
-def melted(cells: Mapping[str, npt.NDArray[Any]], named: Collection[str]) -> Long | None:
-    """Return the table in its long form; None where its headers hold no counts and no repeats.
+def melted(source: Source, named: Collection[str]) -> Source:
+    """Return a table in its long form; as it is where its headers hold no counts and no repeats.
 
     Where the user named columns, the form changes only if one of them exists only in the other.
 
     Examples
     --------
-    >>> wide = {"net": ["a", "b"], "1 GPU": ["10", "20"], "4 GPUs": ["38", "—"]}
-    >>> long = melted({name: np.array(cells, dtype=object) for name, cells in wide.items()}, ())
-    >>> {name: cells.tolist() for name, cells in long.cells.items()}
-    {'net': ['a', 'a', 'b'], 'GPUs': [1, 4, 1], 'value': ['10', '38', '20']}
+    >>> from genperf.table.cells import source_of
+    >>> rows = [["a", "10", "38"], ["b", "20", "—"]]
+    >>> long = melted(source_of("runs.csv", ["net", "1 GPU", "4 GPUs"], rows, [2, 3]), ())
+    >>> {name: cells.tolist() for name, cells in long.cells.items()}, long.lines
+    ({'net': ['a', 'a', 'b'], 'GPUs': [1, 4, 1], 'value': ['10', '38', '20']}, array([2, 2, 3]))
     """
-    families = _families(cells)
+    families = _families(source.columns)
     melting = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
     made = {name for family in families for name in (family.count, family.value)}
-    if not families or (named and (not made - {*cells} & {*named} or {*melting} & {*named})):
-        return None
+    if not families or (named and (not (made - {*source.columns}) & {*named} or {*melting} & {*named})):
+        return source
     count, repeated = families[0].count, families[0].repeated
     numbers = sorted({n for family in families for n in family.columns.values()})
-    height = len(next(iter(cells.values())))
-    rows = np.repeat(np.arange(height), len(numbers))
-    long = {name: column[rows] for name, column in cells.items() if name not in melting}
-    long[count] = np.array(numbers * height, dtype=object)
-    headers: dict[str, npt.NDArray[np.object_]] = {}
-    measured = np.zeros(len(rows), dtype=bool)
+    height = len(source)
+    long = source.take(np.repeat(np.arange(height), len(numbers)))
+    cells = {name: column.astype(object) for name, column in long.columns.items() if name not in melting}
+    cells[count] = np.array(numbers * height, dtype=object)
+    headers, measured = {}, np.zeros(len(long), dtype=bool)
     for family in families:
         at = {number: column for column, number in family.columns.items()}
-        beside = [cells[at[n]] if n in at else np.full(height, "", dtype=object) for n in numbers]
-        long[family.value] = np.array(beside, dtype=object).T.reshape(-1)
+        beside = [source.columns[at[n]] if n in at else np.full(height, "", dtype=object) for n in numbers]
+        cells[family.value] = np.array(beside, dtype=object).T.reshape(-1)
         headers[family.value] = np.array([at.get(n, "") for n in numbers] * height, dtype=object)
-        measured |= filled(long[family.value])
-    long, headers = ({name: column[measured] for name, column in part.items()} for part in (long, headers))
+        measured |= filled(cells[family.value])
     shown = listed([f"'{column}'" for column in melting], 4)
     values = " and ".join(f"'{family.value}'" for family in families)
     text = f"{counted(len(melting), 'column')}: {shown} became rows of {values} with '{count}'"
     text += ", the repeat" if repeated else ""
     text += "" if measured.all() else f"; {counted(int((~measured).sum()), 'empty cell')} left out"
-    melted_rows = Long(long, rows[measured], headers, (step(text),))
-    return _spread(melted_rows, families[0]) if len(families) == 1 and not repeated else melted_rows
+    long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
+    long = long.take(np.flatnonzero(measured))
+    return _spread(long, families[0]) if len(families) == 1 and not repeated else long
 
 
-def _spread(long: Long, family: Wide) -> Long:
+def _spread(long: Source, family: Wide) -> Source:
     """Turn rows of several quantities into a column each, where one column names the quantities of a single value."""
-    kept = [name for name in long.cells if name not in (family.count, family.value)]
-    texts = {name: [label(cell) for cell in long.cells[name]] for name in kept}
-    named = [name for name in kept if len(set(texts[name])) > 1 and _name_quantities(set(texts[name]))]
+    kept = {name: labels(cells) for name, cells in long.cells.items() if name not in (family.count, family.value)}
+    named = [name for name, texts in kept.items() if len({*texts}) > 1 and _name_quantities({*texts})]
     if len(named) != 1:
         return long
-    quantity = texts.pop(named[0])
-    keys = list(zip(*texts.values(), long.cells[family.count], strict=True))
+    (name,) = named
+    quantity = kept.pop(name)
+    keys = list(zip(*kept.values(), long.cells[family.count], strict=True))
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    place = np.array([places[key] for key in keys])
     levels = list(dict.fromkeys(quantity))
-    if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*kept, family.count}:
+    if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*kept, name, family.count}:
         return long
-    first = np.array([keys.index(key) for key in places], dtype=np.intp)
-    count = named[0] if family.count == _COUNT and named[0] not in ("", "column 1") else family.count
-    cells = {name: long.cells[name][first] for name in texts} | {count: long.cells[family.count][first]}
+    wide = long.take(np.unique(place, return_index=True)[1])
+    count = name if family.count == _COUNT and name not in ("", "column 1") else family.count
+    cells = {n: wide.cells[n] for n in kept} | {count: wide.cells[family.count]}
     headers: dict[str, npt.NDArray[np.object_]] = {}
     for level in levels:
-        rows = [row for row, one in enumerate(quantity) if one == level]
         for columns, values in ((cells, long.cells), (headers, long.headers)):
-            columns[level] = np.full(len(places), "", dtype=object)
-            columns[level][[places[keys[row]] for row in rows]] = values[family.value][rows]
+            columns[level] = np.full(len(wide), "", dtype=object)
+            columns[level][place[quantity == level]] = values[family.value][quantity == level]
     shown = listed([f"'{level}'" for level in levels], 4)
-    text = f"{counted(len(levels), 'name')} of values in '{named[0]}' became columns: {shown}"
-    return Long(cells, long.rows[first], headers, (*long.steps, step(text)))
+    text = f"{counted(len(levels), 'name')} of values in '{name}' became columns: {shown}"
+    return replace(wide, cells=cells, headers=headers, steps=(*long.steps, step(text)))
 
 
 def _name_quantities(levels: set[str]) -> bool:
@@ -135,40 +123,28 @@ def _name_quantities(levels: set[str]) -> bool:
     return 2 * sum(bool(header_of(level).kind) for level in levels) > len(levels) and "" not in levels
 
 
-def alike_headers(names: Iterable[str]) -> dict[tuple[str, str, str], dict[str, tuple[int, str]]]:
-    """Return the headers that differ by a number alone: by kind, word and rest, with the number and word of each.
-
-    Examples
-    --------
-    >>> alike_headers(["net", "1 GPU", "4 GPUs", "time"])
-    {('before', 'gpu', ''): {'1 GPU': (1, 'GPU'), '4 GPUs': (4, 'GPUs')}}
-    """
-    parts: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
-    for name in names:
+def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
+    """Return the columns that differ by a number alone and belong together: values at the same counts, or repeats."""
+    alike: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
+    for name in cells:
         if (reading := _reading(name)) is not None:
             kind, word, value, number = reading
-            parts.setdefault((kind, _stem(word), value), {})[name] = number, word
-    numbers = {key: {number for number, _ in columns.values()} for key, columns in parts.items()}
-    return {key: columns for key, columns in parts.items() if 1 < len(columns) == len(numbers[key])}
-
-
-def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
-    """Return the columns that belong together, as one or several values at the same counts."""
+            alike.setdefault((kind, _stem(word), value), {})[name] = number, word
     candidates = []
-    for (kind, stem, value), columns in alike_headers(cells).items():
+    for (kind, stem, value), columns in alike.items():
         numbers, measured = [number for number, _ in columns.values()], [cells[c] for c in columns]
-        repeated = _numeric(measured) and _are_repeats(kind, stem, numbers, measured)
-        if repeated or (_numeric(measured) and _are_counts(kind, stem, numbers)):
+        if not 1 < len(numbers) == len(set(numbers)) or not _numeric(measured):
+            continue
+        repeated = _are_repeats(kind, stem, numbers, measured)
+        if repeated or _are_counts(kind, stem, numbers):
             spelled = max((word for _, word in columns.values()), key=len)
             count = _RUN if repeated else spelled or _COUNT
             candidates.append(Wide(count, _value_name(value), {c: n for c, (n, _) in columns.items()}, repeated))
-    candidates.sort(key=lambda wide: -len(wide.columns))
     chosen: list[Wide] = []
-    for wide in candidates:
+    for wide in sorted(candidates, key=lambda wide: -len(wide.columns)):
         same = not chosen or (wide.count, wide.repeated) == (chosen[0].count, chosen[0].repeated)
-        taken = {column for other in chosen for column in other.columns}
-        clash = {wide.count, wide.value} & {*cells} or wide.value in {other.value for other in chosen}
-        if same and not clash and not taken & set(wide.columns):
+        taken = {name for other in chosen for name in (*other.columns, other.value)}
+        if same and not {wide.count, wide.value} & {*cells} and not taken & {*wide.columns, wide.value}:
             chosen.append(wide)
     return chosen
 
@@ -184,16 +160,16 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
         return "ordinal", "", _tidy(rest), int(match[1])
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
         if len(matches := list(pattern.finditer(name))) == 1:
-            match = matches[0]
+            (match,) = matches
             rest, word, number = (
-                _tidy(name[: match.start()] + " " + name[match.end() :]),
+                _tidy(f"{name[: match.start()]} {name[match.end() :]}"),
                 match["word"],
-                match["number"],
+                int(match["number"]),
             )
             if kind == "after" and _stem(word) in _MEASURED:
-                return "measured", "", f"{word} {rest}".strip(), int(number)
+                return "measured", "", f"{word} {rest}".strip(), number
             given = kind == "after" and re.search("[=:(]", match["joint"])
-            return "given" if given else kind, word, rest, int(number)
+            return "given" if given else kind, word, rest, number
     return None
 
 
