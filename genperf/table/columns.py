@@ -82,7 +82,7 @@ class Columns:
         self.parse(text)
         formula = parse_number(text, self.names, self.texts)
         values = self._evaluate(formula).astype(float)
-        inherited = self._inherited(formula)
+        inherited = ~self.usable(formula.names - self.texts)
         self.derived[name] = text
         self.made_from[name] = formula.names
         self._numbers[name] = values
@@ -101,7 +101,8 @@ class Columns:
         formula = self.parse(text)
         if not formula.logical:
             raise FormulaError("a filter is a comparison", text=text, column=0, width=len(text), hint="workers > 1")
-        return self._evaluate(formula).astype(bool) | self._inherited(formula), self.origins(formula.names)
+        kept = self._evaluate(formula).astype(bool) | ~self.usable(formula.names - self.texts)
+        return kept, self.origins(formula.names)
 
     def origins(self, names: Iterable[str]) -> frozenset[str]:
         """Return the columns, with all those they are made from."""
@@ -112,14 +113,11 @@ class Columns:
 
     def rejections(self, keep: npt.NDArray[np.bool_]) -> list[Rejection]:
         """Return the faults of the columns read so far in the rows kept, in the order of the file."""
-        rows = np.flatnonzero(keep)
-        placed = [
-            (row, position, self.source.rejection(row, name, self._shown(name, row), reasons[row]))
-            for position, (name, reasons) in enumerate(self.reasons.items())
-            for row in (rows[self.unusable[name][rows]].tolist() if reasons else [])
-            if row in reasons
+        ordered = enumerate(self.reasons.items())
+        placed = sorted((row, place, name) for place, (name, why) in ordered for row in why if keep[row])
+        return [
+            self.source.rejection(row, name, self.cells(name)[row], self.reasons[name][row]) for row, _, name in placed
         ]
-        return [rejection for *_, rejection in sorted(placed, key=lambda p: p[:2])]
 
     def missing(self, name: str, role: str) -> TableError:
         """Return the error for a column that is not there, with the column that may have been meant."""
@@ -151,15 +149,12 @@ class Columns:
     def _text(self, name: str) -> npt.NDArray[np.object_]:
         """Return a column as texts; in a formula an empty one can be compared."""
         if name not in self._labels:
-            self._labels[name] = labels((self._numbers[name] if name in self.derived else self.cells(name)).tolist())
+            self._labels[name] = labels(self.cells(name).tolist())
         return self._labels[name]
 
     def cells(self, name: str) -> npt.NDArray[Any]:
-        """Return a column of the source as it is written."""
-        return self.source.cells[name] if name in self.source.cells else self.source.read[name]
-
-    def _shown(self, name: str, row: int) -> Any:
-        return self._numbers[name][row] if name in self.derived else self.cells(name)[row]
+        """Return a column as it is written in the source; the numbers of a derived one."""
+        return next(part[name] for part in (self.source.cells, self.source.read, self._numbers) if name in part)
 
     def parse(self, text: str) -> Formula:
         """Read a formula over the columns."""
@@ -179,13 +174,6 @@ class Columns:
     def _evaluate(self, formula: Formula) -> npt.NDArray[Any]:
         columns = {n: self._text(n) if n in self.texts else self.number(n) for n in formula.names}
         return np.broadcast_to(formula.evaluate(columns), (len(self.source),))
-
-    def _inherited(self, formula: Formula) -> npt.NDArray[np.bool_]:
-        mask = np.zeros(len(self.source), dtype=bool)
-        for name in formula.names:
-            if name not in self.texts:
-                mask |= self.unusable[name]
-        return mask
 
     def _refuse(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:
         """Refuse a column that holds no number at all: leaving rows out would not help."""

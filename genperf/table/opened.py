@@ -131,17 +131,16 @@ def _from_parquet(data: bytes, name: str) -> Source:
     read: Callable[[Any], pd.DataFrame] = pd.read_parquet
     try:
         counts = parquet.read_metadata(io.BytesIO(data))
-        if counts.num_rows * counts.num_columns > CONTENT.max_parquet_cells:
-            size = f"holds {counts.num_rows:,} rows of {counts.num_columns} columns"
-            hint = '--aggregate summarises them while they are read, with pip install "genperf[large]"'
-            most = f"at most {CONTENT.max_parquet_cells:,} cells are read into memory"
-            raise TableError(f"{size}; {most}", hint=hint, where=name)
-        frame = read(io.BytesIO(data))
-    except TableError:
-        raise
+        fits = counts.num_rows * counts.num_columns <= CONTENT.max_parquet_cells
+        frame = read(io.BytesIO(data)) if fits else pd.DataFrame()
     except Exception as error:  # pyarrow's errors have no common class
         reason = str(error).split("\n")[0]
         raise TableError(f"is not a Parquet file that can be read ({reason})", where=name) from None
+    if not fits:
+        size = f"holds {counts.num_rows:,} rows of {counts.num_columns} columns"
+        hint = '--aggregate summarises them while they are read, with pip install "genperf[large]"'
+        most = f"at most {CONTENT.max_parquet_cells:,} cells are read into memory"
+        raise TableError(f"{size}; {most}", hint=hint, where=name)
     return _from_frame(frame, name)
 
 
@@ -149,11 +148,9 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Source:
     import pandas as pd
 
     # A named index is data (as after groupby or set_index); a row number is not, nor what is a column as well.
-    twice = [label for label in frame.index.names if label is not None and label in frame.columns]
-    if twice:
-        frame = frame.reset_index(level=twice, drop=True)
-    if any(label is not None for label in frame.index.names):
-        frame = frame.reset_index()
+    named = [label for label in frame.index.names if label is not None]
+    frame = frame.reset_index(level=[label for label in named if label in frame.columns], drop=True)
+    frame = frame.reset_index() if any(label is not None for label in frame.index.names) else frame
     if not len(frame.columns):
         raise TableError("the table has no columns", where=name)
     columns = column_names([str(c) for c in frame.columns], name)
@@ -197,17 +194,12 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
     """Set aside the columns without a filled cell, and one without a name that numbers the rows."""
     idle = []
     for position, (name, cells) in enumerate(source.columns.items()):
-        if name in named or cells.dtype.kind in "iufb":
-            continue
-        nameless = name == "column 1" or re.fullmatch(r"(Unnamed: ?)?[\W\d]*", name)
-        numbered = position == 0 and nameless and _numbers_rows(labels(cells).tolist())
-        if numbered or not any(map(label, cells)):
-            idle.append(name)
+        if name not in named and cells.dtype.kind not in "iufb":
+            nameless = position == 0 and (name == "column 1" or re.fullmatch(r"(Unnamed: ?)?[\W\d]*", name))
+            counts = ([*map(str, range(first, first + len(cells)))] for first in (0, 1))
+            if not any(map(label, cells)) or (nameless and labels(cells).tolist() in counts):
+                idle.append(name)
     return replace(source, idle=tuple(idle)) if len(source) and len(idle) < len(source.cells) else source
-
-
-def _numbers_rows(texts: list[str]) -> bool:
-    return any(texts == [str(i) for i in range(first, first + len(texts))] for first in (0, 1))
 
 
 def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
