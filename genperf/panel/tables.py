@@ -13,8 +13,8 @@ from genperf.errors import TableError, suggest
 from genperf.panel.reading import Reading, read_columns
 from genperf.table import Table
 from genperf.table import read_table as read_with_roles
+from genperf.table.assemble import Columns
 from genperf.table.cells import Cells, Source
-from genperf.table.columns import Columns
 from genperf.table.large import LargeSource, worth_aggregating
 from genperf.table.opened import understood
 from genperf.table.roles import further_of, lets_of, names_of

@@ -89,7 +89,7 @@ class Rejection:
         return f"{self.source}: {self.complaint}"
 
 
-def rejected_rows(rejected: Iterable[Rejection]) -> int:
+def rows_of(rejected: Iterable[Rejection]) -> int:
     """Return how many rows cannot be used; one may have several faults."""
     return sum({one.line: one.rows for one in rejected}.values())
 

@@ -17,7 +17,7 @@ import pandas as pd
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.scaling import Scaling
 from genperf.table.cells import with_columns
-from genperf.table.clean import Rejection, label, mostly_numbers, rejected_rows
+from genperf.table.clean import Rejection, label, mostly_numbers, rows_of
 from genperf.table.factor import Factor, Role, measure
 from genperf.table.failures import failure_notes, group_keys
 from genperf.table.target import Target, phase_columns, phase_seconds
@@ -117,7 +117,7 @@ class Table:
     @property
     def rejected_rows(self) -> int:
         """How many rows were left out."""
-        return rejected_rows(self.rejected)
+        return rows_of(self.rejected)
 
     @cached_property
     def repeats(self) -> Positions:

@@ -3,4 +3,41 @@
 No other room lists words of a role: a new name, unit or language is a word in the table.
 """
 
-from genperf.vocabulary.words import any_of, section, words_of
+import tomllib
+from pathlib import Path
+
+_TABLE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+
+
+def section(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of a section by what they mean, in the order of the table.
+
+    Examples
+    --------
+    >>> section("phases")["forward"]
+    ('forward', 'fwd')
+    """
+    return {meaning: tuple(listed) for meaning, listed in _TABLE[name].items()}
+
+
+def words_of(place: str) -> tuple[str, ...]:
+    """Return the words of one meaning, given as `section.meaning`.
+
+    Examples
+    --------
+    >>> words_of("cells.on")
+    ('1', 'true', 'yes', 'y')
+    """
+    name, _, meaning = place.partition(".")
+    return tuple(_TABLE[name][meaning])
+
+
+def any_of(place: str) -> str:
+    """Return a pattern of any word of one meaning.
+
+    Examples
+    --------
+    >>> any_of("cells.on")
+    '(?:1|true|yes|y)'
+    """
+    return f"(?:{'|'.join(words_of(place))})"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from genperf.vocabulary.words import any_of, section, words_of
+from genperf.vocabulary import any_of, section, words_of
 
 #: Units of time, with the one that `read_table` takes: no days, and none that is another word in a header.
 TIME_WORDS = {

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from genperf.vocabulary import section, words_of
 from genperf.vocabulary.headers import bare
-from genperf.vocabulary.words import section, words_of
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
 GENERAL, TRANSFORMER = section("factors"), section("transformer")
