@@ -223,13 +223,13 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     # A column that is derived holds the words of those that it is made from.
     measured = columns.origins([measurement.column]) - {name for name, _ in roles.factors}
     failed = options.failures.failed(opened.cells, len(opened), sorted(measured), opened.name)
-    refuse_only_failures(failed, np.ones(len(failed), dtype=bool), opened.name)
+    refuse_only_failures(failed, opened.name)
     work = _add_target(measurement, options, columns)
     keep, read_by_filter = columns.filter(options.where)
     if not keep.any() and not opened.ragged:
         raise TableError(f"no row fulfils the filter {options.where}", hint="loosen --where", where=opened.name)
 
-    refuse_only_failures(failed, keep, opened.name)
+    refuse_only_failures(failed[keep], opened.name)
 
     checked = _checked(roles, measurement, columns)
     settings = [*(name for name, _ in roles.factors), *roles.group]

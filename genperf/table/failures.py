@@ -21,15 +21,6 @@ Truth = npt.NDArray[np.bool_]
 Words = str | Sequence[str]
 
 
-@dataclass(frozen=True)
-class FailureSettings:
-    """What a message shows of the words of failed runs."""
-
-    #: Values of a column that a message lists. A guess: they fit on a line.
-    max_shown_values: int = 6
-
-
-FAILURES = FailureSettings()
 _FAILED = re.compile(
     "".join(rf"(?<!\b{word} )" for word in words_of("cells.denial")) + rf"\b{any_of('cells.failed')}\b"
 )
@@ -78,7 +69,7 @@ class FailureRule:
                     near, levels = suggest(word, [*known.values()]), [f"'{text}'" for text in known.values()]
                     raise TableError(
                         f"no cell of column '{name}' is '{word}', the word of a failed run",
-                        hint=f"{f'{near}; ' if near else ''}its values are {listed(levels, FAILURES.max_shown_values)}",
+                        hint=f"{f'{near}; ' if near else ''}its values are {listed(levels)}",
                         where=where,
                     )
         return np.array([text.casefold() in failing for text in texts], dtype=bool)
@@ -120,20 +111,27 @@ def rule_of(status: str | None, failed: Mapping[str, Words] | Words | None) -> F
         pairs = {str(c).strip(): (v,) if isinstance(v, str) else tuple(map(str, v)) for c, v in failed.items()}
         return FailureRule(name, pairs)
     values: dict[str, tuple[str, ...]] = {}
-    for text in [failed] if isinstance(failed, str) else failed or ():
-        column, _, named = text.partition("=")
-        words = tuple(word.strip() for word in named.split(",") if word.strip())
-        if not column.strip() or not words or named.startswith("="):
-            raise TableError(f"'{text}' is not of the form COLUMN=VALUE,…", hint='for example "status=OOM,killed"')
-        values[column.strip()] = (*values.get(column.strip(), ()), *words)
+    for column, words in pairs_of(failed, "COLUMN=VALUE,…", "status=OOM,killed"):
+        values[column] = (*values.get(column, ()), *(word.strip() for word in words.split(",") if word.strip()))
     return FailureRule(name, values)
 
 
-def refuse_only_failures(failed: Truth, keep: Truth, where: str) -> None:
-    """Refuse a table whose runs all failed, of those that the filter keeps."""
-    count = int(keep.sum())
-    if count and bool(failed[keep].all()):
-        what = "the one run" if count == 1 else f"all {count} runs"
+def pairs_of(texts: Words | None, form: str, example: str) -> list[tuple[str, str]]:
+    """Return names with what is given for each, from `name=text` or several of such; form and example for messages."""
+    pairs = []
+    for item in [texts] if isinstance(texts, str) else texts or ():
+        name, _, text = item.partition("=")
+        # "a==b" is a comparison that somebody forgot to name.
+        if not name.strip() or not text.strip(" ,") or text.startswith("="):
+            raise TableError(f"'{item}' is not of the form {form}", hint=f'for example "{example}"')
+        pairs.append((name.strip(), text.strip()))
+    return pairs
+
+
+def refuse_only_failures(failed: Truth, where: str) -> None:
+    """Refuse runs that all failed."""
+    if len(failed) and failed.all():
+        what = "the one run" if len(failed) == 1 else f"all {len(failed)} runs"
         hint = "add runs that succeeded, or name other words with --failed COLUMN=VALUE"
         raise TableError(f"{what} failed: there is no measured value to fit", hint=hint, where=where)
 
@@ -152,7 +150,7 @@ def groups_that_only_failed(failures: pd.DataFrame, frame: pd.DataFrame, group: 
     gone = [key for key in dict.fromkeys(group_keys(failures, group)) if key not in measured]
     if not gone:
         return ()
-    shown = listed([", ".join(key) for key in gone], FAILURES.max_shown_values)
+    shown = listed([", ".join(key) for key in gone])
     return (Note(f"every run failed of {counted(len(gone), 'group')}, left out: {shown}", "groups_failed"),)
 
 

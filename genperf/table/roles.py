@@ -7,7 +7,7 @@ from typing import get_args
 
 from genperf.errors import TableError
 from genperf.table.factor import Role
-from genperf.table.failures import FailureRule
+from genperf.table.failures import FailureRule, pairs_of
 from genperf.table.target import TIME, Measurement, measurement_of
 
 Names = str | Sequence[str]
@@ -113,18 +113,10 @@ def names_of(names: Names) -> list[str]:
 
 def lets_of(let: Mapping[str, str] | Names | None) -> dict[str, str]:
     """Return derived columns by name, from `name=formula` or a mapping."""
-    if let is None:
-        return {}
     if isinstance(let, Mapping):
         pairs = [(str(name).strip(), str(text).strip()) for name, text in let.items()]
     else:
-        pairs = []
-        for item in [let] if isinstance(let, str) else let:
-            name, equals, text = item.partition("=")
-            # "a==b" is a comparison that somebody forgot to name.
-            if not equals or not name.strip() or text.startswith("="):
-                raise TableError(f"'{item}' is not of the form name=formula", hint='for example "flops=batch*layers"')
-            pairs.append((name.strip().strip("`"), text.strip()))
+        pairs = [(n.strip("`"), text) for n, text in pairs_of(let, "name=formula", "flops=batch*layers")]
     names = [name for name, _ in pairs]
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
@@ -161,10 +153,10 @@ def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str
     else:
         texts = [also] if isinstance(also, str) else also or ()
         # A column alone is its name as well.
-        pairs = [(name, column) if equals else ("", name) for name, equals, column in (t.partition("=") for t in texts)]
+        pairs = [(n, t) if equals else ("", n) for n, equals, t in (one.partition("=") for one in texts)]
     measurements: dict[str, Measurement] = {}
     for name, text in pairs:
-        measured = measurement_of(None, None, text.strip(), None) if text.strip() else None
+        measured = measurement_of(None, None, text, None)
         called = name.strip() or (measured.column if measured else "")
         if measured is None or not re.fullmatch(r"[^\W\d]\w*", called) or called in _TAKEN:
             hint = "--also NAME=COLUMN:UNIT with another name, as memory=peak_gb:GB"

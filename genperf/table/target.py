@@ -172,23 +172,20 @@ def measurement_of(
     if len(named) > 1:
         both = "both" if len(named) == 2 else "all"
         raise TableError(f"{' and '.join(named)} are {both} named", hint="name the one that was measured")
+    kind, column = next(iter(named.items()), ("", ""))
     unit = (unit or "").strip()
-    if "time" in named:
-        return Measurement(named["time"], "time", _time_unit(unit))
-    if "quantity" in named:
-        return _quantity(named["quantity"], unit)
+    if kind == "quantity":
+        return _quantity(column, unit)
+    if kind == "time":
+        unit = _ALIASES.get(unit, unit) or SECONDS
+        if unit not in TIME_UNITS:
+            listed = ", ".join("us (or µs)" if name == "us" else name for name in TIME_UNITS)
+            raise TableError(f"'{unit}' is not a known unit of time", hint=f"one of {listed}")
+        return Measurement(column, "time", unit)
     if unit:
         hint = "--time COL --unit ms, or --quantity COL:UNIT"
         raise TableError(f"the unit '{unit}' goes with a column of times or with another quantity", hint=hint)
-    return Measurement(named["throughput"], "throughput", "") if "throughput" in named else None
-
-
-def _time_unit(unit: str) -> str:
-    known = _ALIASES.get(unit, unit) or SECONDS
-    if known not in TIME_UNITS:
-        listed = ", ".join("us (or µs)" if name == "us" else name for name in TIME_UNITS)
-        raise TableError(f"'{unit}' is not a known unit of time", hint=f"one of {listed}")
-    return known
+    return Measurement(column, "throughput", "") if kind else None
 
 
 def _quantity(text: str, unit: str) -> Measurement:
@@ -198,9 +195,8 @@ def _quantity(text: str, unit: str) -> Measurement:
     if not column:
         raise TableError(f"'{text}' names no column", hint="--quantity COL or --quantity COL:UNIT")
     if suffix and unit and suffix != unit:
-        raise TableError(
-            f"the unit of '{column}' is given twice: '{suffix}' and '{unit}'", hint="give it once: --quantity COL:UNIT"
-        )
+        what = f"the unit of '{column}' is given twice: '{suffix}' and '{unit}'"
+        raise TableError(what, hint="give it once: --quantity COL:UNIT")
     if column == TIME or column in _PREDICTION_COLUMNS:
         hint = "--time time, with --unit for other units than seconds" if column == TIME else "rename the column"
         raise TableError(f"a quantity cannot be named '{column}': predictions have a column of that name", hint=hint)

@@ -69,7 +69,7 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}{each}"
 
 
-def kind_of_work(work: Array, counts: Array | None) -> Scaling | None:
+def kind_of_work(work: Array, counts: Array) -> Scaling | None:
     """Return the kind of scaling that the work of a step shows in every row; None where none or several fit.
 
     Examples
@@ -78,12 +78,10 @@ def kind_of_work(work: Array, counts: Array | None) -> Scaling | None:
     >>> kind_of_work(32.0 * counts, counts), kind_of_work(np.full(3, 64.0), counts)
     ('weak', 'strong')
     """
-    if counts is None or not len(work) or not np.all(np.isfinite(work)) or np.any(counts <= 0.0) or np.any(work <= 0.0):
+    if not len(work) or not np.all(np.isfinite(work)) or np.any(counts <= 0.0) or np.any(work <= 0.0):
         return None
-    each = work / counts
-    fitting = [
-        name for name, kind in KINDS.items() if not kind.whole and np.ptp(np.log(each / kind.relative(counts))) < SAME
-    ]
+    relative = {name: work / counts / kind.relative(counts) for name, kind in KINDS.items() if not kind.whole}
+    fitting = [name for name, values in relative.items() if np.ptp(np.log(values)) < SAME]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -97,14 +95,13 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
     """
     if scaling is None:
         return by_work
-    if scaling not in KINDS:
+    known = next((kind for kind in KINDS if kind == scaling), None)
+    if known is None:
         raise TableError(f"unknown kind of scaling '{scaling}'", hint=LISTED)
-    if by_work is not None and scaling != by_work:
-        raise TableError(
-            f"the scaling is given as {scaling}, and with the work '{work}' of a step it is {by_work}",
-            hint="leave --scaling out, or give the --work of a step",
-        )
-    return next(kind for kind in KINDS if kind == scaling)
+    if by_work is not None and known != by_work:
+        what = f"the scaling is given as {known}, and with the work '{work}' of a step it is {by_work}"
+        raise TableError(what, hint="leave --scaling out, or give the --work of a step")
+    return known
 
 
 def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]:
@@ -132,24 +129,17 @@ def work_over_factors(table: Table) -> str:
     """
     if not table.target.work:
         return ""
-    factors = {f.name for f in table.factors if f.numeric}
-    node = parse(table.target.work).node
+    node, factors = parse(table.target.work).node, {f.name for f in table.numeric}
     # A derived column is made from earlier ones: as many rounds as there are columns are enough.
     for _ in range(len(table.derived) + 1):
         unknown = names_in(node) - factors
-        derived = {name: parse(table.derived[name]).node for name in unknown & set(table.derived)}
-        node = substitute(node, {**derived, **_constants(table, unknown - set(derived))})
+        values: dict[str, Node] = {name: parse(table.derived[name]).node for name in unknown & {*table.derived}}
+        for name in (unknown - {*values}) & {*table.frame.columns}:
+            cells = np.unique(numbers(table.frame[name].tolist())[0])
+            if len(cells) == 1 and np.isfinite(cells[0]):
+                values[name] = Number(float(cells[0]))
+        node = substitute(node, values)
     return render(node) if names_in(node) <= factors else ""
-
-
-def _constants(table: Table, names: set[str] | frozenset[str]) -> Mapping[str, Number]:
-    """Return the columns of one number."""
-    constants = {}
-    for name in names & {str(c) for c in table.frame.columns}:
-        values = np.unique(numbers(table.frame[name].tolist())[0])
-        if len(values) == 1 and np.isfinite(values[0]):
-            constants[name] = Number(float(values[0]))
-    return constants
 
 
 def evaluated(work: Node, columns: Mapping[str, npt.NDArray[np.float64]], rows: int) -> Array:
@@ -217,31 +207,27 @@ def by_times(table: Table) -> Note | None:
     at the same batch the time falls from 100 to 27 s from 1 to 4 gpus: too much for a batch each; --scaling job for an
     epoch, --map global_batch=batch for a batch of all
     """
-    target, names = table.target, [f.name for f in table.numeric]
-    batch = column_of("batch", [*names, *table.group])
+    target, names = table.target, [*(f.name for f in table.numeric), *table.group]
+    batch, whole = (column_of(canonical, names) for canonical in ("batch", "global_batch"))
     axis = axis_of(table.factors)
-    workers = None if axis.factor is None or axis.assumed else axis.factor.name
-    other = column_of("global_batch", [*names, *table.group])
-    if not target.true_seconds or table.scaling is not None or workers is None or other is not None:
+    if axis.factor is None or axis.assumed or whole is not None or not target.true_seconds or table.scaling is not None:
         return None
+    workers = axis.factor.name
     counts = {workers, *(f.name for f in _counts(table))}
     keys = list(dict.fromkeys([*(f.name for f in table.factors if f.name not in counts), *table.group]))
     times = table.frame.groupby([*keys, workers], as_index=False, sort=True)[target.column].median()
-    cells = times.groupby(keys) if keys else times.groupby(np.zeros(len(times)))
-    first, last = cells.first(), cells.last()
-    several = (last[workers] > first[workers]).to_numpy()
-    first, last = first[several], last[several]
-    falls = (first[target.column] / last[target.column]).to_numpy()
-    if not len(falls) or np.median(falls) < JOBS.least_fall:
+    cells = times.groupby(keys or np.zeros(len(times)))[[workers, target.column]]
+    (few, slow), (many, fast) = (ends.to_numpy(dtype=float).T for ends in (cells.first(), cells.last()))
+    several = many > few
+    if not several.any() or np.median((slow / fast)[several]) < JOBS.least_fall:
         return None
-    widest = int(np.argmax((last[workers] / first[workers]).to_numpy()))
-    (few, slow), (many, fast) = (ends[[workers, target.column]].iloc[widest].tolist() for ends in (first, last))
-    scales = f"{few:g} to {many:g} {noun_of(workers)}"
-    falls_so = f"the time falls from {_seconds(slow)} to {_seconds(fast)} s from {scales}: too much for a batch each"
+    widest = int(np.argmax(np.where(several, many / few, 0.0)))
+    scales = f"{few[widest]:g} to {many[widest]:g} {noun_of(workers)}"
+    fall = f"falls from {_seconds(slow[widest])} to {_seconds(fast[widest])} s from {scales}: too much for a batch each"
     if batch is None:
-        return Note(f"{falls_so}; --scaling job for work that all share", "job_likely")
+        return Note(f"the time {fall}; --scaling job for work that all share", "job_likely")
     remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
-    return Note(f"at the same {batch} {falls_so}; {remedy}", "job_likely")
+    return Note(f"at the same {batch} the time {fall}; {remedy}", "job_likely")
 
 
 def taken_as_job(table: Table) -> Table:
