@@ -50,8 +50,9 @@ class Recognised:
     @cached_property
     def columns(self) -> dict[str, Cells]:
         """The cells as they are understood, with derived columns and without further quantities."""
-        derived = Columns(self.source)
-        lets = {name: derived.derive(name, text) for name, text in lets_of(self.given.get("let")).items()}
+        derived = lets_of(self.given.get("let"))
+        columns = Columns(self.source, derived=derived)
+        lets = {name: columns.number(name) for name in derived}
         further = {measured.column for measured in further_of(self.given.get("also")).values()}
         return {name: cells for name, cells in {**self.source.columns, **lets}.items() if name not in further}
 

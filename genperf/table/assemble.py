@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,16 +25,8 @@ from genperf.table.work import assumed_work, checked_scaling, counted_column, ki
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import WAYS, column_of, counted_by
 
-
-@dataclass(frozen=True)
-class AssemblySettings:
-    """What is reported of the rows of a table."""
-
-    #: Bad rows that an error lists before it counts the others. A guess: they fit on a screen.
-    max_shown_faults: int = 5
-
-
-ASSEMBLY = AssemblySettings()
+#: Bad rows that an error lists before it counts the others: they fit on a screen.
+_SHOWN_FAULTS = 5
 _DURATION_HINT = "a measured time is written in seconds, or as hh:mm:ss"
 #: What to do where no cell of a column is a number, by a word of the reason.
 _HINTS = {
@@ -54,6 +45,8 @@ class Columns:
     texts : collection of str
         Columns that are text in formulas whatever they hold (categorical ones: their levels are text). Of the
         others a column is text if fewer than half of its cells are numbers.
+    derived : mapping of str to str
+        Columns that are computed, with their formulas, in order.
 
     Notes
     -----
@@ -62,7 +55,7 @@ class Columns:
     reported once, where it stands in the file.
     """
 
-    def __init__(self, source: Source, texts: Collection[str] = ()) -> None:
+    def __init__(self, source: Source, texts: Collection[str] = (), derived: Mapping[str, str] | None = None) -> None:
         self.source = source
         self.texts = set(texts)
         self.derived: dict[str, str] = {}
@@ -71,6 +64,11 @@ class Columns:
         self.unusable: dict[str, npt.NDArray[np.bool_]] = {}
         self._numbers: dict[str, npt.NDArray[np.float64]] = {}
         self._labels: dict[str, npt.NDArray[np.object_]] = {}
+        for name, text in (derived or {}).items():
+            if name in source.cells:
+                hint = "give the derived column a new name"
+                raise TableError(f"'{name}' is a column already", hint=hint, where=source.name)
+            self.derive(name, text)
 
     @property
     def names(self) -> list[str]:
@@ -205,11 +203,10 @@ class Columns:
         if first is None:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
         fault = self.source.rejection(first, name, cells[first], reasons[first])
-        shown = fault.value if len(fault.value) <= 40 else f"{fault.value[:37]}…"
         other = f"name another column, or --categorical {shlex.quote(name)} if it names kinds of runs"
         hints = {**_HINTS, "time of day": _DURATION_HINT} if durations else _HINTS
         raise TableError(
-            f"no cell of the column is a number; the first, '{shown}', {fault.reason}",
+            f"no cell of the column is a number; the first, '{fault.shown}', {fault.reason}",
             hint=next((text for word, text in hints.items() if word in fault.reason), other),
             where=f"{self.source.name}: {fault.place}",
         )
@@ -243,8 +240,10 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     settled = pd.DataFrame({name: checked[name] for name in settings})
     lost = keep & columns.usable(settings) & failed
     failures = settled[lost].reset_index(drop=True)
-    others = {name: _series(opened.read.get(name, opened.cells[name])) for name in remaining}
-    frame = pd.DataFrame({**checked, **derived, **others})[usable].reset_index(drop=True)
+    others = {name: opened.read.get(name, opened.cells[name]) for name in remaining}
+    # Of the types that they have: pandas finds no other ones.
+    as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in others.items()}
+    frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
     kind = _kind_of_work(roles, columns, usable)
     factors = measure_factors(frame, roles.factors, roles.group)
@@ -279,13 +278,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
 
 def columns_of(opened: Source, options: ReadOptions) -> Columns:
     """Return the columns of a source with those derived from them."""
-    columns = Columns(opened, [name for name, role in options.roles.factors if role == "categorical"])
-    for name, text in options.derived.items():
-        if name in opened.cells:
-            hint = "give the derived column a new name"
-            raise TableError(f"'{name}' is a column already", hint=hint, where=opened.name)
-        columns.derive(name, text)
-    return columns
+    return Columns(opened, [name for name, role in options.roles.factors if role == "categorical"], options.derived)
 
 
 def require(roles: Roles, columns: Columns) -> Measurement:
@@ -341,25 +334,18 @@ def _kind_of_work(roles: Roles, columns: Columns, rows: npt.NDArray[np.bool_]) -
     return kind_of_work(work, columns.number(count)[rows])
 
 
-def _series(cells: npt.NDArray[Any]) -> pd.Series[Any]:
-    """Return cells of any type as they are: pandas finds no other one."""
-    return pd.Series(cells, dtype=cells.dtype)
-
-
 def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[str, npt.NDArray[Any]]:
     """Return the columns in a role, of the types the table promises."""
+    counts = {name: counted_by(name) for name, role in roles.factors if role != "categorical"}
+    numeric = {name: f"a count of {count}" if count else "" for name, count in counts.items()}
+    numeric |= {roles.weight: "a weight"} if roles.weight else {}
     frame: dict[str, npt.NDArray[Any]] = {}
-    for name, role in roles.factors:
-        frame[name] = columns.label(name) if role == "categorical" else columns.number(name)
-        if role != "categorical":
-            count = counted_by(name)
-            columns.reject(name, faults_of(frame[name], count=f"a count of {count}" if count else ""))
-    for name in [*roles.group, *([roles.repeat] if roles.repeat else [])]:
-        if name not in frame:
+    for name in (*(name for name, _ in roles.factors), *roles.group, roles.repeat, roles.weight):
+        if name in numeric:
+            frame[name] = columns.number(name)
+            columns.reject(name, faults_of(frame[name], count=numeric[name]))
+        elif name and name not in frame:
             frame[name] = columns.label(name)
-    if roles.weight is not None:
-        frame[roles.weight] = columns.number(roles.weight)
-        columns.reject(roles.weight, faults_of(frame[roles.weight], count="a weight"))
     target = measurement.target().column
     frame[target] = measurement.in_target_unit(columns.number(target))
     _refuse_contradictions(columns, [name for name, _ in roles.factors])
@@ -369,7 +355,7 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
 def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> TableError:
     """Return the error that lists the first bad rows and says how to go on."""
     lines = rows_of(rejected)
-    shown = [f"  {r.complaint}" for r in rejected[: ASSEMBLY.max_shown_faults]]
+    shown = [f"  {r.complaint}" for r in rejected[:_SHOWN_FAULTS]]
     if len(rejected) > len(shown):
         shown.append(f"  and {len(rejected) - len(shown)} more")
     message = "\n".join([f"{lines} of {counted(total, 'row')} cannot be used", *shown])
@@ -420,11 +406,13 @@ def zero_count_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
     >>> zero_count_notes([Factor("nodes", "extrinsic", 0, 8, distinct=4)])[0].text
     "'nodes' goes down to 0: what divides by the nodes is left out; --where 'nodes > 0' leaves these rows out instead"
     """
-    notes = []
-    for factor in factors:
-        count = counted_by(factor.name)
-        if count in ("workers", "nodes") and factor.numeric and factor.lower <= 0.0:
-            text = f"'{factor.name}' goes down to {factor.lower:g}: what divides by the {count} is left out"
-            hint = f"--where '{quote_name(factor.name)} > 0' leaves these rows out instead"
-            notes.append(Note(f"{text}; {hint}", "count_zero"))
-    return tuple(notes)
+    low = {f: count for f in factors if (count := counted_by(f.name)) in ("workers", "nodes") and f.numeric}
+    return tuple(
+        Note(
+            f"'{f.name}' goes down to {f.lower:g}: what divides by the {count} is left out; "
+            f"--where '{quote_name(f.name)} > 0' leaves these rows out instead",
+            "count_zero",
+        )
+        for f, count in low.items()
+        if f.lower <= 0.0
+    )

@@ -78,12 +78,16 @@ class Rejection:
         return f"{self.unit} {self.line}" + (f", column '{self.column}'" if self.column else "")
 
     @property
+    def shown(self) -> str:
+        """What the cell holds, or how it begins, on one line."""
+        text = " ".join(self.value.split())
+        return text if len(text) <= 40 else text[:37] + "…"
+
+    @property
     def complaint(self) -> str:
         """The cell and its fault, without the file."""
-        shown = " ".join(self.value.split())
-        shown = shown if len(shown) <= 40 else shown[:37] + "…"
-        subject = f"'{shown}'" if shown else "the cell"
-        return f"{self.place}: {subject} {self.reason}" if self.column else f"{self.place}: {self.reason}"
+        subject = f"'{self.shown}' " if self.shown else "the cell "
+        return f"{self.place}: {subject if self.column else ''}{self.reason}"
 
     def __str__(self) -> str:
         return f"{self.source}: {self.complaint}"
