@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from genperf.errors import TableError, counted, listed
 from genperf.table.cells import Source, source_of, step
 
@@ -47,33 +49,32 @@ def read_records(text: str, name: str) -> Source:
     for lists, done in ((lengths, "replaced by how many they name"), (left_out, "left out")):
         if lists:
             shown = listed([f"'{key}'" for key in lists], 4)
-            steps.append(step(f"{counted(sum(lists.values()), 'list')} of {shown} {done}"))
+            steps.append(step(f"{counted(lists.total(), 'list')} of {shown} {done}"))
     rows = [[record.get(column, "") for column in columns] for record in flat]
     return source_of(name, columns, rows, lines, unit, steps=tuple(steps))
 
 
 def _records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str]:
     """Return the records of a text, the line or the number of each, and which of them it is."""
-    decoder = json.JSONDecoder()
     values: list[Any] = []
-    lines: list[int] = []
-    at, line, counted_to = _after_blanks(text, 0), 1, 0
+    starts: list[int] = []
+    at = _after_blanks(text, 0)
     while at < len(text):
-        line, counted_to = line + text.count("\n", counted_to, at), at
+        starts.append(at)
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, at = json.JSONDecoder().raw_decode(text, at)
         except json.JSONDecodeError as error:
             where = f"{name}: line {error.lineno}, column {error.colno}"
             raise TableError(f"is JSON with a fault ({error.msg})", hint="a record per line", where=where) from None
         except RecursionError:
             raise TableError("is JSON nested too deeply", hint="a record per run", where=name) from None
         values.append(value)
-        lines.append(line)
         at = _after_blanks(text, at)
     if len(values) > 1:
         if not all(isinstance(value, dict) for value in values):
             raise TableError("holds JSON lines that are no records", hint="an object per line", where=name)
-        return values, lines, "line"
+        ends = [match.start() for match in re.finditer("\n", text)]
+        return values, (np.searchsorted(ends, starts) + 1).tolist(), "line"
     records = _records_in(values[0]) if values else None
     if not records:
         hint = "an array of objects, an object per line, or genperf import for the files of a tool"
@@ -82,8 +83,7 @@ def _records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str
 
 
 def _after_blanks(text: str, at: int) -> int:
-    match = re.compile(r"[\s,\ufeff]*").match(text, at)
-    return match.end() if match else at
+    return re.compile(r"[\s,\ufeff]*").match(text, at).end()  # type: ignore[union-attr]
 
 
 def _records_in(value: Any) -> list[dict[str, Any]] | None:
@@ -91,32 +91,28 @@ def _records_in(value: Any) -> list[dict[str, Any]] | None:
     if isinstance(value, list):
         if value and all(isinstance(item, dict) for item in value):
             return value
-        if len(value) > 1 and all(isinstance(row, list) and len(row) == len(value[0]) for row in value):
-            head, *rows = value
-            if all(isinstance(cell, str) for cell in head):
-                return [dict(zip(head, row, strict=True)) for row in rows]
-        return None
+        if len(value) < 2 or not all(isinstance(row, list) and len(row) == len(value[0]) for row in value):
+            return None
+        head, *rows = value
+        return [dict(zip(head, row, strict=True)) for row in rows] if all(isinstance(n, str) for n in head) else None
     if not isinstance(value, dict) or not value:
         return None
     names, data = value.get("columns"), value.get("data")
     if isinstance(names, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
         return [dict(zip(map(str, names), row, strict=False)) for row in data]
-    arrays = {key: item for key, item in value.items() if isinstance(item, list)}
     plain = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
-    inner = {key: item for key, item in arrays.items() if item and all(isinstance(row, dict) for row in item)}
-    if len(inner) == 1 and len(arrays) == 1:
-        return [{**plain, **row} for row in next(iter(inner.values()))]
-    scalars = [item for item in arrays.values() if not any(isinstance(cell, list | dict) for cell in item)]
-    if len(arrays) > 1 and len(scalars) == len(arrays) and len({len(item) for item in scalars}) == 1:
-        return [dict(zip(arrays, row, strict=True)) | plain for row in zip(*scalars, strict=True)]
+    arrays = {key: item for key, item in value.items() if isinstance(item, list)}
+    if len(arrays) == 1:
+        (rows,) = arrays.values()
+        if rows and all(isinstance(row, dict) for row in rows):
+            return [{**plain, **row} for row in rows]
+    nested = any(isinstance(cell, list | dict) for item in arrays.values() for cell in item)
+    if len(arrays) > 1 and not nested and len(set(map(len, arrays.values()))) == 1:
+        return [dict(zip(arrays, row, strict=True)) | plain for row in zip(*arrays.values(), strict=True)]
     objects = [item for item in value.values() if isinstance(item, dict)]
-    if len(objects) == len(value) > 1:
-        shared = set.intersection(*(set(item) for item in objects))
-        if shared and all(not isinstance(item[key], dict) for item in objects for key in shared):
-            return [{"name": key, **item} for key, item in value.items()]
-        flat = not any(isinstance(cell, dict) for item in objects for cell in item.values())
-        if flat and all(item.keys() == objects[0].keys() for item in objects):
-            return [{column: value[column][key] for column in value} for key in objects[0]]
+    shared = set.intersection(*map(set, objects)) if len(objects) == len(value) > 1 else set()
+    if shared and not any(isinstance(item[key], dict) for item in objects for key in shared):
+        return [{"name": key, **item} for key, item in value.items()]
     return [value]
 
 
