@@ -16,7 +16,7 @@ from genperf.table.clean import Rejection
 if TYPE_CHECKING:
     import pandas as pd
 
-    from genperf.table.level_factors import Names
+    from genperf.table.shape import Names
 
 #: The cells of one column, of shape (rows,): an array, or a Series of a DataFrame that was given.
 Cells: TypeAlias = Union[npt.NDArray[Any], "pd.Series[Any]"]

@@ -22,11 +22,10 @@ from genperf.table.cells import Source, neutral, source_of, source_of_frame, ste
 from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
 from genperf.table.delimited import column_names, read_delimited
-from genperf.table.level_factors import with_factors
 from genperf.table.pairs import pairs_of_lines, read_pairs
 from genperf.table.parsed import parsed_column
 from genperf.table.records import looks_like_json, read_records
-from genperf.table.wide import melted
+from genperf.table.shape import melted, with_factors
 from genperf.vocabulary import words_of
 
 if TYPE_CHECKING:

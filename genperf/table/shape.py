@@ -1,7 +1,10 @@
-"""Wide to long: headers that hold counts of one word, or repeats of one measurement, become rows."""
+"""The shape of a table: counts and repeats in headers become rows, counts inside names become columns beside them.
+
+Headers: `1 GPU | 4 GPUs`, `run 1 | run 2`. Names: `8x A100 80GB`, `n=8, m=32`, `pipeline-4`, `8_worker_4_cores.txt`.
+"""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,24 +13,29 @@ import numpy.typing as npt
 
 from genperf.errors import counted, listed
 from genperf.table.cells import Source, step
-from genperf.table.clean import filled, labels, number_in
+from genperf.table.clean import filled, is_number, label, labels, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
+from genperf.vocabulary.names import meant_by, plain_name
 
 
 @dataclass(frozen=True)
-class WideSettings:
-    """Which headers are taken for counts or repeats."""
+class ShapeSettings:
+    """Which headers are taken for counts or repeats, and which names are taken apart."""
 
     #: Median spread of a row's values, relative to their mean, up to which columns without such a word are
     #: repeats. A guess: counts differ by more, clusters' noise by less.
     scatter: float = 0.15
     #: Numbers in this range are years where all are.
     years: tuple[int, int] = (1900, 2100)
+    #: Different names of a column: more are texts of single runs, of which only `a=1, b=2` is read. A guess.
+    max_levels: int = 1000
+    #: Names without a number that a column may have. A guess: a baseline, and one more.
+    baselines: int = 1
 
 
-WIDE = WideSettings()
+SHAPE = ShapeSettings()
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
 _MEASURED = frozenset(words_of("headers.measured"))
 _JOINS = rf"(?:{any_of('headers.preposition')}|@)"
@@ -38,6 +46,17 @@ _BEFORE = re.compile(rf"(?<![\w.])(?P<number>\d+)\s*[-_]?\s*(?:x\s+|×\s*)?(?P<w
 _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*|\()(?P<number>\d+)(?![\w.])\)?")
 #: What is in the place of the number where a header has none beside it.
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
+_PAIR = re.compile(r"(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
+_MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
+#: Nodes × devices of each.
+_GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)")
+_FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
+#: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
+_NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]+)(?![^\W_])")
+_WORD_FIRST = re.compile(
+    r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+(?=-))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
+)
+_LAST_NUMBER = re.compile(r"[\s_\-]+(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -193,15 +212,15 @@ def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence
     rows = values[:, np.all(np.isfinite(values) & (values > 0.0), axis=0)]
     with np.errstate(over="ignore", invalid="ignore"):
         spreads = rows.std(axis=0) / rows.mean(axis=0)
-    return bool(rows.size) and bool(np.median(spreads) < WIDE.scatter)
+    return bool(rows.size) and bool(np.median(spreads) < SHAPE.scatter)
 
 
 def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
     """Tell whether the numbers of some headers are counts of one thing: each a multiple of the first, and no years."""
-    (low, high), smallest = WIDE.years, min(numbers)
+    (low, high), smallest = SHAPE.years, min(numbers)
     if smallest < 1 or all(low <= n <= high for n in numbers):
         return False
-    multiples = all(n % smallest == 0 for n in numbers)
+    multiples = not any(n % smallest for n in numbers)
     if kind == "bare":
         return len(numbers) > 2 and multiples
     if kind in ("after", "measured"):
@@ -237,3 +256,179 @@ def _float(cell: Any) -> float:
         return number
     parts = parts_of(cell.strip())
     return number_in(parts.number.replace(",", "")) if parts is not None else number
+
+
+# --- counts inside names ---------------------------------------------------------------------------------------------
+
+Values = dict[str, float]
+Taken = tuple[Values, str]
+
+
+@dataclass(frozen=True)
+class Names:
+    """A column of names that was taken apart."""
+
+    #: The word beside each number, and the column that has the numbers.
+    columns: Mapping[str, str]
+    #: For each name the numbers that it holds, by the word.
+    values: Mapping[str, Values]
+    #: For each name what is left of it without its numbers.
+    kind: Mapping[str, str]
+    kind_column: str
+    #: Takes a name apart.
+    read: Callable[[str], Taken | None]
+
+    def of(self, name: str) -> dict[str, float | str]:
+        """Return what a name says, measured or not: its numbers by column, and its kind; empty where it says nothing.
+
+        Examples
+        --------
+        >>> taken = names_of("run", ["baseline", "pipeline-1", "pipeline-2", "pipeline-4"])
+        >>> taken.of("pipeline-8"), taken.of("other")
+        ({'pipeline': 8.0, 'run kind': 'pipeline'}, {})
+        """
+        known = (self.values[name], self.kind[name]) if name in self.values else self.read(name)
+        if known is None or set(known[0]) != {*self.columns}:
+            return {}
+        numbers = {self.columns[word]: value for word, value in known[0].items()}
+        return {**numbers, **({self.kind_column: known[1]} if self.kind_column else {})}
+
+
+def names_of(column: str, names: list[str]) -> Names | None:
+    """Take the different names of a column apart; None where they do not share a pattern.
+
+    Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
+    `resnet101`; `V100`, `A100`) stay.
+    """
+    for read in (_grid_of(column), _pairs, _multiple, _counted):
+        if read is None:
+            continue
+        parsed = {name: taken for name in names if (taken := read(name)) is not None}
+        without = [name for name in names if name not in parsed]
+        if read is _multiple and parsed:
+            # A name without a multiple is of one.
+            parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
+            without = []
+        keys = {frozenset(values) for values, _ in parsed.values()}
+        if len(keys) != 1 or len(parsed) < 2 or len(without) > SHAPE.baselines or len(without) >= len(parsed):
+            continue
+        columns = list(next(iter(parsed.values()))[0])
+        if read in (_multiple, _counted) and not _hold_counts(columns, parsed):
+            continue
+        parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
+        kinds = _without_runs(parsed)
+        kind_column = f"{column} kind" if len(set(kinds.values())) > 1 else ""
+        values = {name: numbers for name, (numbers, _) in parsed.items()}
+        return Names({word: word for word in columns}, values, kinds, kind_column, read)
+    return None
+
+
+def with_factors(source: Source) -> Source:
+    """Return a table with the columns that names in others hold, and what each column of names was taken apart into.
+
+    A column that is there already with the same values is not made again.
+    """
+    made: dict[str, npt.NDArray[Any]] = {}
+    taken: dict[str, Names] = {}
+    steps = []
+    for column, values in source.columns.items():
+        texts = labels(values).tolist() if values.dtype.kind == "O" else []
+        different = sorted({*texts} - {""})
+        many = 2 <= len(different) <= SHAPE.max_levels and not all(map(is_number, different))
+        names = names_of(column, different) if many else None
+        if names is None:
+            continue
+        new: dict[str, npt.NDArray[Any]] = {}
+        renamed: dict[str, str] = {}
+        for name in names.columns:
+            read = np.array([_whole(names.values[t][name]) if t else "" for t in texts], dtype=object)
+            equal = next((other for other, cells in source.columns.items() if _equal(cells, read)), None)
+            free = name if name not in {*source.columns, *made, *new} else f"{column} {name}"
+            renamed[name] = equal or free
+            if equal is None:
+                new[free] = read
+        if names.kind_column and names.kind_column not in source.columns:
+            new[names.kind_column] = np.array([names.kind.get(t, "") for t in texts], dtype=object)
+        taken[column] = replace(names, columns=renamed)
+        made |= new
+        if new:
+            filled = counted(sum(map(bool, texts)), "cell")
+            steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
+    return replace(source, read={**source.read, **made}, names=taken, steps=(*source.steps, *steps))
+
+
+def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
+    """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
+    inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
+    words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
+    of_nodes = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
+    of_nodes |= len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
+
+    def read(name: str) -> Taken | None:
+        match = _GRID.fullmatch(name.strip())
+        if match is None:
+            return None
+        one, other = float(match[1]), float(match[2])
+        if of_nodes:
+            return {"nodes": one, "devices_per_node": other, "devices": one * other}, ""
+        return {words[0]: one, words[1]: other}, ""
+
+    return read if of_nodes or len(words) == 2 else None
+
+
+def _pairs(name: str) -> Taken | None:
+    """Read `n=8, m=32`."""
+    return _taken(name, (_PAIR, " "))
+
+
+def _multiple(name: str) -> Taken | None:
+    """Read `8x A100 80GB` and `A100 x 8`."""
+    matches = _MULTIPLE.findall(name)
+    return ({"devices": float("".join(matches[0]))}, _left(_MULTIPLE.sub(" ", name))) if len(matches) == 1 else None
+
+
+def _counted(name: str) -> Taken | None:
+    """Read `pipeline-4`, `a100_064x.txt` and `8_worker_4_cores`."""
+    return _taken(_FILE_END.sub("", name.strip()), (_NUMBER_FIRST, " "), (_WORD_FIRST, r"\g<word>"))
+
+
+def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
+    """Return the numbers beside words by the first pattern that a name has, and what is left in their place."""
+    for pattern, left in patterns:
+        if found := [*pattern.finditer(text)]:
+            values = {match["word"]: float(match["number"]) for match in found}
+            return (values, _left(pattern.sub(left, text))) if len(values) == len(found) else None
+    return None
+
+
+def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
+    """Tell whether the numbers of names are counts: each a multiple of the smallest, and not one for each name."""
+    numbers = [{values[column] for values, _ in parsed.values()} for column in columns]
+    multiples = all(min(n) >= 1 and not any(one % min(n) for one in n) for n in numbers)
+    sizes = {"v", "b", "m", "k", "gb", "bit"} & {column.lower() for column in columns}
+    shared = len({kind for _, kind in parsed.values()}) < len(parsed)
+    return shared and multiples and not sizes and any(len(n) > 1 for n in numbers)
+
+
+def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
+    """Return what is left of each name, without a last number that only numbers its runs: 0, 1, … of equal ones."""
+    runs: dict[tuple[str, tuple[float, ...]], list[int]] = {}
+    for values, kind in parsed.values():
+        match = _LAST_NUMBER.search(kind)
+        runs.setdefault((_LAST_NUMBER.sub("", kind), tuple(values.values())), []).append(int(match[1]) if match else -1)
+    numbered = all(sorted(n) in (list(range(len(n))), list(range(1, len(n) + 1))) for n in runs.values())
+    repeated = numbered and any(len(n) > 1 for n in runs.values())
+    return {name: _LAST_NUMBER.sub("", kind) if repeated else kind for name, (_, kind) in parsed.items()}
+
+
+def _left(text: str) -> str:
+    return re.sub(r"[\s_,;]+$|^[\s_,;\-]+|[\s_\-]+(?=\.)", "", re.sub(r"\s+", " ", text))
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if value.is_integer() else value
+
+
+def _equal(cells: npt.NDArray[Any], values: npt.NDArray[Any]) -> bool:
+    """Tell whether a column has the same values."""
+    return all(label(a) == label(b) for a, b in zip(cells, values, strict=True))
