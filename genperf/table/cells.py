@@ -153,9 +153,7 @@ def source_of(
     **more: Any,
 ) -> Source:
     """Return rows of cells as a source; `lines` are where the rows start, `more` other fields of `Source`."""
-    cells = np.empty((len(rows), len(columns)), dtype=object)
-    for place, row in enumerate(rows):
-        cells[place] = row
+    cells = np.array(rows, dtype=object).reshape(len(rows), len(columns))
     return Source(name, dict(zip(columns, cells.T, strict=True)), np.array([*lines], dtype=np.int64), unit, **more)
 
 

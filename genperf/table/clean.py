@@ -20,28 +20,25 @@ _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 _PARTS = {"d(?:ays?)?": 86400.0, "h(?:rs?|ours?)?": 3600.0, "m(?:in(?:ute)?s?)?": 60.0, "s(?:ec(?:ond)?s?)?": 1.0}
 _SEVERAL_UNITS = re.compile(r"\s*".join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
 #: Patterns of cells that are no number, in small letters, and what each is instead; the first that fits counts.
-_FAULTS = tuple(
-    (re.compile(pattern), reason)
-    for pattern, reason in (
-        (r"", "is empty"),
-        (r"nan", "is NaN"),
-        ("|".join(map(re.escape, sorted(MISSING))), "is a missing value, not a number"),
-        (
-            rf"[+-]?\d[\d.'’{_GAP}]*(,\d+)+(\.\d+)?(e[+-]?\d+)?|[+-]?\d{{1,3}}(['’{_GAP}]\d{{3}})+(\.\d+)?",
-            "is not a number (write the decimal sign as '.', and nothing between thousands)",
-        ),
-        (
-            r"\d{4}-\d\d?-\d\d?([t ].*)?|\d\d?[./]\d\d?[./]\d{4}([t ].*)?|(\d+:)?\d\d?:\d\d?(\.\d+)?",
-            "is a date or a time of day, not a number",
-        ),
-        (
-            r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*",
-            "is not a plain number (write it without its unit)",
-        ),
-        (r"[+\-−]*(\d+\.?\d*|\.\d+)", "is not a number in the digits 0 to 9, with '-' for minus"),
-        (r"true|false", "is not a number but true or false"),
-        (r"(?s).*", "is not a number"),
-    )
+_FAULTS = (
+    (r"", "is empty"),
+    (r"nan", "is NaN"),
+    ("|".join(map(re.escape, sorted(MISSING))), "is a missing value, not a number"),
+    (
+        rf"[+-]?\d[\d.'’{_GAP}]*(,\d+)+(\.\d+)?(e[+-]?\d+)?|[+-]?\d{{1,3}}(['’{_GAP}]\d{{3}})+(\.\d+)?",
+        "is not a number (write the decimal sign as '.', and nothing between thousands)",
+    ),
+    (
+        r"\d{4}-\d\d?-\d\d?([t ].*)?|\d\d?[./]\d\d?[./]\d{4}([t ].*)?|(\d+:)?\d\d?:\d\d?(\.\d+)?",
+        "is a date or a time of day, not a number",
+    ),
+    (
+        r"(?!0[xob])[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*([^\W\d_]|[%$€/])[\w%/]*",
+        "is not a plain number (write it without its unit)",
+    ),
+    (r"[+\-−]*(\d+\.?\d*|\.\d+)", "is not a number in the digits 0 to 9, with '-' for minus"),
+    (r"true|false", "is not a number but true or false"),
+    (r"(?s).*", "is not a number"),
 )
 
 Reasons = dict[int, str]
@@ -288,4 +285,4 @@ def _why_not_a_number(cell: Any) -> str:
     text = label(cell).lower() or ("nan" if isinstance(cell, float) else "")
     if math.isinf(number_in(cell)):
         return "is infinite"
-    return next(reason for pattern, reason in _FAULTS if pattern.fullmatch(text))
+    return next(reason for pattern, reason in _FAULTS if re.fullmatch(pattern, text))

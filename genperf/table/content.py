@@ -22,7 +22,7 @@ from genperf.errors import GenperfError, TableError, suggest
 
 @dataclass(frozen=True)
 class ContentSettings:
-    """How much is read at most: a file may come from someone else."""
+    """How much is read at most, and how long is waited: a file may come from someone else."""
 
     #: Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as
     #: much.
@@ -34,6 +34,9 @@ class ContentSettings:
     #: Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing
     #: in the file. A cell takes 8 to 60 bytes.
     max_parquet_cells: int = 50_000_000
+    #: Seconds until a process opens the other end of a named pipe; what it does after that may take any time. A guess:
+    #: two commands of one line start within a second, also on a busy machine within ten.
+    pipe_seconds: float = 10.0
 
 
 CONTENT = ContentSettings()
@@ -152,8 +155,7 @@ def _refuse_foreign(data: bytes, name: str) -> None:
             negated = "" if "not read" in what else ", not text"
             raise TableError(f"is {what}{negated}", hint=hint, where=name)
     if b"brain.Event:" in data[:64]:
-        hint = f"genperf import tensorboard {shlex.quote(name)} -o table.csv"
-        raise TableError("is a file for 'genperf import tensorboard', not a table", hint=hint, where=name)
+        raise _to_import("tensorboard", name)
     if data[257:262] == b"ustar":
         raise TableError("is an archive, which is not read", hint="unpack it: tar -xf FILE", where=name)
 
@@ -174,8 +176,12 @@ def refuse_other_text(text: str, name: str) -> None:
         raise TableError("is a model, not a table of runs", hint=hint, where=name)
     for importer, signature in SIGNATURES.items():
         if re.search(signature, start):
-            hint = f"genperf import {importer} {shlex.quote(name)} -o table.csv"
-            raise TableError(f"is a file for 'genperf import {importer}', not a table", hint=hint, where=name)
+            raise _to_import(importer, name)
+
+
+def _to_import(importer: str, name: str) -> TableError:
+    hint = f"genperf import {importer} {shlex.quote(name)} -o table.csv"
+    return TableError(f"is a file for 'genperf import {importer}', not a table", hint=hint, where=name)
 
 
 def decoded(data: bytes, name: str) -> str:
@@ -223,9 +229,8 @@ def _decompressed(data: bytes, name: str) -> bytes:
     kind = _compression(data)
     if kind is None:
         return data
-    opened = _opener(kind, name)
     try:
-        with opened(io.BytesIO(data)) as file:
+        with _opener(kind, name)(io.BytesIO(data)) as file:
             content = bytes(file.read(CONTENT.max_unpacked_bytes + 1))
     except (OSError, EOFError, ValueError, zlib.error, import_module("lzma").LZMAError):
         raise TableError("the compressed file is damaged or cut off", where=name) from None
@@ -255,18 +260,6 @@ def _opener(kind: str, name: str) -> Callable[[io.BytesIO], Any]:
     return lambda stream: arrow.CompressedInputStream(stream, "zstd")
 
 
-@dataclass(frozen=True)
-class PipeSettings:
-    """How long the other end of a named pipe is waited for."""
-
-    #: Until a process opens the other end; what it does after that may take any time. A guess: two commands of one line
-    #: start within a second, also on a busy machine within ten.
-    seconds: float = 10.0
-
-
-PIPE = PipeSettings()
-
-
 def open_stream(path: str | Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
     """Open a file; a named pipe as soon as another process opens its other end.
 
@@ -291,15 +284,15 @@ def open_stream(path: str | Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
 
     threading.Thread(target=wait, daemon=True).start()
     try:
-        return os.fdopen(opened.result(PIPE.seconds), mode)
+        return os.fdopen(opened.result(CONTENT.pipe_seconds), mode)
     except TimeoutError:
         with contextlib.suppress(OSError):
             # Opened at both ends at once, the pipe lets the thread end.
-            for handle in (os.open(path, os.O_RDWR | os.O_NONBLOCK), opened.result(PIPE.seconds)):
+            for handle in (os.open(path, os.O_RDWR | os.O_NONBLOCK), opened.result(CONTENT.pipe_seconds)):
                 os.close(handle)
         who, does = ("writer", "writes to") if mode == "rb" else ("reader", "reads")
         what, hint = f"is a pipe that no process {does}", f"start the {who} first, or name a file"
-        raise GenperfError(f"{what}; waited {PIPE.seconds:g} s", hint=hint, where=str(path)) from None
+        raise GenperfError(f"{what}; waited {CONTENT.pipe_seconds:g} s", hint=hint, where=str(path)) from None
 
 
 def _is_pipe(path: str | Path) -> bool:

@@ -221,11 +221,9 @@ def as_csv(source: Source) -> str:
     # Between semicolons '1,904' may be a decimal: it stays what it is.
     writer = csv.writer(out, delimiter=";" if source.delimiter == ";" else ",", lineterminator="\n")
     writer.writerow(source.columns)
-    columns = [[_written(c, source.units.get(n, "")) for c in cells] for n, cells in source.columns.items()]
+    columns = []
+    for name, cells in source.columns.items():
+        unit = source.units.get(name)
+        columns.append([f"{label(c)} {unit}" if unit and isinstance(c, float) else neutral(label(c)) for c in cells])
     writer.writerows(zip(*columns, strict=True))
     return out.getvalue()
-
-
-def _written(cell: object, unit: str) -> str:
-    text = label(cell)
-    return f"{text} {unit}" if unit and isinstance(cell, float) else neutral(text)

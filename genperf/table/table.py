@@ -127,10 +127,8 @@ class Table:
     @property
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """The smallest and the largest measured value of each configuration, in the target's unit."""
-        smallest, largest = np.full(len(self.repeats), np.inf), np.zeros(len(self.repeats))
-        np.minimum.at(smallest, self.configuration, self.measured)
-        np.maximum.at(largest, self.configuration, self.measured)
-        return smallest, largest
+        values = pd.Series(self.measured).groupby(self.configuration)
+        return np.asarray(values.min(), dtype=np.float64), np.asarray(values.max(), dtype=np.float64)
 
     @cached_property
     def measured(self) -> FloatArray:
@@ -193,11 +191,10 @@ class Table:
     def take(self, rows: npt.ArrayLike) -> Table:
         """Return rows, by a mask or their positions, as a table; factors are measured from these rows alone."""
         chosen = np.asarray(rows)
-        if chosen.dtype == bool:
-            if chosen.shape != (len(self),):
-                raise ValueError(f"a mask of shape {chosen.shape} for {len(self)} rows")
-            chosen = np.flatnonzero(chosen)
-        return self._with(self.frame.iloc[chosen.astype(int)].reset_index(drop=True))
+        if chosen.dtype == bool and chosen.shape != (len(self),):
+            raise ValueError(f"a mask of shape {chosen.shape} for {len(self)} rows")
+        chosen = np.arange(len(self))[chosen if chosen.dtype == bool else chosen.astype(int)]
+        return self._with(self.frame.iloc[chosen].reset_index(drop=True))
 
     def medians(self) -> Table:
         """Return one row per configuration, in order of first appearance.
@@ -211,8 +208,7 @@ class Table:
     def _medians(self) -> Table:
         number, values = self.configuration, self.measured
         rows = np.bincount(number)
-        first = np.full(len(rows), len(number))
-        np.minimum.at(first, number, np.arange(len(number)))
+        first = np.unique(number, return_index=True)[1]
         ordered = values[np.lexsort((values, number))]
         start = np.cumsum(rows) - rows
         middle = 0.5 * (ordered[start + (rows - 1) // 2] + ordered[start + rows // 2])
