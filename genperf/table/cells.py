@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -15,8 +15,6 @@ from genperf.table.clean import Rejection
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from genperf.table.shape import Names
 
 #: The cells of one column, of shape (rows,): an array, or a Series of a DataFrame that was given.
 Cells: TypeAlias = Union[npt.NDArray[Any], "pd.Series[Any]"]
@@ -80,6 +78,41 @@ def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFram
 def step(text: str) -> Note:
     """Return the report of one change of a table's shape."""
     return Note(text, "shape")
+
+
+#: The numbers of a name by the words beside them, and what is left of the name.
+Taken = tuple[dict[str, float], str]
+
+
+@dataclass(frozen=True)
+class Names:
+    """A column of names that was taken apart."""
+
+    #: The word beside each number, and the column that has the numbers.
+    columns: Mapping[str, str]
+    #: For each name the numbers that it holds, by the word.
+    values: Mapping[str, dict[str, float]]
+    #: For each name what is left of it without its numbers.
+    kind: Mapping[str, str]
+    kind_column: str
+    #: Takes a name apart.
+    read: Callable[[str], Taken | None]
+
+    def of(self, name: str) -> dict[str, float | str]:
+        """Return what a name says, measured or not: its numbers by column, and its kind; empty where it says nothing.
+
+        Examples
+        --------
+        >>> from genperf.table.shape import names_of
+        >>> taken = names_of("run", ["baseline", "pipeline-1", "pipeline-2", "pipeline-4"])
+        >>> taken.of("pipeline-8"), taken.of("other")
+        ({'pipeline': 8.0, 'run kind': 'pipeline'}, {})
+        """
+        known = (self.values[name], self.kind[name]) if name in self.values else self.read(name)
+        if known is None or set(known[0]) != {*self.columns}:
+            return {}
+        numbers = {self.columns[word]: value for word, value in known[0].items()}
+        return {**numbers, **({self.kind_column: known[1]} if self.kind_column else {})}
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import counted, listed
-from genperf.table.cells import Source, step
+from genperf.table.cells import Names, Source, Taken, step
 from genperf.table.clean import filled, is_number, label, labels, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
@@ -259,39 +259,6 @@ def _float(cell: Any) -> float:
 
 
 # --- counts inside names ---------------------------------------------------------------------------------------------
-
-Values = dict[str, float]
-Taken = tuple[Values, str]
-
-
-@dataclass(frozen=True)
-class Names:
-    """A column of names that was taken apart."""
-
-    #: The word beside each number, and the column that has the numbers.
-    columns: Mapping[str, str]
-    #: For each name the numbers that it holds, by the word.
-    values: Mapping[str, Values]
-    #: For each name what is left of it without its numbers.
-    kind: Mapping[str, str]
-    kind_column: str
-    #: Takes a name apart.
-    read: Callable[[str], Taken | None]
-
-    def of(self, name: str) -> dict[str, float | str]:
-        """Return what a name says, measured or not: its numbers by column, and its kind; empty where it says nothing.
-
-        Examples
-        --------
-        >>> taken = names_of("run", ["baseline", "pipeline-1", "pipeline-2", "pipeline-4"])
-        >>> taken.of("pipeline-8"), taken.of("other")
-        ({'pipeline': 8.0, 'run kind': 'pipeline'}, {})
-        """
-        known = (self.values[name], self.kind[name]) if name in self.values else self.read(name)
-        if known is None or set(known[0]) != {*self.columns}:
-            return {}
-        numbers = {self.columns[word]: value for word, value in known[0].items()}
-        return {**numbers, **({self.kind_column: known[1]} if self.kind_column else {})}
 
 
 def names_of(column: str, names: list[str]) -> Names | None:
