@@ -22,9 +22,8 @@ from genperf.table.cells import Source, neutral, source_of, source_of_frame, ste
 from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
 from genperf.table.delimited import column_names, read_delimited
-from genperf.table.pairs import pairs_of_lines, read_pairs
 from genperf.table.parsed import parsed_column
-from genperf.table.records import looks_like_json, read_records
+from genperf.table.records import read_records
 from genperf.table.shape import melted, with_factors
 from genperf.vocabulary import words_of
 
@@ -59,10 +58,8 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         return _from_parquet(data, name)
     text = decoded(data, name)
     refuse_other_text(text, name)
-    if delimiter is None and looks_like_json(text):
-        return read_records(text, name)
-    pairs = pairs_of_lines(text) if delimiter is None else None
-    return read_delimited(text, name, delimiter) if pairs is None else read_pairs(pairs, name)
+    records = read_records(text, name) if delimiter is None else None
+    return read_delimited(text, name, delimiter) if records is None else records
 
 
 def open_files(sources: Sequence[str], delimiter: str | None = None) -> Source:

@@ -1,10 +1,13 @@
-"""JSON → rows: lines, arrays, records by name, columns by name; nested objects are flattened to `memory.peak`."""
+"""JSON, or lines of `name=value` → rows.
+
+JSON: lines, arrays, records by name, columns by name; nested objects are flattened to `memory.peak`.
+"""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,30 +31,65 @@ RECORDS = RecordSettings()
 _JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 
 
-def looks_like_json(text: str) -> bool:
-    """Tell whether a text begins as a JSON object or an array of rows does."""
-    return _JSON.match(text) is not None
+#: Between two pairs of a line, tried in this order.
+_SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 
 
-def read_records(text: str, name: str) -> Source:
-    """Read the records of a JSON text."""
+def read_records(text: str, name: str) -> Source | None:
+    """Read the records of a JSON text, or lines of `name=value`; None of another text."""
+    if _JSON.match(text) is None:
+        pairs = pairs_of_lines(text)
+        return None if pairs is None else _source(name, [*pairs.values()], [*pairs], "line", "lines of name=value")
     records, lines, unit = _records(text, name)
     left_out, lengths = Counter[str](), Counter[str]()
     flat = [dict(_flattened(record, "", 0, left_out, lengths)) for record in records]
-    columns = list(dict.fromkeys(key for record in flat for key in record))
-    if not columns:
+    source = _source(name, flat, lines, unit, "records of JSON" if len(flat) > 1 else "record of JSON")
+    if not source.cells:
         raise TableError("is JSON without a number or a text in its records", where=name, hint="a record per run")
-    if len(columns) > RECORDS.max_columns:
-        what = f"is JSON whose records hold {len(columns):,} different keys"
+    if len(source.cells) > RECORDS.max_columns:
+        what = f"is JSON whose records hold {len(source.cells):,} different keys"
         hint = "write a record per run, each with the same keys"
         raise TableError(f"{what}; at most {RECORDS.max_columns:,} are columns", hint=hint, where=name)
-    steps = [step(f"{counted(len(flat), 'record')} of JSON read as rows, {counted(len(columns), 'column')}")]
+    steps = [*source.steps]
     for lists, done in ((lengths, "replaced by how many they name"), (left_out, "left out")):
         if lists:
             shown = listed([f"'{key}'" for key in lists], 4)
             steps.append(step(f"{counted(lists.total(), 'list')} of {shown} {done}"))
-    rows = [[record.get(column, "") for column in columns] for record in flat]
-    return source_of(name, columns, rows, lines, unit, steps=tuple(steps))
+    return replace(source, steps=tuple(steps))
+
+
+def _source(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], unit: str, what: str) -> Source:
+    columns = list(dict.fromkeys(key for record in records for key in record))
+    rows = [[record.get(column, "") for column in columns] for record in records]
+    done = step(f"{len(rows)} {what} read as rows, {counted(len(columns), 'column')}")
+    return source_of(name, columns, rows, lines, unit, steps=(done,))
+
+
+def pairs_of_lines(text: str) -> dict[int, dict[str, str]] | None:
+    r"""Return the pairs of each line by its number; None where a line is anything else, or has fewer than two.
+
+    Examples
+    --------
+    >>> pairs_of_lines("gpus=8, step time=0.25 s\ngpus=16, step time=0.31 s\n")
+    {1: {'gpus': '8', 'step time': '0.25 s'}, 2: {'gpus': '16', 'step time': '0.31 s'}}
+    """
+    records = {}
+    for number, line in enumerate((match[0] for match in re.finditer("^.*$", text, re.MULTILINE)), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            pairs = _pairs(re.sub(r"\s*=\s*", "=", line.strip(" \t,;|")))
+            if pairs is None:
+                return None
+            records[number] = pairs
+    return records or None
+
+
+def _pairs(line: str) -> dict[str, str] | None:
+    """Return the pairs of a line by the first separator that leaves nothing else."""
+    for separator in _SEPARATORS:
+        pieces = [piece.strip().split("=") for piece in re.split(separator, line)]
+        if len({piece[0] for piece in pieces} - {""}) == len(pieces) > 1 and all(len(piece) == 2 for piece in pieces):
+            return dict(pieces)
+    return None
 
 
 def _records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str]:

@@ -362,9 +362,9 @@ def _counted(name: str) -> Taken | None:
 def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
     """Return the numbers beside words by the first pattern that a name has, and what is left in their place."""
     for pattern, left in patterns:
-        if found := [*pattern.finditer(text)]:
-            values = {match["word"]: float(match["number"]) for match in found}
-            return (values, _left(pattern.sub(left, text))) if len(values) == len(found) else None
+        if matches := [*pattern.finditer(text)]:
+            values = {match["word"]: float(match["number"]) for match in matches}
+            return (values, _left(pattern.sub(left, text))) if len(values) == len(matches) else None
     return None
 
 
