@@ -6,19 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
+from genperf import estimate
 from genperf.errors import FitError, GenperfError, Note
-from genperf.estimate import (
-    NO_GROWTH,
-    Estimate,
-    Growth,
-    affordable,
-    at_once,
-    estimate,
-    estimate_alike,
-    estimate_phases,
-    fewer_factors,
-    levels_by_content,
-)
 from genperf.expression import Expression
 from genperf.fitting.model import Model
 from genperf.models import MODELS, Family, family_named, held_at
@@ -95,14 +84,14 @@ class ExpressionModel(Model):
                     known[table.factors] = self.written(table)
                 expressions, notes[i] = known[table.factors]
                 if self._together(expressions, table):
-                    affordable(expressions, len(table.medians()))
+                    estimate.affordable(expressions, len(table.medians()))
                     alike.setdefault((expressions[0], len(table.medians())), []).append(i)
                 else:
                     results[i] = self._result(table, self._estimate(expressions, table, seed), seed, notes[i])
             except GenperfError as error:
                 results[i] = error
         for (expression, _), places in alike.items():
-            batch = estimate_alike(expression, [tables[i] for i in places], self.options)
+            batch = estimate.estimate_alike(expression, [tables[i] for i in places], self.options)
             for i, fitted in zip(places, batch, strict=True):
                 try:
                     if isinstance(fitted, FitError):
@@ -114,13 +103,13 @@ class ExpressionModel(Model):
 
     def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
         """Return whether a table is solved together with others."""
-        return len(expressions) == 1 and at_once(expressions[0], self.options)
+        return len(expressions) == 1 and estimate.at_once(expressions[0], self.options)
 
-    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> estimate.Estimate:
         """Fit one table."""
-        return estimate(expressions, table, self.options, seed)
+        return estimate.estimate(expressions, table, self.options, seed)
 
-    def _result(self, table: Table, fitted: Estimate, seed: int, notes: Sequence[Note]) -> FitResult:
+    def _result(self, table: Table, fitted: estimate.Estimate, seed: int, notes: Sequence[Note]) -> FitResult:
         """Return the result of one fitted member."""
         options = self.options
         used: dict[str, str | float | None] = {
@@ -166,13 +155,13 @@ class FamilyModel(ExpressionModel):
     def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
         return not fitted_phases(table, self.name) and super()._together(expressions, table)
 
-    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> estimate.Estimate:
         """Fit one table."""
         # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
         options = self.options if self.options.lam is not None else replace(self.options, lam=self.options.strength)
         if fitted_phases(table, self.name):
-            return estimate_phases(self.family, table, options, seed)
-        return estimate(expressions, table, options, seed, self.family.choice)
+            return estimate.estimate_phases(self.family, table, options, seed)
+        return estimate.estimate(expressions, table, options, seed, self.family.choice)
 
 
 class GenericModel(ExpressionModel):
@@ -182,19 +171,19 @@ class GenericModel(ExpressionModel):
 
     def expressions(self, table: Table) -> Written:
         """Return the structures that are worth trying, without factors that no configuration can tell."""
-        table = levels_by_content(table)
+        table = estimate.levels_by_content(table)
         following = following_counts(table.medians())
-        expressions, notes = fewer_factors(table, lambda factors: self._structures(factors, following))
+        expressions, notes = estimate.fewer_factors(table, lambda factors: self._structures(factors, following))
         return expressions, [*design_notes(table), *notes]
 
     def tables_per_task(self, table: Table) -> int:
         """Return one: structures are chosen for each group by itself."""
         return 1
 
-    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Estimate:
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> estimate.Estimate:
         """Fit one table; where the structure is free, products may grow interactions."""
-        growth = NO_GROWTH
-        table = levels_by_content(table)
+        growth = estimate.NO_GROWTH
+        table = estimate.levels_by_content(table)
         if self.options.structure in ("auto", "grown"):
             medians = table.medians()
             kept = {name for e in expressions for name in e.factors}
@@ -207,8 +196,8 @@ class GenericModel(ExpressionModel):
             # One term has the sizes of its interactions.
             least = 2 if offered else 1
             free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]
-            growth = Growth(bases, offered, alone, tuple((e, kinds_of(e)) for e in free))
-        return estimate(expressions, table, self.options, seed, growth=growth)
+            growth = estimate.Growth(bases, offered, alone, tuple((e, kinds_of(e)) for e in free))
+        return estimate.estimate(expressions, table, self.options, seed, growth=growth)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         wanted = self.options.structure

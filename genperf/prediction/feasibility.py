@@ -11,12 +11,13 @@ no less than one that failed does not.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.discrepancy.product import Positive
 from genperf.formula import evaluate, parse
 
 Array = npt.NDArray[np.float64]
@@ -37,8 +38,8 @@ class Demand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     #: β: by how much the margin falls as the logarithm of the factor grows by one.
     slope: float
-    #: c, above zero.
-    centre: float
+    #: c.
+    centre: Positive
     #: Whether all values were above zero; otherwise x/c takes the place of ln(x/c).
     logarithmic: bool
     #: The values that need more.
@@ -55,8 +56,8 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     #: M over the factors, above zero.
     formula: str
-    #: s, above zero: by how much the margin falls as ln M grows by one.
-    slope: float
+    #: s: by how much the margin falls as ln M grows by one.
+    slope: Positive
 
     def demanded(self, columns: Columns) -> Array:
         """Return s·ln M(x), shape (rows,)."""
@@ -94,7 +95,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     need: Need | None = None
     #: The probability that a configuration fits which needs no more than one that succeeded, and fails which needs
     #: no less than one that failed: `CERTAINTY`, or less where measured outcomes contradicted it.
-    certain: float = CERTAINTY
+    certain: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = CERTAINTY
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -18,6 +18,10 @@ from genperf.prediction.bands import Forecast
 
 Array = npt.NDArray[np.float64]
 
+#: Size of a number that is a logarithm of a time, or its standard deviation. Times are 1e-30 to 1e30: ln T spans 140.
+LARGEST_LOGARITHM = 1000.0
+#: A standard deviation or an error of ln T.
+Deviation = Annotated[float, msgspec.Meta(ge=0.0, le=LARGEST_LOGARITHM)]
 #: The settings of a fit in a label: the number of a prior, `overheads (2)`, or the strength of a penalty, `, λ 0.001`.
 SETTING = re.compile(r" \(\d+\)|,? λ [\d.e+-]+")
 
@@ -45,12 +49,12 @@ class Spread(msgspec.Struct, frozen=True):
     """Standard deviations of ln T beside the constants' uncertainty."""
 
     #: Of repeats of one configuration.
-    noise: float = 0.0
+    noise: Deviation = 0.0
     #: Of a configuration inside the measured range that was not fitted: noise and form together, less what the
     #: discrepancy explains.
-    misfit: float = 0.0
+    misfit: Deviation = 0.0
     #: What each doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
-    per_doubling: float = 0.0
+    per_doubling: Deviation = 0.0
 
 
 @dataclass(frozen=True, eq=False)

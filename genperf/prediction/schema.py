@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from genperf.discrepancy.product import NotNegative
 from genperf.panel import Panel
 from genperf.panel.panel import Median, medians_of
 from genperf.scaling import Scaling, is_whole
@@ -22,7 +23,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """The table behind a model, without its rows: what a prediction, or a picture of one, needs."""
 
     #: With measured ranges and levels.
-    factors: tuple[Factor, ...]
+    factors: Annotated[tuple[Factor, ...], msgspec.Meta(min_length=1)]
     #: The measured quantity.
     target: Target
     #: Group columns, where one model was fitted per group.
@@ -36,7 +37,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     configurations: int = 0
     rejected: int = 0
     #: Relative standard deviation of repeats; None where nothing was repeated.
-    noise: float | None = None
+    noise: NotNegative | None = None
     #: `lowest`, `highest`: range of the measured values, in the target's unit.
     lowest: float = 0.0
     highest: float = 0.0

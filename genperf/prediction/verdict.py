@@ -4,32 +4,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.discrepancy.product import NotNegative
 from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
-from genperf.prediction.distance import (
-    COMBINATIONS,
-    Array,
-    Columns,
-    Corner,
-    apart,
-    corners,
-    doublings,
-    doublings_in_all,
-    judged_places,
-    nearest_runs,
-)
-from genperf.prediction.member import Member, stack_of
+from genperf.prediction import distance
+from genperf.prediction.distance import Array, Columns
+from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.words.verdict import Mark
 
 Verdict = Literal["ok", "caution", "extrapolating-blind"]
-VERDICTS: tuple[Verdict, ...] = ("ok", "caution", "extrapolating-blind")
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 #: The term that appears with the second node.
 STEP = "leaving the node"
 
@@ -72,11 +63,11 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: The scale that was predicted.
     held_out: float
     #: From the largest scale before it.
-    doublings: float
+    doublings: NotNegative
     #: Mean |ln(predicted/measured)| of the model there.
-    error: float
+    error: Deviation
     #: The same for "it stays as it was at the largest scale before"; None where no rows can be compared.
-    last_point: float | None
+    last_point: Deviation | None
 
     def __post_init__(self) -> None:
         if self.last_point is not None and not math.isfinite(self.last_point):
@@ -112,14 +103,14 @@ class Basis:
         return tuple(_reaching(f, self.borrowed.get(f.name, np.empty(0))) for f in self.schema.factors)
 
     @cached_property
-    def corners(self) -> list[Corner]:
+    def corners(self) -> list[distance.Corner]:
         """The combinations of values that lie far from every run."""
-        return corners(self.schema, self.followers)
+        return distance.corners(self.schema, self.followers)
 
     @cached_property
     def places(self) -> list[int]:
         """The places of the factors whose combinations count."""
-        return judged_places(self.schema, self.followers)
+        return distance.judged_places(self.schema, self.followers)
 
 
 def _reaching(factor: Factor, borrowed: Array) -> Factor:
@@ -205,17 +196,19 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[npt.NDAr
     """
     schema, several, rows = basis.schema, basis.several_forms, len(log_width)
     together = {*basis.followers, *basis.settled}
-    far = doublings(basis.reach, columns)
-    total = doublings_in_all(far, together, rows)
-    outside = doublings_in_all(doublings(schema.factors, columns), together, rows) > 0
-    short, corner = apart(schema.factors, basis.corners, columns, rows)
-    nearest = nearest_runs(schema, basis.places, columns, np.flatnonzero(short > RULES.near))
+    far = distance.doublings(basis.reach, columns)
+    total = distance.doublings_in_all(far, together, rows)
+    outside = distance.doublings_in_all(distance.doublings(schema.factors, columns), together, rows) > 0
+    short, corner = distance.apart(schema.factors, basis.corners, columns, rows)
+    nearest = distance.nearest_runs(schema, basis.places, columns, np.flatnonzero(short > RULES.near))
     terms = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
     grades = _Grades(rows)
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
     _by_range(basis, columns, far, grades)
-    far_along = [far[f.name] > 0 for f in scales]
-    _by_distance(total, np.sum(far_along, axis=0) > 1 if far_along else np.zeros(rows, bool), grades)
+    along = np.sum([far[f.name] > 0 for f in scales], axis=0) if scales else np.zeros(rows)
+    for where, level in (((total > RULES.near) & (total <= RULES.blind), 1), (total > RULES.blind, 2)):
+        grades.mark(where & (along > 1), level, "in_all", far=total)
+        grades.grade[where] = np.maximum(grades.grade[where], level)
     _by_combination(basis, columns, short, corner, nearest, grades)
     for name, appears in terms.items():
         if name == STEP:
@@ -224,13 +217,19 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[npt.NDAr
             grades.mark(appears & (grades.grade < 2), 2, "unmeasured", term=name)
     extrinsic = {f.name: f for f in scales if f.role == "extrinsic"}
     for look_back in basis.evidence:
-        beyond = far[look_back.factor] > 0 if look_back.factor in extrinsic else total > 0
-        _by_evidence(look_back, several, beyond, grades)
+        _by_evidence(
+            look_back, several, (far[look_back.factor] if look_back.factor in extrinsic else total) > 0, grades
+        )
     for factor in schema.factors if basis.borrowed else ():
         if factor.numeric and factor.role == "extrinsic" and factor.name not in basis.followers:
             above = outside & (columns[factor.name] > factor.upper)
             grades.mark(above, 0, "borrowed", name=factor.name, value=factor.upper)
-    _by_width(log_width, outside | (short > RULES.near), grades)
+    beyond = outside | (short > RULES.near)
+    wide, very_wide = np.where(
+        beyond, [[RULES.wide_beyond], [RULES.very_wide_beyond]], [[RULES.wide], [RULES.very_wide]]
+    )
+    grades.mark((log_width > wide) & (log_width <= very_wide), 1, "wide")
+    grades.mark(log_width > very_wide, 2, "very_wide")
     if basis.unidentified:
         names = basis.unidentified
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
@@ -250,24 +249,14 @@ def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], grades: 
         name, away = factor.name, far[factor.name]
         if factor.distinct == 1:
             grades.mark(away > 0, 2, "one_value", name=name, value=factor.lower)
+        if factor.distinct == 1 or name in basis.followers:
             continue
-        if name in basis.followers:
-            continue
-        outside = away > 0
-        if name in basis.settled:
-            # They go as far as the workers do: only what exceeds that is news.
-            outside = outside & (away > far[basis.settled[name]] + RULES.rounding)
+        # Those that grow with the workers go as far as these do: only what exceeds that is news.
+        outside = away > (far[basis.settled[name]] + RULES.rounding if name in basis.settled else 0)
         shown = {"value": columns[name], "far": away, "known": known, "lower": factor.lower, "upper": factor.upper}
         grades.mark(outside, near, "outside", name=name, **shown)
         few = (away > 0) & (factor.distinct < RULES.fewest_scales)
         grades.mark(few, 2, "few", name=name, count=factor.distinct)
-
-
-def _by_distance(total: Array, several: npt.NDArray[np.bool_], grades: _Grades) -> None:
-    """Judge by the distance from the data in all."""
-    for where, level in (((total > RULES.near) & (total <= RULES.blind), 1), (total > RULES.blind, 2)):
-        grades.mark(where & several, level, "in_all", far=total)
-        grades.grade[where] = np.maximum(grades.grade[where], level)
 
 
 def _by_combination(
@@ -281,21 +270,15 @@ def _by_combination(
         point = [columns[name][row] for name in names]
         others = [i for i in basis.places if i not in pair and values[i] != point[i]]
         pairs[row] = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
-        runs[row] = ", ".join(f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: COMBINATIONS.named])
+        runs[row] = ", ".join(
+            f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: distance.COMBINATIONS.named]
+        )
     grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
     grades.grade[short > RULES.blind] = 2
 
 
 def _shown(value: Any) -> str:
     return str(value) if isinstance(value, str) else f"{value:g}"
-
-
-def _by_width(log_width: Array, outside: npt.NDArray[np.bool_], grades: _Grades) -> None:
-    """Judge by the width of the 90 % interval."""
-    wide = np.where(outside, RULES.wide_beyond, RULES.wide)
-    very_wide = np.where(outside, RULES.very_wide_beyond, RULES.very_wide)
-    grades.mark((log_width > wide) & (log_width <= very_wide), 1, "wide")
-    grades.mark(log_width > very_wide, 2, "very_wide")
 
 
 def _by_evidence(look_back: Evidence, several_forms: bool, beyond: npt.NDArray[np.bool_], grades: _Grades) -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,8 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ArraySettings:
-    """Which numbers a model file may hold."""
-
-    #: Size of a number. Tables hold numbers up to 1e30; their products and squares are far below.
-    largest: float = 1e100
-
-
-ARRAYS = ArraySettings()
+#: Size of a number in a model file. Tables hold numbers up to 1e30; their products and squares are far below.
+LARGEST = 1e100
 #: Numbers up to which an array is written as a list, which a person can read.
 LISTED = 16
 #: The largest half-precision number of a column; the format itself reaches 2¹⁶.
@@ -119,7 +111,7 @@ def _packed_numbers(shape: object, text: object, kind: str) -> Array:
         held = np.frombuffer(base64.b64decode(str(text), validate=True), dtype=kind)
     except ValueError:
         raise ValueError("Expected packed numbers") from None
-    if len(held) != math.prod(shape) or not np.all(np.abs(held.astype(float)) <= ARRAYS.largest):
+    if len(held) != math.prod(shape) or not np.all(np.abs(held.astype(float)) <= LARGEST):
         raise ValueError(f"Expected {math.prod(shape)} finite numbers")
     return held.astype(float).reshape(shape)
 
@@ -150,7 +142,7 @@ def _numbers(value: list[Any]) -> Array:
         numbers = np.array(value, dtype=float)
     except (ValueError, TypeError):
         raise ValueError("Expected numbers in rows of one length") from None
-    if not np.all(np.abs(numbers) <= ARRAYS.largest):
+    if not np.all(np.abs(numbers) <= LARGEST):
         raise ValueError("Expected finite numbers")
     return numbers
 

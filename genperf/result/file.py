@@ -1,16 +1,22 @@
-"""The model file: JSON with a schema version. Reading one never runs anything from it."""
+"""The model file: a fit result as JSON with a schema version, and back. Reading one never runs anything from it."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
+from genperf.discrepancy import Discrepancy, Process
 from genperf.errors import FormulaError, ModelError
-from genperf.result.arrays import ARRAYS
+from genperf.expression import Constant, Expression, Term
+from genperf.formula import Node, names_in, parse, render
+from genperf.prediction import Member, discrepancies_of, stack_of
+from genperf.result import layout
+from genperf.result.arrays import LARGEST, encoded, unpacked
 from genperf.result.fit_result import FitResult, GroupedResult
-from genperf.result.layout import FailureRecord, File, GroupRecord, of_groups, refused
-from genperf.result.records import ENCODER, decode_hook, record_of, result_of
 from genperf.table.content import CONTENT, read_bounded
 from genperf.table.delimited import DELIMITERS
 
@@ -19,6 +25,19 @@ _MAKE = "make one with genperf fit TABLE … -o model.json"
 VERSION = 3
 #: Bytes in which a model file names its version.
 _HEAD_BYTES = 300
+#: Characters of a term that are read at most: a term of many levels is longer than what a person would write.
+LONGEST_TERM = 100_000
+#: Digits of an interval's ends: those of single precision.
+INTERVAL_DIGITS = 7
+#: What the record of a discrepancy leaves out where it is as in the record before.
+SHARED = ("kernel", "anchors", "logarithms", "variances", "extrapolation")
+#: What the record of a model has of its result as it is, that of a member of the member, that of a constant of the
+#: constant.
+OF_RESULT = ("model", "schema", "spread", "evidence", "options", "seed", "notes", "feasibility")
+OF_MEMBER = ("label", "weight", "status", "draws", "central")
+OF_CONSTANT = ("name", "kind", "start", "penalised", "unit", "size", "meaning")
+#: The fields of a constant's record that have a default.
+DEFAULTS = {f.name: f.default for f in msgspec.structs.fields(layout.ConstantRecord) if not f.required}
 
 
 def dump_model(result: FitResult | GroupedResult) -> str:
@@ -43,24 +62,24 @@ def model_pieces(result: FitResult | GroupedResult) -> Iterator[str]:
     yield _text(head)[:-1] + ',"groups":['
     between = "\n"
     for key, fitted in result.results.items():
-        yield between + _text(GroupRecord(key, record_of(fitted)))
+        yield between + _text(layout.GroupRecord(key, record_of(fitted)))
         between = ",\n"
-    failures = [FailureRecord(key, why) for key, why in result.failures.items()]
+    failures = [layout.FailureRecord(key, why) for key, why in result.failures.items()]
     yield '\n],"failures":' + _text(failures) + "}\n"
 
 
 def _text(value: object) -> str:
-    return ENCODER.encode(value).decode("utf-8")
+    return _ENCODER.encode(value).decode("utf-8")
 
 
 def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedResult:
     """Read a model file's text."""
     plain = _plain(text, where)
     if (place := _extreme(plain)) is not None:
-        raise ModelError(f"is not a whole model file: {place}: larger than {ARRAYS.largest:g} in size", where=where)
+        raise ModelError(f"is not a whole model file: {place}: larger than {LARGEST:g} in size", where=where)
     try:
-        file = msgspec.convert(plain, File, dec_hook=decode_hook)
-        refused(of_groups(file))
+        file = msgspec.convert(plain, layout.File, dec_hook=_decode_hook)
+        layout.refused(layout.of_groups(file))
         results = {group.key: result_of(group.model) for group in file.groups}
     except msgspec.ValidationError as error:
         complaint, _, place = str(error).partition(" - at `$.")
@@ -79,16 +98,12 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
 
 def _extreme(value: object) -> str | None:
     """Return the place of the first number that no fit writes and nothing can be computed with; None without one."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key != "seed" and (place := _extreme(item)) is not None:
-                return f"{key}{'.' * (place[:1] not in ('', '['))}{place}"
-    elif isinstance(value, list):
-        for number, item in enumerate(value):
-            if (place := _extreme(item)) is not None:
-                return f"[{number}]{'.' * (place[:1] not in ('', '['))}{place}"
-    elif isinstance(value, int | float) and abs(value) > ARRAYS.largest:
-        return ""
+    if isinstance(value, int | float):
+        return "" if abs(value) > LARGEST else None
+    items = value.items() if isinstance(value, dict) else ()
+    for key, item in ((f"[{n}]", item) for n, item in enumerate(value)) if isinstance(value, list) else items:
+        if key != "seed" and (place := _extreme(item)) is not None:
+            return f"{key}{'.' * (place[:1] not in ('', '['))}{place}"
     return None
 
 
@@ -181,3 +196,136 @@ def is_model(path: str | Path) -> bool:
     except (OSError, ValueError):
         return True
     return not start.strip() or b'"genperf"' in start or b'"schema_version"' in start or b"\0" in start
+
+
+def record_of(result: FitResult) -> layout.ModelRecord:
+    """Return the record of a result."""
+    if result.schema.substituted:
+        shown = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.substituted.items())
+        raise ModelError(f"a model that answers for {shown} is not written", hint="write the fitted model")
+    discrepancies = discrepancies_of(result.members)
+    places = {id(d): k for k, d in enumerate(discrepancies)}
+    return layout.ModelRecord(
+        **{name: getattr(result, name) for name in OF_RESULT},
+        members=tuple(_member_record(m, places.get(id(m.discrepancy))) for m in result.members),
+        metrics={name: value for name, value in result.metrics.items() if math.isfinite(value)},
+        discrepancies=_discrepancy_records(discrepancies),
+        stack=stack_of(result.members),
+        further={name: record_of(one) for name, one in result.further.items()},
+    )
+
+
+def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
+    expression, constants = member.expression, []
+    for constant, value, ends in zip(expression.constants, member.constants, member.constant_interval(), strict=True):
+        lower, upper = (float(end) if math.isfinite(end) else None for end in (constant.lower, constant.upper))
+        fields = {
+            **{name: getattr(constant, name) for name in OF_CONSTANT},
+            "lower": lower,
+            "upper": upper,
+            "value": float(value),
+            # With as many digits as the draws behind it have.
+            "interval": tuple(float(f"{end:.{INTERVAL_DIGITS}g}") for end in ends),
+            "at_bound": constant.name in member.at_bound,
+            "identified": constant.name not in member.unidentified,
+        }
+        # A field that equals its default is left to it, and is then not written.
+        given = {k: v for k, v in fields.items() if k not in DEFAULTS or v != DEFAULTS[k]}
+        constants.append(layout.ConstantRecord(**given))
+    return layout.MemberRecord(
+        **{name: getattr(member, name) for name in OF_MEMBER},
+        family=expression.family,
+        text=expression.text(member.values),
+        terms=tuple(layout.TermRecord(t.name, render(t.node)) for t in expression.terms),
+        total=None if expression.total is None else render(expression.total),
+        constants=tuple(constants),
+        discrepancy=place,
+    )
+
+
+def result_of(record: layout.ModelRecord) -> FitResult:
+    """Return the result of a record."""
+    discrepancies = _discrepancies_from(record.discrepancies)
+    layout.refused(layout.of_record(record, discrepancies))
+    return FitResult(
+        **{name: getattr(record, name) for name in (*OF_RESULT, "metrics")},
+        members=tuple(_member(record, place, discrepancies) for place in range(len(record.members))),
+        further={name: result_of(one) for name, one in record.further.items()},
+    )
+
+
+def _member(whole: layout.ModelRecord, place: int, discrepancies: Sequence[Discrepancy]) -> Member:
+    """Return the member at a place of a record."""
+    record, factors = whole.members[place], {f.name: f.numeric for f in whole.schema.factors}
+    texts = tuple(name for name, numeric in factors.items() if not numeric)
+    names = {*factors, *(c.name for c in record.constants)}
+
+    def read(text: str, more: Iterable[str] = ()) -> Node:
+        return parse(text, names | {*more}, texts, LONGEST_TERM).node
+
+    terms = tuple(Term(t.name, read(t.formula)) for t in record.terms)
+    constants = [
+        Constant(lower=c.bounds[0], upper=c.bounds[1], **{name: getattr(c, name) for name in OF_CONSTANT})
+        for c in record.constants
+    ]
+    total = None if record.total is None else read(record.total, (t.name for t in terms))
+    discrepancy = None if record.discrepancy is None else discrepancies[record.discrepancy]
+    if discrepancy is not None:
+        # The terms are evaluated at the anchors of a series.
+        lacking = {n for term in terms for n in names_in(term.node)} & {*factors} - {*discrepancy.anchors}
+        name = min(lacking, default="")
+        layout.refused([(lacking, f"discrepancies.anchors: '{name}' is not among them, and a term reads it")])
+    return Member(
+        Expression(record.family, terms, tuple(constants), total),
+        np.array([c.value for c in record.constants]),
+        **{name: getattr(record, name) for name in OF_MEMBER},
+        at_bound=tuple(c.name for c in record.constants if c.at_bound),
+        unidentified=tuple(c.name for c in record.constants if not c.identified),
+        discrepancy=discrepancy,
+        process=None if whole.stack is None else Process(whole.stack, place),
+    )
+
+
+def _discrepancy_records(discrepancies: Iterable[Discrepancy]) -> tuple[layout.DiscrepancyRecord, ...]:
+    """Return the records of a model's discrepancies, in their order."""
+    records: list[layout.DiscrepancyRecord] = []
+    before: Discrepancy | None = None
+    for discrepancy in discrepancies:
+        fields = msgspec.structs.asdict(discrepancy)
+        for name in SHARED:
+            if before is not None and _ENCODER.encode(fields[name]) == _ENCODER.encode(getattr(before, name)):
+                del fields[name]
+        records.append(layout.DiscrepancyRecord(**fields))
+        before = discrepancy
+    return tuple(records)
+
+
+def _discrepancies_from(records: Sequence[layout.DiscrepancyRecord]) -> tuple[Discrepancy, ...]:
+    """Return the discrepancies of a model's records, in their order."""
+    discrepancies: list[Discrepancy] = []
+    fields: dict[str, Any] = {}
+    for record in records:
+        given = {k: v for k, v in msgspec.structs.asdict(record).items() if v is not msgspec.UNSET}
+        fields = {**fields, **given}
+        layout.refused((name not in fields, f"discrepancies.{name}: it is missing") for name in SHARED)
+        discrepancies.append(Discrepancy(**fields))
+    return tuple(discrepancies)
+
+
+def _encode_hook(value: object) -> object:
+    """Return what msgspec cannot write by itself as plain values."""
+    if isinstance(value, np.ndarray):
+        return encoded(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a model file holds no {type(value).__name__}")
+
+
+def _decode_hook(kind: type, value: object) -> npt.NDArray[np.float64]:
+    """Return an array from plain values; msgspec names the field where that fails."""
+    if not str(kind).startswith("numpy.ndarray"):
+        raise TypeError(f"a model file holds no {kind}")
+    return unpacked(value)
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_encode_hook)

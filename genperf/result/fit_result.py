@@ -28,15 +28,8 @@ UNKNOWN = "held-out error not known"
 UNTESTED = f"{UNKNOWN}; genperf validate measures it"
 
 
-@dataclass(frozen=True)
-class PrintSettings:
-    """How much of a result is printed."""
-
-    #: Groups that are printed, and groups that failed. A guess: they fit on a screen.
-    max_groups: int = 20
-
-
-PRINT = PrintSettings()
+#: Groups that are printed, and groups that failed. A guess: they fit on a screen.
+MAX_GROUPS = 20
 
 
 class Result(ABC):
@@ -321,24 +314,13 @@ class FitResult(Result, Fitted):
         """
         import pandas as pd
 
-        rows = [
-            (
-                member.name,
-                constant.name,
-                float(value),
-                *map(float, ends),
-                constant.unit,
-                ", ".join(
-                    state
-                    for state, names in (("at its bound", member.at_bound), ("not determined", member.unidentified))
-                    if constant.name in names
-                ),
-            )
-            for member in self.members
-            for constant, value, ends in zip(
-                member.expression.constants, member.constants, member.constant_interval(interval), strict=True
-            )
-        ]
+        rows = []
+        for member in self.members:
+            columns = (member.expression.constants, member.constants, member.constant_interval(interval))
+            states = {"at its bound": member.at_bound, "not determined": member.unidentified}
+            for constant, value, ends in zip(*columns, strict=True):
+                state = ", ".join(text for text, names in states.items() if constant.name in names)
+                rows.append((member.name, constant.name, float(value), *map(float, ends), constant.unit, state))
         return pd.DataFrame(rows, columns=["member", "constant", "value", "lower", "upper", "unit", "state"])
 
     def _headline(self) -> str:
@@ -448,17 +430,17 @@ class GroupedResult(Result):
         known = sorted(r.held_out_error for r in self.results.values() if r.held_out_error is not None)
         median = f"median held-out error {known[len(known) // 2]:.1f} %" if known else UNTESTED
         lines = [f"{counted(len(self), 'group')} of {', '.join(self.group)}; {median}"]
-        for key, result in list(self.results.items())[: PRINT.max_groups]:
+        for key, result in list(self.results.items())[:MAX_GROUPS]:
             share = result.options.get("pooled_share")
             pooled = "" if share is None else f", pooled share {100 * share:.0f} %"
             configurations = counted(result.schema.configurations, "configuration")
             lines.append(f"  {', '.join(key)}: {configurations}, {result.tested}{pooled}")
-        if len(self) > PRINT.max_groups:
-            lines.append(f"  and {counted(len(self) - PRINT.max_groups, 'group')} more")
+        if len(self) > MAX_GROUPS:
+            lines.append(f"  and {counted(len(self) - MAX_GROUPS, 'group')} more")
         for name in dict.fromkeys(name for result in self.results.values() for name in result.further):
             count = sum(name in result.further for result in self.results.values())
             lines.append(f"  {name}: fitted in {count} of {counted(len(self), 'group')}")
-        failures = list(self.failures.items())[: PRINT.max_groups]
+        failures = list(self.failures.items())[:MAX_GROUPS]
         return "\n".join([*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)])
 
     def frame(self) -> pd.DataFrame:

@@ -8,24 +8,29 @@ field at fault.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from genperf.discrepancy import Discrepancy, Extrapolation, RandomWalk, Stack
+from genperf.discrepancy.product import NotNegative
 from genperf.errors import ModelError, Note
 from genperf.expression import Kind, Meaning
 from genperf.formula import parse
 from genperf.panel.panel import Median
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
+from genperf.prediction.member import LARGEST_LOGARITHM
 from genperf.table import Factor
 
 Array = npt.NDArray[np.float64]
+Columns = Mapping[str, npt.NDArray[Any]]
+SOME = msgspec.Meta(min_length=1)
 
 
 class TermRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,15 +58,20 @@ class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     #: Absent where its family gives none.
     meaning: Meaning | None = None
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lower and the upper bound."""
+        return -math.inf if self.lower is None else self.lower, math.inf if self.upper is None else self.upper
+
 
 class MemberRecord(msgspec.Struct, frozen=True, eq=False, omit_defaults=True, forbid_unknown_fields=True):
     """A fitted expression. `discrepancy` is a place among the model's discrepancies."""
 
     family: str
     label: str
-    weight: float
+    weight: NotNegative
     text: str
-    terms: tuple[TermRecord, ...]
+    terms: Annotated[tuple[TermRecord, ...], SOME]
     total: str | None
     constants: tuple[ConstantRecord, ...]
     status: Status
@@ -85,12 +95,12 @@ class DiscrepancyRecord(
     offsets: Array | None = None
 
 
-class ModelRecord(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+class ModelRecord(msgspec.Struct, frozen=True, eq=False, rename={"schema": "table"}, forbid_unknown_fields=True):
     """What one fit gave."""
 
     model: str
-    table: Schema
-    members: tuple[MemberRecord, ...]
+    schema: Schema
+    members: Annotated[tuple[MemberRecord, ...], SOME]
     spread: Spread
     evidence: tuple[Evidence, ...]
     options: dict[str, str | int | float | None]
@@ -133,8 +143,6 @@ class CheckSettings:
 
     #: Relative distance of a number from its bound: files keep nine digits of a cell.
     rounding: float = 1e-6
-    #: Size of a standard deviation of ln T. Times are 1e-30 to 1e30, so that ln T spans 140.
-    largest_logarithm: float = 1000.0
     #: Variance of a process, in variances of the noise, up to which its covariance surely has a square root: a double
     #: has 16 digits, and a model 500 anchors. Above it that root is tried.
     most_variance: float = 1e10
@@ -154,28 +162,23 @@ def refused(rules: Iterable[tuple[object, str]]) -> None:
 
 def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rules:
     """Yield the rules of a model."""
-    schema = record.table
+    schema = record.schema
     yield schema.substituted, "table.substituted: a fitted model has no levels that replace others"
     yield from _of_schema(schema)
     for discrepancy in discrepancies:
         yield from _of_discrepancy(discrepancy, schema.factors)
-    yield not record.members, "members: there is none"
-    weights = [m.weight for m in record.members]
-    yield (
-        min(weights) < 0.0 or not sum(weights) > 0.0,
-        "members.weight: the weights do not add up to a share above zero",
-    )
+    whole = sum(m.weight for m in record.members) > 0.0
+    yield not whole, "members.weight: the weights do not add up to a share above zero"
     for member in record.members:
         yield from _of_member(member, schema, discrepancies)
-    yield from _of_spread(record.spread)
-    for one in record.evidence:
-        yield from _of_evidence(one, schema)
+    other = {one.factor for one in record.evidence} - {f.name for f in schema.factors}
+    yield other, "evidence.factor: it was not measured"
     if record.stack is not None:
         yield from _of_stack(record.stack, len(record.members), schema.factors)
     if record.feasibility is not None:
         yield from _of_feasibility(record.feasibility, schema.factors)
     kinds = [(f.name, f.numeric) for f in schema.factors]
-    others = ([(f.name, f.numeric) for f in one.table.factors] for one in record.further.values())
+    others = ([(f.name, f.numeric) for f in one.schema.factors] for one in record.further.values())
     yield any(other != kinds for other in others), "further: its factors are not those of the table"
 
 
@@ -184,12 +187,11 @@ def of_groups(file: File) -> _Rules:
     keys = [*(g.key for g in file.groups), *(f.key for f in file.failures)]
     whole = all(len(key) == len(file.group) for key in keys) and len(set(keys)) == len(keys)
     yield not whole, "groups.key: the groups do not have one value of each group column, or one is there twice"
-    targets = {g.model.table.target for g in file.groups}
+    targets = {g.model.schema.target for g in file.groups}
     yield len(targets) > 1, "groups.model.table.target: the groups measure different quantities"
 
 
 def _of_schema(schema: Schema) -> _Rules:
-    yield not schema.factors, "table.factors: there is none"
     yield from _of_names("table.factors", (f.name for f in schema.factors))
     for factor in schema.factors:
         yield from _of_factor(factor)
@@ -197,7 +199,6 @@ def _of_schema(schema: Schema) -> _Rules:
         yield from _of_median(median, schema.factors)
     ordered = 0.0 <= schema.lowest <= schema.highest
     yield not ordered, "table.lowest, table.highest: the measured values are not a range"
-    yield schema.noise is not None and schema.noise < 0.0, "table.noise: it is below zero"
     if schema.target.work:
         parse(schema.target.work, {f.name for f in schema.factors if f.numeric})
 
@@ -236,7 +237,6 @@ def _of_median(median: Median, factors: Sequence[Factor]) -> _Rules:
 
 
 def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Discrepancy]) -> _Rules:
-    yield not member.terms, "members.terms: there is none"
     yield from _of_names("members.terms", (t.name for t in member.terms))
     yield from _of_names("members.constants", [*(c.name for c in member.constants), *(f.name for f in schema.factors)])
     for constant in member.constants:
@@ -253,44 +253,31 @@ def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Dis
 
 
 def _inside_bounds(constant: ConstantRecord) -> bool:
-    lower = -np.inf if constant.lower is None else constant.lower
-    upper = np.inf if constant.upper is None else constant.upper
+    lower, upper = constant.bounds
     room = CHECKS.rounding * max(1.0, abs(constant.value))
     # A constant of a fixed value has that value as both bounds.
     return bool(lower <= upper and lower - room * (lower != 0.0) <= constant.value <= upper + room)
 
 
-def _of_spread(spread: Spread) -> _Rules:
-    for name in spread.__struct_fields__:
-        inside = 0.0 <= getattr(spread, name) <= CHECKS.largest_logarithm
-        yield not inside, f"spread.{name}: it is not a standard deviation"
-
-
-def _of_evidence(evidence: Evidence, schema: Schema) -> _Rules:
-    known = evidence.factor in {f.name for f in schema.factors} and evidence.doublings >= 0.0
-    yield not known, "evidence.factor: it was not measured"
-    for error in (evidence.error, evidence.last_point or 0.0):
-        yield not 0.0 <= error <= CHECKS.largest_logarithm, "evidence.error: it is not an error of ln T"
+def _of_anchors(place: str, anchors: Columns, factors: tuple[Factor, ...], *others: Array) -> _Rules:
+    count, numeric = next(iter(anchors.values()), np.empty(0)).size, {f.name: f.numeric for f in factors}
+    lengths = {values.shape for values in (*anchors.values(), *others)}
+    yield not count or lengths != {(count,)}, f"{place}: they are not of one length"
+    other = any(numeric.get(name) is not (values.dtype != object) for name, values in anchors.items())
+    yield other, f"{place}: they do not match the factors"
 
 
 def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _Rules:
     count, anchors, scales = discrepancy.logarithms.size, discrepancy.anchors, discrepancy.scales
-    numeric = {f.name: f.numeric for f in factors}
-    vectors = [*anchors.values(), discrepancy.logarithms, discrepancy.variances]
-    whole = anchors and count and all(v.shape == (count,) for v in vectors)
-    yield not whole, "discrepancies.anchors: they are not of one length"
-    other = any(numeric.get(name) is (values.dtype == object) for name, values in anchors.items())
-    yield other, "discrepancies.anchors: they do not match the factors"
-    yield not set(anchors) <= set(numeric), "discrepancies.anchors: they are not factors of the table"
-    extreme = np.any(np.abs(discrepancy.logarithms) > CHECKS.largest_logarithm)
+    measured = discrepancy.logarithms, discrepancy.variances
+    yield from _of_anchors("discrepancies.anchors", anchors, factors, *measured)
+    extreme = np.any(np.abs(discrepancy.logarithms) > LARGEST_LOGARITHM)
     yield extreme, "discrepancies.logarithms: one is not a logarithm of what was measured"
-    positive = scales.ndim == 1 and len(scales) and np.all(scales > 0.0) and discrepancy.noise > 0.0
+    deviations = np.append(scales, discrepancy.noise)
+    positive = scales.ndim == 1 and len(scales) and np.all(deviations > 0.0)
     yield not positive, "discrepancies.scales: a scale or the noise is not above zero"
-    largest = max(float(scales.max()), discrepancy.noise)
-    yield (
-        largest > CHECKS.largest_logarithm,
-        "discrepancies.scales: a scale or the noise is not a standard deviation of ln T",
-    )
+    extreme = deviations.max() > LARGEST_LOGARITHM
+    yield extreme, "discrepancies.scales: a scale or the noise is not a standard deviation of ln T"
     yield np.any(discrepancy.variances < 0.0), "discrepancies.variances: one is negative"
     walk, beyond = discrepancy.kernel, discrepancy.extrapolation
     matching = walk.axes and len(walk.axes) == len(walk.origin) and walk.step > 0.0
@@ -302,33 +289,30 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
     offsets = discrepancy.offsets
     fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)
     yield not fitting, "discrepancies.offsets: what is borrowed does not match the draws or the anchors"
-    solvable = _computable(discrepancy)
+    variance = float(discrepancy.kernel.variance(anchors).max())
+    solvable = variance <= CHECKS.most_variance * discrepancy.noise**2 or _finite(lambda: discrepancy.geometry[:1])
     yield not solvable, "discrepancies.kernel: a size is so large beside the noise that nothing can be computed"
 
 
-def _computable(discrepancy: Discrepancy) -> bool:
+def _finite(solved: Callable[[], Iterable[Array]]) -> bool:
     """Return whether the covariance of a process at its anchors has a square root, as every fitted one has."""
-    if float(discrepancy.kernel.variance(discrepancy.anchors).max()) <= CHECKS.most_variance * discrepancy.noise**2:
-        return True
     try:
         with np.errstate(all="ignore"):
-            return bool(np.isfinite(discrepancy.geometry[0]).all())
-    except np.linalg.LinAlgError:
+            return all(np.isfinite(each).all() for each in solved())
+    except (np.linalg.LinAlgError, ValueError):
         return False
 
 
 def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules:
-    numeric = {f.name: f.numeric for f in factors}
-    yield len(stack.parts) != members, "stack.parts: they do not match the members"
-    other = any(numeric.get(name) is not (values.dtype != object) for name, values in stack.anchors.items())
-    yield other, "stack.anchors: they do not match the factors"
-    extreme = any(np.any(np.abs(part.residuals) > CHECKS.largest_logarithm) for part in stack.parts)
-    yield extreme, "stack.parts.residuals: one is not a logarithm of what was measured"
     anchors, parts = stack.anchors, stack.parts
-    count, numbers = len(next(iter(anchors.values()), ())), {n for n, v in anchors.items() if v.dtype != object}
+    yield len(parts) != members, "stack.parts: they do not match the members"
+    yield from _of_anchors("stack.anchors", anchors, factors)
+    extreme = any(np.any(np.abs(part.residuals) > LARGEST_LOGARITHM) for part in parts)
+    yield extreme, "stack.parts.residuals: one is not a logarithm of what was measured"
+    count, numbers = next(iter(anchors.values())).size, {n for n, v in anchors.items() if v.dtype != object}
     even = all(p.residuals.shape == p.factors.shape == (p.residuals.size,) for p in parts)
-    even &= all(v.shape == (count,) for v in anchors.values()) and all(0 < p.residuals.size <= count for p in parts)
-    yield not even, "stack: the anchors are not of one length"
+    even &= all(0 < p.residuals.size <= count for p in parts)
+    yield not even, "stack.parts: the residuals do not match the anchors"
     positive = all(np.all(p.factors > 0.0) for p in parts) and sum(p.weight for p in parts) > 0.0
     yield not positive, "stack.parts: the weights or the factors of noise are not above zero"
     unknown = any(name not in anchors for p in parts for name in p.unseen)
@@ -346,24 +330,16 @@ def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules
             yield numbers.issuperset(parse(axis.formula).names) is not number, f"{at} does not match the anchors"
             finite = not number or np.all(np.isfinite(axis.coordinates(anchors)))
             yield not finite, f"{at} has no logarithm at an anchor"
-    try:
-        with np.errstate(all="ignore"):
-            good = all(np.isfinite(stack.dual(k)).all() for k in range(len(parts)))
-    except (np.linalg.LinAlgError, ValueError):
-        good = False
-    yield not good, "stack: a covariance has no square root"
+    solvable = _finite(lambda: map(stack.dual, range(len(parts))))
+    yield not solvable, "stack: a covariance has no square root"
 
 
 def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _Rules:
     numeric, texts = ({f.name for f in factors if f.numeric is kind} for kind in (True, False))
     whole = set(feasibility.demands) == numeric and set(feasibility.names) == numeric | texts
     yield not whole, "feasibility: its factors are not those of the table"
-    positive = all(demand.centre > 0.0 for demand in feasibility.demands.values())
-    yield not positive, "feasibility.demands: a centre is not above zero"
     if feasibility.need is not None:
         parse(feasibility.need.formula, numeric | texts, texts)
-        yield not 0.0 < feasibility.need.slope < np.inf, "feasibility.need: its slope is not above zero"
-    yield not 0.0 <= feasibility.certain <= 1.0, "feasibility.certain: no probability"
     kinds = [name in texts for name in feasibility.names]
     configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)
     other = any([isinstance(value, str) for value in values] != kinds for values in configurations)

@@ -198,7 +198,7 @@ def test_a_stack_is_written_once(stack: FitResult) -> None:
 BROKEN_STACKS: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (lambda s: s["anchors"].update(batch=s["anchors"].pop("framework")), "stack.anchors"),
     (lambda s: s["anchors"].update(unheard=[1.0, 2.0, 3.0]), "stack.anchors"),
-    (lambda s: s["anchors"].update({"gpu count": [1.0, 8.0]}), "the anchors are not of one length"),
+    (lambda s: s["anchors"].update({"gpu count": [1.0, 8.0]}), "stack.anchors: they are not of one length"),
     (lambda s: s["anchors"].update({"gpu count": [1.0, 8.0, 0.0]}), "'`gpu count`' has no logarithm at an anchor"),
     (lambda s: s.update(parts=s["parts"][:1]), "stack.parts: they do not match the members"),
     (lambda s: s.update(width=0.0), "stack.width: expected `float` > 0.0"),
