@@ -8,7 +8,7 @@ import pytest
 from genperf.errors import FitError
 from genperf.table import Table, read_table
 from genperf.validation import LEARNERS, linear_coefficients
-from genperf.validation.features import Axis, Encoder, half_width
+from genperf.validation.learners import Axis, Encoder, half_width
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 FITTED = [name for name in LEARNERS if name != "last-point"]
