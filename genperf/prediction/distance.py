@@ -135,6 +135,7 @@ def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
     """Return the pairs of directions in which some point of the ranges lies far from every run."""
     places = judged_places(schema, followers)
     columns = {i: _measured(schema, i) for i in places}
+    towards = {i: (1, -1) if schema.factors[i].numeric else (0,) for i in places}
     names = [f.name for f in schema.factors]
     # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
     panel = schema.panel
@@ -144,7 +145,7 @@ def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
         if {names[i], names[j]} in settled:
             continue
         pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
-        for signs in product(_signs(schema.factors[i]), _signs(schema.factors[j])):
+        for signs in product(towards[i], towards[j]):
             corner = Corner((i, j), signs, pair[_staircase(pair, signs)])
             # The shortfall grows towards the corner: the worst point of the ranges is there.
             ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
@@ -156,10 +157,6 @@ def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
 
 def _measured(schema: Schema, place: int) -> Array:
     return positions(schema.factors[place], np.array([m.values[place] for m in schema.medians], dtype=object))
-
-
-def _signs(factor: Factor) -> tuple[int, ...]:
-    return (1, -1) if factor.numeric else (0,)
 
 
 def _staircase(pair: Array, signs: tuple[int, int]) -> npt.NDArray[np.int64]:

@@ -116,10 +116,8 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             margin -= self.need.demanded(columns)
         probability = ndtr(margin)
         demanded = self.demanded(columns)
-        fits, fails = (
-            surpassed(demanded, self._demanded_by(self.succeeded), -1),
-            surpassed(demanded, self._demanded_by(self.failed), 1),
-        )
+        fits = surpassed(demanded, self._demanded_by(self.succeeded), -1)
+        fails = surpassed(demanded, self._demanded_by(self.failed), 1)
         probability = np.where(fits, np.maximum(self.certain, probability), probability)
         return np.where(fails, np.minimum(1.0 - self.certain, probability), probability)
 

@@ -35,17 +35,10 @@ THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
 ENDS = {"": None, "_lower": "lower", "_upper": "upper"}
 
 
-@dataclass(frozen=True)
-class PredictionSettings:
-    """How many configurations are predicted at once."""
-
-    #: One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000 draws of a series. Twice as many take a
-    #: third longer for a family, whose arrays a core's cache then has no room for. Half as many take a third less for a
-    #: series, and a third more for a table of many factors.
-    rows: int = 1_000
-
-
-PREDICTION = PredictionSettings()
+#: Configurations that are predicted at once. One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000
+#: draws of a series. Twice as many take a third longer for a family, whose arrays a core's cache then has no room for.
+#: Half as many take a third less for a series, and a third more for a table of many factors.
+ROWS = 1_000
 #: No prediction lies below this share of the smallest measured value: a logarithm must exist.
 FLOOR = 1e-6
 
@@ -143,9 +136,9 @@ def predicted_columns(
         feasibility = substituted_feasibility(feasibility, levels)
     # 2. What all draws predict, and the bands of their mixture.
     parts = []
-    for start in range(0, len(ways.rows), PREDICTION.rows):
+    for start in range(0, len(ways.rows), ROWS):
         doing("predicting configurations", start, len(ways.rows))
-        part = {name: values[start : start + PREDICTION.rows] for name, values in ways.columns.items()}
+        part = {name: values[start : start + ROWS] for name, values in ways.columns.items()}
         parts.append(central_and_band(model, part, interval, band, forecast))
     value, lower, upper, width = np.hstack(parts)
     _refuse_unusable(schema, ways.columns, value)
@@ -220,14 +213,12 @@ def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
 
 def _further(model: Fitted, query: Query, interval: float, band: Band) -> dict[str, Array]:
     """Predict further quantities; NaN where a level is unknown to them and was measured of the model itself."""
-    columns: dict[str, Array] = {}
+    columns = {name: np.full(query.rows, np.nan) for name in model.further_names}
     for name, one in model.further.items():
         known = known_rows(one, query.columns, query.rows, new_levels=model.schema)
         part = predicted_columns(one, query.take(known), interval, band) if known.any() else {}
-        for end, column in ENDS.items():
-            values = columns[f"{name}{end}"] = np.full(query.rows, np.nan)
-            if part:
-                values[known] = part[column or one.schema.target.name]
+        for end, column in ENDS.items() if part else ():
+            columns[f"{name}{end}"][known] = part[column or one.schema.target.name]
     return columns
 
 

@@ -105,7 +105,7 @@ def schema_of(table: Table) -> Schema:
     >>> schema_of(read_table(runs, time="seconds", extrinsic="workers")).factors[0].upper
     4.0
     """
-    names = {f.name for f in table.factors}
+    names, noise = {f.name for f in table.factors}, table.noise()
     return Schema(
         factors=table.factors,
         target=msgspec.structs.replace(table.target, work=work_over_factors(table)),
@@ -116,14 +116,10 @@ def schema_of(table: Table) -> Schema:
         rows=table.rows,
         configurations=len(table.medians()),
         rejected=table.rejected_rows,
-        noise=_finite(table.noise()),
+        noise=noise if math.isfinite(noise) else None,
         lowest=float(table.extremes[0].min()),
         highest=float(table.extremes[1].max()),
         medians=medians_of(table),
         reading=table.reading,
         scaling=table.scaling,
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

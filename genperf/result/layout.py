@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -137,18 +136,11 @@ class File(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     failures: tuple[FailureRecord, ...]
 
 
-@dataclass(frozen=True)
-class CheckSettings:
-    """How exactly the parts of a model agree."""
-
-    #: Relative distance of a number from its bound: files keep nine digits of a cell.
-    rounding: float = 1e-6
-    #: Variance of a process, in variances of the noise, up to which its covariance surely has a square root: a double
-    #: has 16 digits, and a model 500 anchors. Above it that root is tried.
-    most_variance: float = 1e10
-
-
-CHECKS = CheckSettings()
+#: Relative distance of a number from its bound: files keep nine digits of a cell.
+ROUNDING = 1e-6
+#: Variance of a process, in variances of the noise, up to which its covariance surely has a square root: a double has
+#: 16 digits, and a model 500 anchors. Above it that root is tried.
+MOST_VARIANCE = 1e10
 #: Whether something is wrong, and what; a rule may rely on those before it.
 _Rules = Iterator[tuple[object, str]]
 
@@ -229,7 +221,7 @@ def _of_median(median: Median, factors: Sequence[Factor]) -> _Rules:
     ordered = 0.0 < median.lowest <= median.value <= median.highest and median.repeats >= 1
     yield not ordered, "table.medians: what was measured of a configuration is not a range above zero"
     for factor, value in zip(factors, median.values, strict=True):
-        room = CHECKS.rounding * max(abs(factor.lower), abs(factor.upper))
+        room = ROUNDING * max(abs(factor.lower), abs(factor.upper))
         inside = (
             value in factor.levels if isinstance(value, str) else factor.lower - room <= value <= factor.upper + room
         )
@@ -254,7 +246,7 @@ def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Dis
 
 def _inside_bounds(constant: ConstantRecord) -> bool:
     lower, upper = constant.bounds
-    room = CHECKS.rounding * max(1.0, abs(constant.value))
+    room = ROUNDING * max(1.0, abs(constant.value))
     # A constant of a fixed value has that value as both bounds.
     return bool(lower <= upper and lower - room * (lower != 0.0) <= constant.value <= upper + room)
 
@@ -290,7 +282,7 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
     fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)
     yield not fitting, "discrepancies.offsets: what is borrowed does not match the draws or the anchors"
     variance = float(discrepancy.kernel.variance(anchors).max())
-    solvable = variance <= CHECKS.most_variance * discrepancy.noise**2 or _finite(lambda: discrepancy.geometry[:1])
+    solvable = variance <= MOST_VARIANCE * discrepancy.noise**2 or _finite(lambda: discrepancy.geometry[:1])
     yield not solvable, "discrepancies.kernel: a size is so large beside the noise that nothing can be computed"
 
 

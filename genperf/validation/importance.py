@@ -1,7 +1,6 @@
 """Permutation importance: by how much a learner errs more without the information of a factor."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -17,25 +16,18 @@ from genperf.validation.splits import split
 BLACK_BOXES = ("random-forest", "gradient-boosting", "svr", "gaussian-process")
 
 
-@dataclass(frozen=True)
-class ImportanceSettings:
-    """Defaults of permutation importance."""
-
-    #: Of the cross-validation. Five, as most use.
-    folds: int = 5
-    #: Shuffles of each factor in each fold, as scikit-learn's `permutation_importance`.
-    repeats: int = 5
-
-
-IMPORTANCE = ImportanceSettings()
+#: Of the cross-validation. Five, as most use.
+FOLDS = 5
+#: Shuffles of each factor in each fold, as scikit-learn's `permutation_importance`.
+REPEATS = 5
 
 
 def importance(
     table: Table,
     models: str | Sequence[str] = BLACK_BOXES,
     *,
-    folds: int = IMPORTANCE.folds,
-    repeats: int = IMPORTANCE.repeats,
+    folds: int = FOLDS,
+    repeats: int = REPEATS,
     seed: int = 0,
     mapping: Mapping[str, str] | None = None,
 ) -> Importance:
@@ -87,8 +79,7 @@ def importance(
     parts = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
     rows = []
     for name in choose_models(models, table, mapping)[0]:
-        errors = {factor: np.zeros(repeats) for factor in ["", *factors]}
-        counts = {factor: np.zeros(repeats) for factor in errors}
+        errors, counts = np.zeros((2, 1 + len(factors), repeats))
         for number, part in enumerate(parts):
             held = medians.take(np.unique(table.configuration[part.test]))
             train = table.take(part.train)
@@ -97,22 +88,20 @@ def importance(
             if outcome.error is not None:
                 raise outcome.error
             with np.errstate(all="ignore"):
-                ratios = outcome.answers[0].astype(float).reshape(-1, len(held)) / held.measured
-                absolute = np.abs(np.log(ratios))
-            blocks = [absolute[:1].repeat(repeats, axis=0), *np.split(absolute[1:], len(factors))]
-            for factor, block in zip(errors, blocks, strict=True):
-                errors[factor] += np.nansum(np.where(np.isfinite(block), block, np.nan), axis=1)
-                counts[factor] += np.isfinite(block).sum(axis=1)
-        mean = {factor: errors[factor] / np.maximum(counts[factor], 1) for factor in errors}
+                absolute = np.abs(np.log(outcome.answers[0].astype(float).reshape(-1, len(held)) / held.measured))
+            each = np.vstack([absolute[:1].repeat(repeats, axis=0), absolute[1:]]).reshape(*errors.shape, len(held))
+            errors += np.where(np.isfinite(each), each, 0.0).sum(axis=2)
+            counts += np.isfinite(each).sum(axis=2)
+        plain, *mean = errors / np.maximum(counts, 1)
         rows += [
             {
                 "model": name,
                 "factor": factor,
-                "importance": float(100 * (np.exp(mean[factor].mean()) - np.exp(mean[""].mean()))),
-                "deviation": float(100 * np.exp(mean[factor]).std()),
-                "error": float(100 * np.expm1(mean[""].mean())),
+                "importance": float(100 * (np.exp(shuffled.mean()) - np.exp(plain.mean()))),
+                "deviation": float(100 * np.exp(shuffled).std()),
+                "error": float(100 * np.expm1(plain.mean())),
             }
-            for factor in factors
+            for factor, shuffled in zip(factors, mean, strict=True)
         ]
     return Importance(pd.DataFrame(rows), len(parts), repeats)
 

@@ -16,18 +16,11 @@ from genperf.table.target import TIME
 _METRICS = ("mape", "median_ape", "rmse", "r2", "coverage", "width")
 
 
-@dataclass(frozen=True)
-class NoteSettings:
-    """How many reasons for missing predictions are printed."""
-
-    #: Different reasons in the message of a model that predicted nothing. A guess: a line of text.
-    max_failures: int = 3
-    #: Notes on single reasons of a model that predicted some configurations; the others are counted together. A guess:
-    #: a few lines.
-    max_reasons: int = 5
-
-
-NOTES = NoteSettings()
+#: Different reasons in the message of a model that predicted nothing. A guess: a line of text.
+MAX_FAILURES = 3
+#: Notes on single reasons of a model that predicted some configurations; the others are counted together. A guess: a
+#: few lines.
+MAX_REASONS = 5
 #: The target of a validation that names none.
 TIME_TARGET = Target(TIME)
 
@@ -219,8 +212,8 @@ def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
     2 of 8 configurations left unpredicted: no level 'a'
     """
     counts = Counter(reasons).most_common()
-    notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[: NOTES.max_reasons]]
-    others = sum(n for _, n in counts[NOTES.max_reasons :])
+    notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[:MAX_REASONS]]
+    others = sum(n for _, n in counts[MAX_REASONS:])
     notes += [f"{others} of {total} configurations left unpredicted for other reasons"] if others else []
     return tuple(Note(text, "unpredicted") for text in notes)
 
@@ -234,5 +227,5 @@ def first_reasons(reasons: Sequence[str]) -> str:
     'a; b; c; and 1 more'
     """
     distinct = list(dict.fromkeys(reasons))
-    others = len(distinct) - NOTES.max_failures
-    return "; ".join(distinct[: NOTES.max_failures]) + (f"; and {others} more" if others > 0 else "")
+    others = len(distinct) - MAX_FAILURES
+    return "; ".join(distinct[:MAX_FAILURES]) + (f"; and {others} more" if others > 0 else "")
