@@ -1,7 +1,8 @@
 """The HTML page: the answers about a model, with figures and sliders, in one file (jinja2)."""
 
 from genperf.reporting.held_out import held_out
-from genperf.reporting.html import page, proposal_page, report
+from genperf.reporting.html import page, report
 from genperf.reporting.place import Job, View
+from genperf.reporting.proposal import proposal_page
 
 __all__ = ["Job", "View", "held_out", "page", "proposal_page", "report"]

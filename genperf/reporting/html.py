@@ -19,7 +19,7 @@ from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import Model, rules, with_formulas
 from genperf.reporting.held_out import held_out, shown
 from genperf.reporting.place import View, place_of, question_of
-from genperf.reporting.proposal import PROPOSAL, filled, proposal
+from genperf.reporting.proposal import filled
 from genperf.reporting.provenance import command_of, versions
 from genperf.reporting.sheet import capacity_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
@@ -140,25 +140,6 @@ def page(
         "validation": shown(checked),
     }
     return _rendered(what, table, data, view.title)
-
-
-def proposal_page(
-    what: FitResult | GroupedResult, view: View | None = None, kind: str = "html", efficiency: float | None = None
-) -> str:
-    """Return a proposal for machine time as `html` on two pages, `tex` or `csv`; `efficiency` is the least requested.
-
-    Raises
-    ------
-    GenperfError
-        For several groups, and where the efficiency is not known.
-    """
-    view = view or View()
-    if len(what.results) > 1:
-        raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")
-    (key, result), *_ = what.results.items()
-    limit = PROPOSAL.efficiency if efficiency is None else efficiency
-    question = question_of(result, what.group, key, view)
-    return proposal(result, question, view.target, limit, view.along, view.title).text(kind)
 
 
 def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:

@@ -13,17 +13,18 @@ import pandas as pd
 
 from genperf import __version__
 from genperf.advice.ask import Question, work_of
-from genperf.arrays import Array, Index
+from genperf.arrays import Index
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.growth import Work
 from genperf.errors import GenperfError
 from genperf.formula import values_of
 from genperf.panel.derived import paid_for
-from genperf.reporting.place import PLACE, place_of
+from genperf.prediction.verdict import VERDICTS
+from genperf.reporting.place import PLACE, View, place_of, question_of
 from genperf.reporting.provenance import command_of
-from genperf.result import FitResult
+from genperf.result import FitResult, GroupedResult
 from genperf.table.cells import frame_of
-from genperf.words.numbers import capitalised, count_text, join_values, range_text, singular, three_digits, with_article
+from genperf.words.numbers import count_text, join_values, range_text, singular, three_digits, with_article
 
 FORMATS = ("html", "tex", "csv")
 
@@ -43,113 +44,89 @@ class ProposalSettings:
 PROPOSAL = ProposalSettings()
 
 
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """The scaling of a program and the machine time that it asks for."""
+def proposal_page(
+    what: FitResult | GroupedResult, view: View | None = None, kind: str = "html", efficiency: float | None = None
+) -> str:
+    """Return a proposal for machine time as `html` on two pages, `tex` or `csv`; `efficiency` is the least requested.
 
-    title: str
-    #: A row per count: the count, `kind` (measured or extrapolated), `runs`, the measured median or predicted value
-    #: with `lower, upper` of a new run, `speedup` and `efficiency` with the ends of their intervals, `verdict`; with
-    #: samples `hours` and `machine_hours` of all of them, with their ends.
-    rows: pd.DataFrame
-    answer: Scaling
-    #: Largest counts, and the request where there is one.
-    findings: tuple[str, ...]
-    definitions: tuple[str, ...]
-    measured: tuple[str, ...]
-    limit: float
-    #: What machine-hours are called: `node-hours`.
-    hours: str
+    It requests the target's count; without a target, the largest one that keeps the efficiency and whose verdict is not
+    blind. Machine-hours count the nodes where there are such, else the workers.
 
-    def text(self, kind: str) -> str:
-        """Return it as `html`, `tex` or `csv`."""
-        return {"html": self.html, "tex": self.latex, "csv": self.csv}[kind]()
-
-    def csv(self) -> str:
-        """Return the rows, with all digits."""
-        return self.rows.to_csv(index=False, lineterminator="\n")
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Return the measured and the extrapolated rows: a title, a head and cells of text each."""
-        name, sized = self.answer.along, "machine_hours" in self.rows
-        value = self.rows.columns[3]
-        ends = f"({100 * self.answer.interval:g} %)"
-        head = [name, "runs", value, "speed-up", f"efficiency {ends}", *([f"{self.hours} {ends}"] if sized else [])]
-        out = []
-        for kind in ("measured", "extrapolated"):
-            part = self.rows[self.rows["kind"] == kind]
-            cells = [
-                [
-                    f"{row[name]:g}",
-                    f"{row['runs']:.0f}" if kind == "measured" else str(row["verdict"]),
-                    three_digits(row[value]),
-                    f"{row['speedup']:.3g}",
-                    _with_ends(row, "efficiency", _percent, " %"),
-                    *([_with_ends(row, "machine_hours", three_digits, "")] if sized else []),
-                ]
-                for row in part.to_dict("records")
-            ]
-            titles = [*head[:1], "runs" if kind == "measured" else "verdict", *head[2:]]
-            out += [(capitalised(kind).rstrip("."), titles, cells)] if cells else []
-        return out
-
-    def points(self) -> list[tuple[str, Array]]:
-        """Return the speed-ups of each kind of row: the count, the value, and how far its ends lie above and below."""
-        out = []
-        for kind in ("measured", "extrapolated"):
-            part = self.rows[self.rows["kind"] == kind]
-            count, value, lower, upper = (
-                part[[self.answer.along, "speedup", "speedup_lower", "speedup_upper"]].to_numpy().T
-            )
-            points = np.column_stack([count, value, np.maximum(upper - value, 0.0), np.maximum(value - lower, 0.0)])
-            out += [(kind, points)] if len(points) else []
-        return out
-
-    def html(self) -> str:
-        """Return a page that prints on two sheets of A4."""
+    Raises
+    ------
+    GenperfError
+        For several groups, and where the efficiency is not known.
+    """
+    view, limit = view or View(), PROPOSAL.efficiency if efficiency is None else efficiency
+    if len(what.results) > 1:
+        raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")
+    if not 0.0 < limit < 1.0:
+        raise GenperfError(f"an efficiency lies between 0 and 1, not {limit:g}", hint="--efficiency 0.75")
+    (key, result), *_ = what.results.items()
+    question = question_of(result, what.group, key, view)
+    place = place_of(result, question, view.target, view.along)
+    if place.scaling is None:
+        raise GenperfError(f"no proposal without a count of workers: {place.why_not}")
+    name, largest = place.scaling.along, place.scaling.steps.along.upper
+    work = work_of(result, question)
+    upto = max(largest * 2.0**PROPOSAL.doublings, place.count if place.target_given else 0.0)
+    at = place.values if place.target_given else place.scaling.at
+    far, formula = PLACE.evaluated * upto, work.formula
+    answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
+    if answer.refusal:
+        raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
+    places = _shown_places(answer, upto, place.count if place.target_given else largest)
+    machine, rows = _rows(result, answer, places, work, question)
+    if kind == "csv":
+        return rows.to_csv(index=False, lineterminator="\n")
+    kept = rows[(rows["efficiency"] >= limit) & (rows["verdict"] != VERDICTS[-1])]
+    requested = place.count if place.target_given else float(kept[name].max() if len(kept) else rows[name].min())
+    hours, figure = f"{machine}-hours", ""
+    if kind == "html":
         from genperf.plots.scaling import speedup
         from genperf.plots.style import image
 
-        figure = image(speedup(self.answer, self.rows, self.limit), "svg")
-        return filled("proposal.html", proposal=self, figure=b64encode(figure).decode())
-
-    def latex(self) -> str:
-        """Return the same as a LaTeX file, with its figure in pgfplots."""
-        return filled("proposal.tex", proposal=self)
-
-
-def filled(name: str, **values: Any) -> str:
-    """Return a file of the assets with its values: in HTML as text, never markup, in LaTeX as it prints them."""
-    from jinja2 import Environment, StrictUndefined
-
-    text = files("genperf.reporting").joinpath("assets", name).read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    if name.endswith(".tex"):
-        # In LaTeX braces and per cent are its own.
-        environment = Environment(
-            block_start_string="<%",
-            block_end_string="%>",
-            variable_start_string="<<",
-            variable_end_string=">>",
-            comment_start_string="<#",
-            comment_end_string="#>",
-            finalize=_tex,
-            undefined=StrictUndefined,
-            keep_trailing_newline=True,
-        )
-    return environment.from_string(text).render(version=__version__, **values)
+        figure = b64encode(image(speedup(answer, rows, limit), "svg")).decode()
+    return filled(
+        f"proposal.{kind}",
+        title=view.title or f"Scaling of {Path(result.schema.source).name or 'the program'}",
+        along=name,
+        rows=rows,
+        parts=dict(iter(rows.groupby("kind", sort=False))),
+        tables=_tables(rows, name, hours, f"({100 * view.interval:g} %)"),
+        figure=figure,
+        findings=_findings(answer, rows, limit, requested, question, work, hours),
+        definitions=_definitions(answer, hours),
+        measured=_measured(result, answer),
+    )
 
 
-#: Letters that LaTeX reads otherwise → what it prints them by.
-_TEX = {c: rf"\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "·": r"$\cdot$", "≥": r"$\geq$", "₀": r"$_0$", "±": r"$\pm$", "−": "-",
-}  # fmt: skip
-
-
-def _tex(value: object) -> str:
-    """Return text as LaTeX prints it; letters that its basic fonts lack are left out."""
-    return re.sub(r"[^\x00-\xff]", "?", "".join(_TEX.get(letter, letter) for letter in str(value)))
+def _tables(rows: pd.DataFrame, name: str, hours: str, ends: str) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Return the measured and the extrapolated rows: a title, a head and cells of text each."""
+    sized, out = "machine_hours" in rows, []
+    for kind, part in rows.groupby("kind", sort=False):
+        second = "runs" if kind == "measured" else "verdict"
+        cells = [
+            [
+                f"{row[name]:g}",
+                str(row[second]),
+                three_digits(row[rows.columns[3]]),
+                f"{row['speedup']:.3g}",
+                _with_ends(row, "efficiency", _percent, " %"),
+                *([_with_ends(row, "machine_hours", three_digits, "")] if sized else []),
+            ]
+            for row in part.to_dict("records")
+        ]
+        head = [
+            name,
+            second,
+            rows.columns[3],
+            "speed-up",
+            f"efficiency {ends}",
+            *([f"{hours} {ends}"] if sized else []),
+        ]
+        out.append((str(kind).capitalize(), head, cells))
+    return out
 
 
 def _with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str) -> str:
@@ -158,55 +135,7 @@ def _with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str
     return f"{middle}{unit}" if low == middle == high else f"{middle}{unit} ({low} to {high})"
 
 
-def proposal(
-    result: FitResult,
-    question: Question,
-    target: Mapping[str, Any] | None = None,
-    limit: float = PROPOSAL.efficiency,
-    along: str | None = None,
-    title: str | None = None,
-) -> Proposal:
-    """Return the page of a proposal, which requests the target's count.
-
-    Without a target, that is the largest one whose efficiency is at least `limit` and whose verdict is not blind. The
-    question has in `per` what machine-hours count (nodes where there are such, else the workers), and in `plan` how
-    much is to be done.
-
-    Raises
-    ------
-    GenperfError
-        Where the efficiency is not known.
-    """
-    if not 0.0 < limit < 1.0:
-        raise GenperfError(f"an efficiency lies between 0 and 1, not {limit:g}", hint="--efficiency 0.75")
-    place = place_of(result, question, target, along)
-    if place.scaling is None:
-        raise GenperfError(f"no proposal without a count of workers: {place.why_not}")
-    name, largest = place.scaling.along, place.scaling.steps.along.upper
-    work = work_of(result, question)
-    upto = max(largest * 2.0**PROPOSAL.doublings, place.count if place.target_given else 0.0)
-    at = place.values if place.target_given else place.scaling.at
-    far, formula = PLACE.evaluated * upto, work.formula
-    answer = scaling(result, at, along=name, upto=far, level=limit, interval=question.interval, work=formula)
-    if answer.refusal:
-        raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
-    places = _shown_places(result, answer, upto, place.count if place.target_given else largest)
-    machine, rows = _rows(result, answer, places, work, question)
-    requested = place.count if place.target_given else _largest(rows, name, limit)
-    hours = f"{machine}-hours"
-    return Proposal(
-        title or f"Scaling of {Path(result.schema.source).name or 'the program'}",
-        rows,
-        answer,
-        _findings(answer, rows, limit, requested, question, work, hours),
-        _definitions(answer, hours),
-        _measured(result, answer),
-        limit,
-        hours,
-    )
-
-
-def _shown_places(result: FitResult, answer: Scaling, upto: float, further: float) -> Index:
+def _shown_places(answer: Scaling, upto: float, further: float) -> Index:
     """Return the steps of the measured counts, of doublings beyond them, and of the count that is asked for."""
     counts = answer.steps.counts
     measured, _ = answer.steps.measured
@@ -261,12 +190,6 @@ def _rows(
             frame[f"hours{end}"] = question.plan.samples / samples * time / 3600.0
             frame[f"machine_hours{end}"] = frame[f"hours{end}"] * machines
     return singular(paid_name), frame
-
-
-def _largest(rows: pd.DataFrame, name: str, limit: float) -> float:
-    """Return the largest count of the table that keeps the efficiency and is not blind, or else the smallest."""
-    kept = rows[(rows["efficiency"] >= limit) & (rows["verdict"] != "extrapolating-blind")]
-    return float(kept[name].max() if len(kept) else rows[name].min())
 
 
 def _findings(
@@ -335,3 +258,37 @@ def _measured(result: FitResult, answer: Scaling) -> tuple[str, ...]:
         f"{data}, SHA-256 {schema.sha256}." if schema.sha256 else f"{data}.",
         f"Again: {command_of(result)}",
     )
+
+
+def filled(name: str, **values: Any) -> str:
+    """Return a file of the assets with its values: in HTML as text, never markup, in LaTeX as it prints them."""
+    from jinja2 import Environment, StrictUndefined
+
+    text = files("genperf.reporting").joinpath("assets", name).read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    if name.endswith(".tex"):
+        # In LaTeX braces and per cent are its own.
+        environment = Environment(
+            block_start_string="<%",
+            block_end_string="%>",
+            variable_start_string="<<",
+            variable_end_string=">>",
+            comment_start_string="<#",
+            comment_end_string="#>",
+            finalize=_tex,
+            undefined=StrictUndefined,
+            keep_trailing_newline=True,
+        )
+    return environment.from_string(text).render(version=__version__, **values)
+
+
+#: Letters that LaTeX reads otherwise → what it prints them by.
+_TEX = {c: rf"\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "·": r"$\cdot$", "≥": r"$\geq$", "₀": r"$_0$", "±": r"$\pm$", "−": "-",
+}  # fmt: skip
+
+
+def _tex(value: object) -> str:
+    """Return text as LaTeX prints it; letters that its basic fonts lack are left out."""
+    return re.sub(r"[^\x00-\xff]", "?", "".join(_TEX.get(letter, letter) for letter in str(value)))
