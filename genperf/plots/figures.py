@@ -1,8 +1,8 @@
-"""Figures of a model's errors and constants, of sensitivities and comparisons, and of published series."""
+"""Figures along the workers, of a model's errors and constants, of sensitivities, comparisons and published series."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.arrays import Array
-from genperf.attribution import Comparison, Sensitivity
-from genperf.errors import GenperfError
+from genperf.attribution import Comparison, Scaling, Sensitivity, explain
+from genperf.attribution.terms import FORM, HIDDEN
+from genperf.errors import GenperfError, counted
+from genperf.panel.configurations import measured_along
 from genperf.plots.style import (
     BLUE,
     FAINT,
@@ -21,17 +23,24 @@ from genperf.plots.style import (
     ORANGE,
     PALETTE,
     SKY,
+    VERDICT_STYLE,
     VERMILION,
+    around,
+    banded,
     calm,
+    cut,
     doubling_axis,
     legend,
     new_figure,
     plain_numbers,
     shown,
 )
-from genperf.result import FitResult
+from genperf.prediction import central_times, read_query
+from genperf.prediction.predict import THROUGHPUT
+from genperf.result import FitResult, answering
 from genperf.validation import Validation
-from genperf.words.quantity import constant_unit, heading
+from genperf.words.numbers import samples_called
+from genperf.words.quantity import constant_unit, heading, only_for_times, term_column
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,13 +48,23 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 _MARKERS = "osD^vPX*"
+#: Dashes, so that no colour is needed to distinguish groups.
+_DASHES = ("-", "--", "-.", ":")
 _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": "beyond"}
 
 
 @dataclass(frozen=True)
-class QualitySettings:
+class FigureSettings:
     """How much a figure shows; more cannot be distinguished."""
 
+    #: Members of less weight in the ensemble are left out. A guess: at 0.01 they cannot move the band.
+    least_weight: float = 0.01
+    #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
+    max_terms: int = 7
+    #: Groups in one figure: colours times dashes that can be distinguished. A guess.
+    max_groups: int = 16
+    #: Per cent at which the axis of the efficiency ends, at most.
+    highest_efficiency: float = 200.0
     #: Models in one figure.
     max_models: int = 5
     #: Rows of constants in one figure.
@@ -54,7 +73,242 @@ class QualitySettings:
     least_doublings_ratio: float = 4.0
 
 
-QUALITY = QualitySettings()
+FIGURE = FigureSettings()
+
+
+def _arrays(frame: pd.DataFrame, *names: str) -> Array:
+    """Return columns as numbers, shape (columns, rows)."""
+    return frame[[*names]].to_numpy(float).T
+
+
+def scaling(
+    result: FitResult, answer: Scaling, table: Table | None = None, predictions: pd.DataFrame | None = None
+) -> Figure:
+    """Draw the predicted value along the number of workers, of `explain`, on logarithmic axes, with its band.
+
+    Families of the ensemble are grey. Of a time there is also perfect scaling. Measured configurations are those of
+    `table`, or the ones that the model keeps; `predictions` of `predict` are coloured by verdict.
+    """
+    result = answering(result, answer.at)
+    target, columns = answer.quantity, _drawn([answer])
+    x, times, value, lower, upper = _arrays(answer.curve, answer.along, target.name, *columns)
+    rates = columns is THROUGHPUT
+    work = value * times if rates else None
+    figure, ax = new_figure()
+    banded(ax, x, lower, upper, answer.interval)
+    _families(ax, result, answer, work)
+    if not answer.refusal:
+        base = int(np.argmin(np.abs(x - answer.reference)))
+        perfect = _perfect(answer, x) if work is None else work / _perfect(answer, x)
+        ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
+    ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
+    points = measured_along(result.panel, answer.along, pd.DataFrame(answer.steps.columns), table)
+    if points:
+        at = [p.at for p in points]
+        measured, low, high = np.array([[p.value, p.lowest, p.highest] for p in points]).T
+        if work is not None:
+            there = np.exp(np.interp(np.log(at), np.log(x), np.log(work)))
+            measured, low, high = there / [measured, high, low]
+        bars = around(measured, low, high)
+        ax.errorbar(at, measured, yerr=bars, fmt="o", color=INK, markersize=5, label="measured (median, range)")
+    _verdicts(ax, answer, predictions, columns)
+    plain_numbers(ax)
+    largest = answer.steps.along.upper
+    if x.max() > largest:
+        ax.axvline(largest, color=FAINT, linestyle="--", linewidth=1.0)
+        ax.annotate(
+            "measured up to here", (largest, 1.0), xycoords=("data", "axes fraction"), xytext=(-4, -4),
+            textcoords="offset points", rotation=90, ha="right", va="top", fontsize=7, color=FAINT,
+        )  # fmt: skip
+    _framed(ax, answer, x, f"{samples_called(target.throughput)}/s" if rates else shown(heading(target)))
+    legend(ax)
+    return figure
+
+
+def _drawn(answers: Sequence[Scaling]) -> tuple[str, str, str]:
+    """Return the columns of curves; of a measured throughput the time is that of one unit of the work."""
+    target = answers[0].quantity
+    rates = bool(target.throughput) and all(THROUGHPUT[0] in answer.curve for answer in answers)
+    return THROUGHPUT if rates else (target.name, "lower", "upper")
+
+
+def _framed(ax: Any, answer: Scaling, x: Array, label: str) -> None:
+    """Name the axes of a figure along the workers, and where it is drawn."""
+    doubling_axis(ax, answer.along, x)
+    ax.set_ylabel(label)
+    _subtitled(ax, answer)
+
+
+def _subtitled(ax: Any, answer: Scaling) -> None:
+    """Write the values of the other factors at which a curve is drawn."""
+    others = ((k, f"{v:g}" if isinstance(v, int | float) else shown(v, 16)) for k, v in answer.at.items())
+    at = ", ".join(f"{shown(name, 16)} {value}" for name, value in others)
+    kind = "scaling" if answer.kind == "unknown" else f"{answer.kind} scaling"
+    title = cut(f"{kind} at {at}" if at else kind, 3)
+    ax.set_title(title, loc="left", fontsize=9, color=INK)
+
+
+def _perfect(answer: Scaling, x: Array) -> Array:
+    """Return the time of perfect scaling, up to a factor: efficiency × time is what stays."""
+    efficiency, times = _arrays(answer.curve, "efficiency", answer.quantity.name)
+    work = efficiency * times
+    return work if np.all(np.isfinite(work)) else 1.0 / x
+
+
+def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -> None:
+    """Draw the members of an ensemble."""
+    if len(result.members) < 2:
+        return
+    x = answer.curve[answer.along].to_numpy(float)
+    columns = read_query(pd.DataFrame(answer.steps.columns), result.schema).columns
+    name: str | None = "measured levels" if result.schema.substituted else "families"
+    for member in result.members:
+        if member.weight >= FIGURE.least_weight:
+            times = central_times([member], columns)
+            drawn = times if work is None else work / times
+            ax.plot(x, drawn, color=FAINT, linewidth=0.8, alpha=0.8, label=name)
+            name = None
+
+
+def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, columns: Sequence[str]) -> None:
+    """Draw predictions with their intervals, coloured by verdict."""
+    if predictions is None or answer.along not in predictions:
+        return
+    name, lower, upper = columns
+    for verdict, (color, marker) in VERDICT_STYLE.items():
+        part = predictions[predictions["verdict"] == verdict]
+        if len(part):
+            at, *value = _arrays(part, answer.along, name, lower, upper)
+            label, bars = f"predicted: {verdict}", around(*value)
+            ax.errorbar(at, value[0], yerr=bars, fmt=marker, color=color, markersize=7, capsize=3, label=label)
+
+
+def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
+    """Draw what `explain(…, knee=True)` predicts for groups along the number of workers; a throughput where measured.
+
+    Raises
+    ------
+    GenperfError
+        For no group, or more than can be distinguished.
+    """
+    if not 0 < len(answers) <= FIGURE.max_groups:
+        raise GenperfError(
+            f"a figure holds up to {FIGURE.max_groups} groups, and these are {counted(len(answers), 'group')}",
+            hint="result[GROUP].plot()",
+        )
+    first = next(iter(answers.values()))
+    columns = _drawn([*answers.values()])
+    figure, ax = new_figure()
+    for place, (key, answer) in enumerate(answers.items()):
+        x, value, lower, upper = _arrays(answer.curve, answer.along, *columns)
+        color = PALETTE[place % len(PALETTE)]
+        ax.fill_between(x, lower, upper, color=color, alpha=0.12, linewidth=0)
+        ax.plot(x, value, color=color, linestyle=_DASHES[place // len(PALETTE)], label=shown(", ".join(key)))
+    doubling_axis(ax, first.along, np.concatenate([answer.curve[answer.along] for answer in answers.values()]))
+    plain_numbers(ax)
+    ax.set_ylabel(shown(THROUGHPUT[0] if columns is THROUGHPUT else heading(first.quantity)))
+    ax.set_title(f"predicted, with {100 * first.interval:.0f} % bands", loc="left", fontsize=9, color=INK)
+    legend(ax)
+    return figure
+
+
+def efficiency(answer: Scaling) -> Figure:
+    """Draw the scaling efficiency with its band, and where it falls below a level."""
+    if not answer.quantity.is_time:
+        raise GenperfError(
+            only_for_times("figures of the efficiency", answer.quantity), hint="explain --plot without --knee"
+        )
+    if answer.refusal:
+        raise GenperfError(answer.refusal)
+    names = ("efficiency", "efficiency_lower", "efficiency_upper")
+    x, value, low, high = _arrays(answer.curve, answer.along, *names) * [[1.0], [100.0], [100.0], [100.0]]
+    figure, ax = new_figure()
+    banded(ax, x, low, high, answer.interval)
+    ax.axhline(100.0, color=INK, linestyle=":", label="perfect")
+    ax.plot(x, value, color=BLUE, linewidth=2.0, label="efficiency")
+    for count, level in answer.points.loc[answer.points["what"] == "efficiency", ["count", "level"]].to_numpy(float):
+        if np.isfinite(count):
+            label = f"{100.0 * level:g} % at {count:.4g}"
+            ax.plot([count], [100.0 * level], "D", color=VERMILION, markersize=7, label=label)
+    _framed(ax, answer, x, f"scaling efficiency (% of {shown(answer.along)} = {answer.reference:g})")
+    ax.set_ylim(0.0, _highest(high))
+    legend(ax)
+    return figure
+
+
+def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
+    """Draw speed-up and efficiency side by side, what was measured as points and what is extrapolated dashed.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        A row per count: the count, `kind` (measured or extrapolated), `speedup`, `efficiency`.
+    limit : float
+        The least efficiency, as a line.
+    """
+    figure, axes = new_figure(7.2, 3.1, ncols=2)
+    curve = answer.curve[answer.curve[answer.along] <= rows[answer.along].max()]
+    x, largest = curve[answer.along].to_numpy(float), answer.steps.along.upper
+    measured = rows[rows["kind"] == "measured"]
+    for ax, name, scale, by in ((axes[0], "speedup", 1.0, x / x[0]), (axes[1], "efficiency", 100.0, 1.0)):
+        low, middle, high = (scale * by * curve[f"efficiency{end}"] for end in ("_lower", "", "_upper"))
+        banded(ax, x, low, high, answer.interval)
+        ax.plot(x, scale * by * np.ones_like(x), color=INK, linestyle=":", label="perfect")
+        for part, style, label in ((x <= largest, "-", "fitted"), (x >= largest, "--", "extrapolated")):
+            if part.sum() > 1:
+                ax.plot(x[part], middle[part], color=BLUE, linewidth=2.0, linestyle=style, label=label)
+        ax.plot(measured[answer.along], scale * measured[name], "o", color=INK, markersize=5, label="measured")
+        doubling_axis(ax, answer.along, x)
+    plain_numbers(axes[0])
+    axes[0].set_ylabel(f"speed-up over {shown(answer.along)} = {answer.reference:g}")
+    axes[1].axhline(100.0 * limit, color=VERMILION, linewidth=1.0, label=f"{100 * limit:g} %")
+    axes[1].set_ylim(0.0, _highest(100.0 * curve["efficiency_upper"].to_numpy(float)))
+    axes[1].set_ylabel("efficiency (%)")
+    legend(axes[0])
+    return figure
+
+
+def _highest(percent: Array) -> float:
+    """Return the end of an axis of efficiencies."""
+    return max(105.0, min(FIGURE.highest_efficiency, 1.05 * float(np.nanmax(percent))))
+
+
+def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
+    """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below."""
+    result = answering(result, answer.at)
+    x, stack, hidden = term_stack(result, pd.DataFrame(answer.steps.columns), answer.along, interval)
+    figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
+    colors = [*PALETTE[: len(stack)], FAINT][: len(stack)]
+    parts = np.array(list(stack.values()))
+    target = answer.quantity
+    names = [shown(n) for n in stack]
+    axes[0].stackplot(x, parts, labels=names, colors=colors, alpha=0.85, linewidth=0)
+    total = parts.sum(axis=0) + hidden
+    axes[0].plot(x, total, color=INK, linewidth=1.6, label=shown(target.name))
+    axes[1].stackplot(x, 100.0 * parts / parts.sum(axis=0), colors=colors, alpha=0.85, linewidth=0)
+    axes[0].set_ylabel(shown(heading(target)))
+    axes[0].set_ylim(bottom=0.0)
+    axes[1].set_ylabel("share (%)")
+    axes[1].set_ylim(0.0, 100.0)
+    doubling_axis(axes[1], answer.along, x)
+    _subtitled(axes[0], answer)
+    legend(axes[0], reverse=True, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def term_stack(
+    result: FitResult, rows: pd.DataFrame, along: str, interval: float = 0.9
+) -> tuple[Array, dict[str, Array], Array]:
+    """Return the counts, the part of each term there, and what the prediction is beside their sum."""
+    terms, column = explain(result, rows, interval).terms, term_column(result.schema.target)
+    parts = {str(name): part[column].to_numpy(float) for name, part in terms.groupby("term", sort=False)}
+    named = {name: part for name, part in parts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
+    hidden = sum((part for name, part in parts.items() if name not in named), np.zeros(len(rows)))
+    large = sorted(named, key=lambda n: -float(named[n].max()))
+    kept = {n: named[n] for n in named if n in large[: FIGURE.max_terms]}
+    if len(named) > FIGURE.max_terms:
+        kept["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE.max_terms :]), float)
+    return rows[along].to_numpy(float), kept, hidden
 
 
 def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
@@ -85,64 +339,37 @@ def predicted_against_measured(
     'measured time (s)'
     """
     if isinstance(what, Validation):
-        parts, target = _held_out(what), what.target if table is None else table.target
+        parts, target, title = _held_out(what), what.target if table is None else table.target, "held out"
     else:
-        parts, target = [_fitted(what, table, interval)], what.schema.target
-    quantity = heading(target)
+        (rows, values), target, title = fitted_rows(what, table), what.schema.target, "of the fit"
+        parts = {what.model: np.vstack([values, _arrays(what.predict(rows, interval), target.name, "lower", "upper")])}
     figure, ax = new_figure(5.4, 5.2)
-    for k, (name, measured, predicted, lower, upper) in enumerate(parts):
+    for k, (name, (measured, predicted, lower, upper)) in enumerate(parts.items()):
         error = float(np.median(np.abs(predicted / measured - 1.0))) * 100.0
-        bars = np.vstack([np.maximum(predicted - lower, 0.0), np.maximum(upper - predicted, 0.0)])
-        ax.errorbar(
-            measured,
-            predicted,
-            yerr=np.nan_to_num(bars),
-            fmt=_MARKERS[k],
-            color=PALETTE[k],
-            ecolor=PALETTE[k],
-            elinewidth=0.8,
-            markersize=5,
-            alpha=0.8,
-            label=f"{shown(name)}: median error {error:.1f} %",
-        )
-    everything = np.concatenate([np.concatenate([m, p]) for _, m, p, _, _ in parts])
-    ends = np.array([everything.min() / 1.2, everything.max() * 1.2])
+        style = {"fmt": _MARKERS[k], "color": PALETTE[k], "ecolor": PALETTE[k], "elinewidth": 0.8, "alpha": 0.8}
+        label, bars = f"{shown(name)}: median error {error:.1f} %", around(predicted, lower, upper)
+        ax.errorbar(measured, predicted, yerr=bars, markersize=5, label=label, **style)
+    drawn = np.hstack([*parts.values()])[:2]
+    ends = np.array([drawn.min() / 1.2, drawn.max() * 1.2])
     ax.plot(ends, ends, color=INK, linewidth=1.0, zorder=1, label="predicted = measured")
     ax.set_xscale("log")
     ax.set_xlim(*ends)
     plain_numbers(ax)
     plain_numbers(ax, across=True)
-    ax.set_xlabel(shown(f"measured {quantity}"))
-    ax.set_ylabel(shown(f"predicted {quantity}"))
-    title = "Configurations held out" if isinstance(what, Validation) else "Configurations of the fit"
-    ax.set_title(title, loc="left", fontsize=10)
-    ax.legend(frameon=False, fontsize=8)
+    ax.set_xlabel(shown(f"measured {heading(target)}"))
+    ax.set_ylabel(shown(f"predicted {heading(target)}"))
+    ax.set_title(f"Configurations {title}", loc="left", fontsize=10)
+    legend(ax)
     return figure
 
 
-_Part = tuple[str, Array, Array, Array, Array]
-
-
-def _fitted(result: FitResult, table: Table | None, interval: float) -> _Part:
-    """Return a model's predictions of measured configurations."""
-    rows, measured = fitted_rows(result, table)
-    predicted = result.predict(rows, interval)
-    value, lower, upper = (predicted[c].to_numpy() for c in (result.schema.target.name, "lower", "upper"))
-    return result.model, measured, value, lower, upper
-
-
-def _held_out(validation: Validation) -> list[_Part]:
-    """Return the held-out predictions of each model; a missing end of an interval is the prediction itself."""
-    parts: list[_Part] = []
-    for score in validation.models:
-        points = score.predictions.dropna(subset=["predicted"])
-        if len(points) and len(parts) < QUALITY.max_models:
-            measured, value, lower, upper = points[["measured", "predicted", "lower", "upper"]].to_numpy().T
-            lower, upper = (np.where(np.isnan(end), value, end) for end in (lower, upper))
-            parts.append((score.model, measured, value, lower, upper))
-    if not parts:
+def _held_out(validation: Validation) -> dict[str, Array]:
+    """Return what was measured, the held-out predictions of each model, and the ends of their intervals."""
+    points = {score.model: score.predictions.dropna(subset=["predicted"]) for score in validation.models}
+    kept = [name for name, part in points.items() if len(part)][: FIGURE.max_models]
+    if not kept:
         raise GenperfError("no model predicted anything, so there is nothing to draw")
-    return parts
+    return {name: _arrays(points[name], "measured", "predicted", "lower", "upper") for name in kept}
 
 
 def residuals(result: FitResult, table: Table | None = None, along: str | None = None) -> Figure:
@@ -154,31 +381,26 @@ def residuals(result: FitResult, table: Table | None = None, along: str | None =
     target = result.schema.target
     predicted = result.predict(rows)[target.name].to_numpy()
     off = (predicted / measured - 1.0) * 100.0
-    name = along or _first_scale(result)
+    varying = sorted((f for f in result.schema.varying if f.numeric), key=lambda f: f.role != "extrinsic")
+    name = along or next((f.name for f in varying), None)
     figure, ax = new_figure()
     ax.axhline(0.0, color=INK, linewidth=1.0)
     noise = 100.0 * max(result.spread.misfit, result.spread.noise)
     ax.axhspan(-noise, noise, color=BLUE, alpha=0.10, linewidth=0, label="spread of a configuration (1 s.d.)")
-    if name is None or name not in rows:
-        ax.plot(predicted, off, "o", color=BLUE, markersize=5, alpha=0.8, label="configuration")
-        ax.set_xlabel(shown(f"predicted {heading(target)}"))
-        ax.set_xscale("log")
-    else:
-        x = rows[name].to_numpy(float)
-        ax.plot(x, off, "o", color=BLUE, markersize=5, alpha=0.8, label="configuration")
+    along_factor = name is not None and name in rows
+    x = rows[name].to_numpy(float) if along_factor else predicted
+    ax.plot(x, off, "o", color=BLUE, markersize=5, alpha=0.8, label="configuration")
+    ax.set_xlabel(shown(name if along_factor else f"predicted {heading(target)}"))
+    if along_factor:
         middle = pd.Series(off).groupby(x).median()
         ax.plot(middle.index, middle, "_", color=ORANGE, markersize=18, markeredgewidth=2.5, label="median")
-        if x.min() > 0 and x.max() / x.min() >= QUALITY.least_doublings_ratio:
-            doubling_axis(ax, name, x.tolist())
-        ax.set_xlabel(shown(name))
+        if x.min() > 0 and x.max() / x.min() >= FIGURE.least_doublings_ratio:
+            doubling_axis(ax, str(name), x)
+    else:
+        ax.set_xscale("log")
     ax.set_ylabel("predicted − measured (% of measured)")
     legend(ax)
     return figure
-
-
-def _first_scale(result: FitResult) -> str | None:
-    varying = [f for f in result.schema.varying if f.numeric]
-    return next((f.name for f in [*(v for v in varying if v.role == "extrinsic"), *varying]), None)
 
 
 def constants(result: FitResult, interval: float = 0.9) -> Figure:
@@ -194,7 +416,7 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
     coefficient = np.array([kinds[c] == "coefficient" for c in of_member["constant"]], bool)
     title = f"coefficients ({target.unit})" if target.unit else "coefficients"
     groups = [(title, of_member[coefficient]), ("exponents, levels and shapes", of_member[~coefficient])]
-    groups = [(title, part.head(QUALITY.max_constants)) for title, part in groups if len(part)]
+    groups = [(title, part.head(FIGURE.max_constants)) for title, part in groups if len(part)]
     heights = [len(part) for _, part in groups]
     figure, axes = new_figure(
         7.2, 1.4 + 0.3 * sum(heights), nrows=len(groups), height_ratios=heights or [1], squeeze=False
@@ -208,16 +430,13 @@ def _constants_on(ax: Any, title: str, part: pd.DataFrame, unit: str) -> None:
     """Draw constants as points with intervals."""
     calm(ax)
     at = np.arange(len(part))[::-1]
-    value, lower, upper = (part[c].to_numpy(float) for c in ("value", "lower", "upper"))
-    lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+    value, *ends = _arrays(part, "value", "lower", "upper")
+    bars = around(value, *ends)
     loose = np.array([bool(s) for s in part["state"]])
-    for mask, color, marker, name in (
-        (~loose, BLUE, "o", "determined"),
-        (loose, FAINT, "D", "at its bound, or not determined"),
-    ):
+    states = (~loose, BLUE, "o", "determined"), (loose, FAINT, "D", "at its bound, or not determined")
+    for mask, color, marker, name in states:
         if mask.any():
-            bars = np.vstack([(value - lower)[mask], (upper - value)[mask]])
-            ax.errorbar(value[mask], at[mask], xerr=bars, fmt=marker, color=color, markersize=5, label=name)
+            ax.errorbar(value[mask], at[mask], xerr=bars[:, mask], fmt=marker, color=color, markersize=5, label=name)
     names = [
         f"{shown(c)} ({shown(u)})" if u and u != unit else shown(c)
         for c, u in zip(part["constant"], part["unit"], strict=True)
@@ -238,27 +457,18 @@ def sobol(sensitivity: Sensitivity) -> Figure:
     indices = sensitivity.indices.sort_values("total", kind="stable")
     figure, ax = new_figure(7.2, 1.5 + 0.55 * len(indices))
     at = np.arange(len(indices))
-    for name, shift, color, what in (
-        ("total", -0.19, SKY, "with interactions (total)"),
-        ("first", 0.19, BLUE, "alone (first order)"),
-    ):
-        value = indices[name].to_numpy(float)
-        low = np.nan_to_num(value - indices[f"{name}_lower"].to_numpy(float))
-        high = np.nan_to_num(indices[f"{name}_upper"].to_numpy(float) - value)
-        bars = np.maximum(np.vstack([low, high]), 0.0)
-        ax.barh(at + shift, value, height=0.36, color=color, xerr=bars, ecolor=INK, label=what)
+    orders = ("total", -0.19, SKY, "with interactions (total)"), ("first", 0.19, BLUE, "alone (first order)")
+    for name, shift, color, what in orders:
+        value, *ends = _arrays(indices, name, f"{name}_lower", f"{name}_upper")
+        ax.barh(at + shift, value, height=0.36, color=color, xerr=around(value, *ends), ecolor=INK, label=what)
     ax.set_yticks(at, [shown(f) for f in indices["factor"]])
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
-    ax.set_xlabel(f"share of the variance of {_variance_of(sensitivity)}")
-    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    the_time = sensitivity.of == "time" and sensitivity.quantity.is_time
+    ax.set_xlabel(
+        f"share of the variance of {f'the {sensitivity.quantity.name}' if the_time else shown(sensitivity.of_what)}"
+    )
+    legend(ax, loc="lower right")
     return figure
-
-
-def _variance_of(sensitivity: Sensitivity) -> str:
-    """Return what varies: "the time", "memory_gb", or the logarithm of either."""
-    if sensitivity.of == "time" and sensitivity.quantity.is_time:
-        return f"the {shown(sensitivity.quantity.name)}"
-    return shown(sensitivity.of_what)
 
 
 def waterfall(comparison: Comparison) -> Figure:
@@ -266,17 +476,14 @@ def waterfall(comparison: Comparison) -> Figure:
     bars = comparison.waterfall()
     figure, ax = new_figure(7.2, 1.2 + 0.42 * len(bars))
     at = np.arange(len(bars))[::-1]
-    start, end = bars["start"].to_numpy(float), bars["end"].to_numpy(float)
+    start, end = _arrays(bars, "start", "end")
     change = end - start
-    whole = np.zeros(len(bars), bool)
-    whole[[0, -1]] = True
+    whole = np.isin(at, [0, len(bars) - 1])
     quantity = comparison.quantity
     words = ("slower", "faster") if quantity.is_time else ("more", "less")
-    for mask, color, what in (
-        (whole, BLUE, shown(quantity.name)),
-        (~whole & (change > 0), VERMILION, words[0]),
-        (~whole & (change <= 0), GREEN, words[1]),
-    ):
+    rises, falls = ~whole & (change > 0), ~whole & (change <= 0)
+    kinds = (whole, BLUE, shown(quantity.name)), (rises, VERMILION, words[0]), (falls, GREEN, words[1])
+    for mask, color, what in kinds:
         if mask.any():
             ax.barh(at[mask], change[mask], left=start[mask], height=0.62, color=color, label=what)
     for y, value, first, is_whole in zip(at, change, np.maximum(start, end), whole, strict=True):
@@ -287,7 +494,7 @@ def waterfall(comparison: Comparison) -> Figure:
     ax.set_yticks(at, [shown(b) for b in bars["bar"]])
     ax.set_xlim(0.0, 1.16 * float(np.maximum(start, end).max()))
     ax.set_xlabel(shown(heading(quantity)))
-    ax.legend(frameon=False, fontsize=8)
+    legend(ax)
     return figure
 
 

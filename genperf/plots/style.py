@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from genperf.arrays import Array
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, BLACK = PALETTE
 INK, FAINT, GRID = "#1f2328", "#8a9099", "#e3e6ea"
 #: Colour and marker of each verdict, so that neither is needed to read it.
 VERDICT_STYLE = {"ok": (GREEN, "o"), "caution": (ORANGE, "s"), "extrapolating-blind": (VERMILION, "X")}
-FORMATS = ("png", "svg", "pdf")
+#: Kinds of files, and what of each tells the date or the writer.
+FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,19 @@ def shown(name: object, letters: int = STYLE.name_letters) -> str:
     >>> shown("cost in $"), shown("_private"), shown("x" * 40)[-3:]
     ('cost in \\$', ' _private', 'xx…')
     """
-    text = " ".join(str(name).split())
-    text = text if len(text) <= letters else text[: letters - 1] + "…"
-    text = text.replace("$", r"\$")
+    text = cut(" ".join(str(name).split()), letters / STYLE.name_letters).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
+
+
+def cut(text: str, names: float) -> str:
+    """Cut a text that is longer than so many names."""
+    letters = round(names * STYLE.name_letters)
+    return text if len(text) <= letters else text[: letters - 1] + "…"
+
+
+def around(value: Array, lower: Array, upper: Array) -> Array:
+    """Return how far the ends of intervals are below and above values, shape (2, values); 0 where unknown."""
+    return np.asarray(np.maximum(np.nan_to_num([value - lower, upper - value]), 0.0))
 
 
 def banded(ax: Axes, x: Any, lower: Any, upper: Any, interval: float) -> None:
@@ -86,10 +98,10 @@ def legend(ax: Axes, **options: Any) -> None:
         ax.legend(frameon=False, fontsize=8, **options)
 
 
-def doubling_axis(ax: Axes, name: str, counts: Sequence[float]) -> None:
+def doubling_axis(ax: Axes, name: str, counts: Array) -> None:
     """Make the horizontal axis logarithmic, with ticks at round counts written out."""
     ax.set_xscale("log", base=2)
-    ticks = ticks_between(min(counts), max(counts))
+    ticks = ticks_between(float(counts.min()), float(counts.max()))
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     ax.set_xticks([], minor=True)
     ax.set_xlabel(shown(name))
@@ -105,9 +117,7 @@ def ticks_between(lowest: float, highest: float, max_ticks: int = STYLE.max_tick
     >>> ticks_between(3, 5)
     [3, 4.0, 5]
     """
-    import math
-
-    first, last = math.ceil(math.log2(lowest) - 1e-9), math.floor(math.log2(highest) + 1e-9)
+    first, last = int(np.ceil(np.log2(lowest) - 1e-9)), int(np.floor(np.log2(highest) + 1e-9))
     powers = [2.0**k for k in range(first, last + 1)]
     if len(powers) < 2:
         return sorted({lowest, *powers, highest})
@@ -133,9 +143,7 @@ def image(figure: Figure, kind: str) -> bytes:
     """Return a figure as `png`, `svg` or `pdf`: the same figure, the same bytes."""
     import matplotlib as mpl
 
-    if kind not in FORMATS:
-        raise GenperfError(f"cannot write a figure as '{kind}'", hint=f"name it {', '.join('*.' + f for f in FORMATS)}")
-    silent = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    silent = {FORMATS[kind_of(f"figure.{kind}")]: None}
     out = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "genperf"}), warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; that is no reason to stop.

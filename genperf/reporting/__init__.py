@@ -4,5 +4,3 @@ from genperf.reporting.held_out import held_out
 from genperf.reporting.html import page, report
 from genperf.reporting.place import Job, View
 from genperf.reporting.proposal import proposal_page
-
-__all__ = ["Job", "View", "held_out", "page", "proposal_page", "report"]

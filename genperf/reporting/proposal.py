@@ -83,8 +83,7 @@ def proposal_page(
     requested = place.count if place.target_given else float(kept[name].max() if len(kept) else rows[name].min())
     hours, figure = f"{machine}-hours", ""
     if kind == "html":
-        from genperf.plots.scaling import speedup
-        from genperf.plots.style import image
+        from genperf.plots import image, speedup
 
         figure = b64encode(image(speedup(answer, rows, limit), "svg")).decode()
     return filled(
