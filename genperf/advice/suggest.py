@@ -12,7 +12,7 @@ import pandas as pd
 from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.arrays import Array
 from genperf.attribution.answers import Line, Shown
-from genperf.errors import FormulaError, GenperfError
+from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.formula import Node, evaluate, parse_number, substitute
 from genperf.panel.configurations import devices_on_several, divisible, following
@@ -150,7 +150,7 @@ def suggest(
         nothing = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
         text = f"the interval at {join_values(named)} is ±{100 * width:.3g} % already: nothing needs measuring"
         return answer(nothing, nothing, True, text)
-    options = _candidates(result, query, candidates, blind)
+    options = _candidates(result, query, candidates)
     both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
     parts = forecasts(result.members, both)
     central = central_times(result.members, both, parts)[:-1]
@@ -253,50 +253,41 @@ def _sentence(
     return text + reached + unknown
 
 
-def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None, blind: bool) -> Query:
+def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:
     """Return the configurations that could be measured, given or by default.
 
     By default they are the powers of two from the smallest measured count of workers to below the target's, in whole
-    nodes, all else as at the target. Left out are those that were measured or are known to fail, and those that a
-    transformer's split does not divide. Where nothing is left below a blind target, the target is measured.
+    nodes, all else as at the target; the target itself where none of them is left. Left out are those that were
+    measured or are known to fail, and those that a transformer's split does not divide.
     """
     if candidates is not None:
         return read_query(candidates, result.schema)
     factor = result.panel.along()
     last = float(target.columns[factor.name][0])
     per_node = devices_on_several(result.panel, target.columns, factor)
-    counts = _doublings(factor.lower, last, per_node)
+    counts = np.append(_doublings(factor.lower, last, per_node), last)
     columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
     columns[factor.name] = counts
     columns.update(following(result.panel, factor, columns, per_node=per_node))
+    columns = {name: np.append(cells[:-1], target.columns[name]) for name, cells in columns.items()}
     exists = divisible(result.panel, columns)
     names = [f.name for f in result.schema.factors]
     known = {median.values for median in result.schema.medians}
-    failing = None if result.feasibility is None else result.feasibility.known_to_fail
-    fails = np.zeros(len(counts), bool) if failing is None else failing(columns)
+    feasibility = result.feasibility
+    fails = np.zeros(len(counts), bool) if feasibility is None else feasibility.known_to_fail(columns)
     new = [
         i for i in np.flatnonzero(exists & ~fails).tolist() if tuple(columns[name][i] for name in names) not in known
     ]
-    if not new and blind and not (failing is not None and failing(target.columns)[0]):
-        return target
-    if not new:
+    below = [i for i in new if i < len(counts) - 1] or new
+    if not below:
+        measured = listed([f"{count:g}" for count in dict.fromkeys(counts.tolist())])
         raise GenperfError(
-            _all_measured(factor.name, counts, last)
+            f"the runs at {factor.name} = {measured} were measured already"
             + (", or known to fail" if fails.any() else "")
             + ("" if exists.all() else ", or no multiple of the target's split"),
             hint="--candidates CSV, with the configurations that could be",
         )
-    return read_query(pd.DataFrame({k: v[new] for k, v in columns.items()}), result.schema)
-
-
-def _all_measured(name: str, counts: Array, last: float) -> str:
-    """Return that there is no new candidate; any name of a column reads well before an equals sign."""
-    texts = [f"{count:g}" for count in counts]
-    if not texts:
-        return f"no power of two that could be measured is below {name} = {last:g}"
-    together = " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
-    runs, verb = ("runs", "were") if len(texts) > 1 else ("run", "was")
-    return f"the {runs} at {name} = {together} {verb} measured already"
+    return read_query(pd.DataFrame({k: v[below] for k, v in columns.items()}), result.schema)
 
 
 def _doublings(first: float, last: float, per_node: float | None) -> Array:

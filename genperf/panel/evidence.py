@@ -28,7 +28,7 @@ class EvidenceSettings:
     max_combinations: float = 0.75
     #: Relative difference below which two numbers are one: of rounding.
     same: float = 1e-6
-    #: Counts of workers in the median of the series below which they are rows of one table.
+    #: Counts of workers in the series of the median run below which the series are rows of one table.
     least_counts: float = 3.0
     #: The largest odd part of a number that is still round: 96 = 3·32, 288 = 9·32, 15·4. A guess.
     max_odd_part: int = 15
@@ -175,8 +175,8 @@ def sparse(columns: Texts, counts: Array) -> bool:
     (True, False)
     """
     series, scales = numbered([*columns.values()]), np.unique(counts, return_inverse=True)[1]
-    pairs = np.unique(np.stack([series, scales]), axis=1)
-    return len(np.unique(scales)) >= SETTINGS.least_counts > float(np.median(np.bincount(pairs[0])))
+    counted = np.bincount(np.unique(np.stack([series, scales]), axis=1)[0])
+    return len(np.unique(scales)) >= SETTINGS.least_counts > float(np.median(counted[series]))
 
 
 def numbered(columns: Sequence[npt.NDArray[np.object_]]) -> npt.NDArray[np.intp]:

@@ -35,7 +35,7 @@ from genperf.panel.runs import (
 )
 from genperf.table import phase_columns
 from genperf.table.cells import Cells
-from genperf.table.roles import lets_of, names_of
+from genperf.table.roles import names_of
 from genperf.vocabulary.headers import Header, header_of
 from genperf.vocabulary.names import WAYS, canonical_of, column_of, counted_noun, meant_by, plain_name, plural_of
 
@@ -45,6 +45,8 @@ Role = Chosen | Measurement
 #: The roles of `read_table` that name columns.
 _SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
 _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
+#: The roles that say which column is measured, and of what work it is.
+OF_THE_MEASURED = ("time", "throughput", "quantity", "unit", "work", "scaling")
 #: The name of the devices that follow from the ways of a layout.
 DEVICES = "devices"
 #: Switches of a run: names of kinds even where they are written 0 and 1.
@@ -62,6 +64,8 @@ class ReadingSettings:
 
     #: A header that is one of the field's names for a setting, against cells that look measured.
     named: float = 4.0
+    #: The exponent of a time below which all workers share one amount of work: they make it fall. A guess.
+    falling: float = -0.35
     #: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
     max_columns: int = 1000
 
@@ -127,12 +131,6 @@ class Reading:
         pairs = [*self.roles.items(), *(("let", f"{n}={f}") for n, f in self.derived.items())]
         pairs += [("map", f"{name}={column}") for name, column in self.mapping.items()]
         return " ".join(f"--{option} {shlex.quote(value)}" for option, value in pairs)
-
-    def arguments(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the roles as arguments of `read_table`, beside those that were given."""
-        lets = {**lets_of((given or {}).get("let")), **self.derived}
-        failed = {"failed": (self.roles["failed"],)} if "failed" in self.roles else {}
-        return {**(given or {}), **self.roles, **failed, "let": lets or None}
 
     def read_as(self) -> dict[str, dict[str, Any]]:
         """Return the role of each column with its reasons, for JSON."""
@@ -202,7 +200,7 @@ def read_columns(
     meanings = _with_consequences(meanings, evidence, headers, requested)
     reading = Reading(meanings, evidence, headers, (), roles, dict(mapping or {}))
     reading = _with_scale(reading, columns, at or {})
-    return _with_roles(_with_quantities(reading, want), requested)
+    return _with_roles(_with_quantities(reading, want), requested, given or {})
 
 
 def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None) -> str | None:
@@ -372,7 +370,35 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     return chosen
 
 
-def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
+def measured_roles(
+    reading: Reading, name: str, scale: str | None, given: Mapping[str, Any]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the roles of a measured column, its work and its scaling, and what is derived for them.
+
+    Parameters
+    ----------
+    scale : str or None
+        The column that counts the workers, None where it follows from others.
+    given : mapping of str to str
+        Roles that the user gave.
+    """
+    header, grows = reading.headers[name], growth(reading, name)
+    measured = measurement_of_column(name, list(reading.meanings), scale, grows, header)
+    roles = dict(measured.roles)
+    sized = scale is not None and is_size(scale)
+    batches = {canonical_of(n): reading.evidence[n] for n in reading.of("setting") if "batch" in str(canonical_of(n))}
+    if "throughput" in roles and scale is not None and sized:
+        # A step does a batch; another size shows nothing of the samples of a step.
+        work = "batch" in str(canonical_of(scale))
+        roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
+    of_workers = all(batch == "batch" and not evidence.varies for batch, evidence in batches.items())
+    known = sized or header.of == "job" or given.get("scaling") or given.get("work")
+    if "time" in roles and of_workers and not known and grows < READING.falling:
+        roles["scaling"] = "strong" if header.of == "step" else "job"
+    return roles, measured.derived
+
+
+def _with_roles(reading: Reading, requested: set[str | None], given: Mapping[str, Any]) -> Reading:
     """Return the reading with the roles of `read_table` for its first quantity."""
     roles, evidence, scale = dict(reading.roles), dict(reading.evidence), reading.scale
     columns = {n: e.texts for n, e in evidence.items()}
@@ -384,13 +410,8 @@ def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
     ways = [n for n in named if named[n] in WAYS]
     devices = len(ways) > 1 and not {"workers", "nodes"} & {*named.values(), *mapped} and DEVICES not in columns
     if not {"time", "throughput", "quantity"} & set(roles):
-        first, count = reading.quantities[0], None if devices else scale
-        measured = measurement_of_column(first, [*columns], count, growth(reading, first), reading.headers[first])
-        roles, derived = {**measured.roles, **roles}, measured.derived
-        if "throughput" in roles and scale is not None and is_size(scale):
-            # A step does a batch; another size shows nothing of the samples of a step.
-            work = "batch" in str(canonical_of(scale))
-            roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
+        measured, derived = measured_roles(reading, reading.quantities[0], None if devices else scale, given)
+        roles = {**measured, **roles}
     elif "time" in roles and "unit" not in roles:
         # A derived column has its header alone.
         unit = (reading.headers.get(roles["time"]) or header_of(roles["time"])).unit
@@ -411,7 +432,7 @@ def _with_roles(reading: Reading, requested: set[str | None]) -> Reading:
     kinds = {n: columns[n] for n in texts if not is_provenance(n)}
     texts = [n for n in texts if n not in repeated_kinds(kinds, [n for n in requested if n is not None])]
     texts += [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]
-    rest = [n for n in rest if n in requested or not _repeats_the_scale(reading, n, scale)]
+    rest = [n for n in rest if not _repeats_the_scale(reading, n, scale, requested)]
     of_a_worker = column_of("batch", columns)
     batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and evidence[n].varies]
@@ -456,13 +477,18 @@ def slope_of(counts: Any, values: Any) -> float:
     return float(np.log(ends[1] / ends[0]) / np.log(middle / first))
 
 
-def _repeats_the_scale(reading: Reading, name: str, scale: str | None) -> bool:
-    """Tell whether a setting is the scale by another name, or the batch of all where that of one is there."""
-    follows = reading.meanings[name].follows
-    if follows is None or scale is None:
+def _repeats_the_scale(reading: Reading, name: str, scale: str | None, requested: set[str | None]) -> bool:
+    """Tell whether a setting changes with the scale alone, or is the batch of all where that of one is there."""
+    follows, canonical = reading.meanings[name].follows, canonical_of(name)
+    if scale is None or (canonical is not None and name in requested):
         return False
-    whole = canonical_of(name) == "global_batch" and any(canonical_of(n) == "batch" for n in follows.factors)
-    return whole or (canonical_of(name) is None and dict(follows.factors) == {scale: 1})
+    if canonical == "global_batch":
+        return follows is not None and any(canonical_of(n) == "batch" for n in follows.factors)
+    if canonical not in (None, "bytes") or not reading.evidence[name].varies:
+        return False
+    counts, cells = reading.evidence[scale].texts.tolist(), reading.evidence[name].texts.tolist()
+    constant = len({*zip(counts, cells, strict=True)}) == len({*counts})
+    return follows is not None and scale in follows.factors if name in requested else constant
 
 
 def _listed(value: Any) -> str:

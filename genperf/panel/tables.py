@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genperf.errors import TableError, suggest
-from genperf.panel.reading import Reading, read_columns
+from genperf.panel.reading import OF_THE_MEASURED, Reading, measured_roles, read_columns
 from genperf.table import Table
 from genperf.table import read_table as read_with_roles
 from genperf.table.assemble import Columns
@@ -70,9 +70,23 @@ class Recognised:
             As `genperf.table.read_table` does.
         """
         named = any(self.given.get(kind) for kind in MEASURED)
-        roles = dict(self.given) if named else self.reading.arguments(self.given)
+        roles = dict(self.given) if named else self.arguments()
         mapping = self.mapping if named else self.reading.mapping
         return replace(read_with_roles(self.files or self.source, **roles), mapping=mapping)
+
+    def arguments(self, quantity: str | None = None) -> dict[str, Any]:
+        """Return the arguments of `read_table` for a measured column, the likeliest where omitted."""
+        reading, lets = self.reading, lets_of(self.given.get("let"))
+        roles, derived = {**self.given, **reading.roles}, reading.derived
+        if quantity not in (None, *reading.quantities[:1]):
+            given = {name: value for name, value in self.given.items() if name not in (*MEASURED, "unit")}
+            kept = {name: text for name, text in reading.roles.items() if name not in OF_THE_MEASURED}
+            measured, other = measured_roles(reading, str(quantity), reading.scale, self.given)
+            roles = {**given, **kept, **measured}
+            derived = {name: text for name, text in derived.items() if name == reading.scale} | other
+        failed = {"failed": (reading.roles["failed"],)} if "failed" in reading.roles else {}
+        work = roles.get("work") if roles.get("throughput") else None
+        return {**roles, **failed, "work": work, "let": {**lets, **derived} or None}
 
 
 def recognised(

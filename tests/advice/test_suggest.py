@@ -208,7 +208,7 @@ def test_as_values_for_json() -> None:
         ({"gpus": 64}, {"within": -1.0}, "cannot be within -1"),
         ({"gpus": 64}, {"cost": "gpu"}, "'gpu' is not a factor"),
         ({"gpus": 64}, {"cost": "0*gpus"}, "the cost '0\\*gpus' is 0 at gpus=8"),
-        ({"gpus": 4}, {}, "the runs at gpus = 1 and 2 were measured already"),
+        ({"gpus": 4}, {}, "the runs at gpus = 1, 2, 4 were measured already"),
         ({"nodes": 4}, {}, "no factor 'nodes'"),
     ],
 )

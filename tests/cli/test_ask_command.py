@@ -30,7 +30,7 @@ def test_four_throughputs_get_seven_sentences(shell: Shell) -> None:
     status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64", "--price", "2/h")
     lines = out.splitlines()
     assert status == 0
-    assert lines[0] == "read as: --throughput images_per_s --extrinsic gpus --work gpus"
+    assert lines[0] == "read as: --throughput images_per_s --extrinsic gpus"
     assert len(lines) == 8
     assert re.match(
         r"Expect [\d,]+ images/s at gpus=64: [\d.]+ x that of 1 gpu, an efficiency of \d+ % \(90 %: \d+ to \d+ %\)\.",
@@ -113,7 +113,7 @@ def test_an_export_of_slurm_is_read_as_it_is(shell: Shell) -> None:
     Path("runs.csv").write_text("\n".join(["JobID|NNodes|NTasks|Elapsed|State", *rows, "9|16|64|00:00:05|FAILED", ""]))
     status, out, _ = shell("ask", "runs.csv", "--at", "NNodes=32")
     assert status == 0
-    assert "--time Elapsed --status State --extrinsic NNodes,NTasks --scaling job" in out
+    assert "--time Elapsed --scaling job --status State --extrinsic NNodes,NTasks" in out
     assert "'Elapsed' falls as NNodes grows, so all are taken to share one amount of work" in out
     found = re.search(r"Expect a job of ([\d.]+) min .* as fast as on 4 Tasks", out)
     assert found is not None
@@ -312,12 +312,12 @@ def test_a_throughput_has_an_interval_and_fits_where_runs_failed(shell: Shell) -
 
 
 def test_a_series_whose_runs_all_failed_is_no_other_answer(shell: Shell) -> None:
-    rows = "1,8,1.0,ok\n2,8,1.1,ok\n4,8,1.2,ok\n2,64,,OOM\n4,64,,OOM\n"
-    Path("runs.csv").write_text(f"gpus,batch,step_s,status\n{rows}")
+    rows = "1,a,1.0,ok\n2,a,1.1,ok\n4,a,1.2,ok\n1,b,,OOM\n2,b,,OOM\n4,b,,OOM\n"
+    Path("runs.csv").write_text(f"gpus,net,step_s,status\n{rows}")
     assert shell("ask", "runs.csv", "--at", "gpus=8")[0] == 0
-    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8", "--at", "batch=64")
+    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8", "--at", "net=b")
     assert status == 1
-    assert "no run of 64 ended with a value" in errors
+    assert "no run of b ended with a value" in errors
 
 
 def test_a_batch_that_no_worker_had_needs_caution(shell: Shell) -> None:
