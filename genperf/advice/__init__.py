@@ -3,8 +3,7 @@
 from genperf.advice.ask import Answer, Question, ask
 from genperf.advice.compare import Ranking, compare
 from genperf.advice.layouts import Layouts, layouts
-from genperf.advice.optimize import optimize
-from genperf.advice.optimum import Optimum
+from genperf.advice.optimize import Optimum, optimize
 from genperf.advice.plan import Plan
 from genperf.advice.problem import Goal, Job
 from genperf.advice.suggest import Suggestions, suggest

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.narrowing import uncertainty
-from genperf.arrays import Array
+from genperf.advice.problem import models_of
+from genperf.advice.search import winners
+from genperf.advice.suggest import uncertainty
+from genperf.arrays import Array, Mask
 from genperf.attribution.answers import Line, Shown, described, records
+from genperf.attribution.draws import ends_of
 from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError, suggest
 from genperf.facts import Paid
@@ -170,20 +173,21 @@ def compare(
     """
     fitted = model_of(source)
     at = {**(at or {}), **configuration}
-    models, rest = _models(fitted, at)
+    models, rest = models_of(fitted, at)
     changes = () if over is None or isinstance(over, str) else tuple(over)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
-    first = answering(next(iter(models.values())), rest)
+    first = answering(models[0][1], rest)
     column = CHANGE if changes else _over(first, over if isinstance(over, str) else None, rest, groups)
     tables, draws, works, costs, notes = [], [], list[Array | None](), list[Array | None](), list[str]()
-    for place, (key, model) in enumerate(models.items()):
-        group = dict(zip(groups, key, strict=True))
+    for place, (group, model) in enumerate(models):
         result = answering(model, rest, *changes)
-        proposed = _changed(result, rest, changes) if changes else _levels(result, column, rest)
-        columns = read_query(proposed.frame, result.schema).columns
-        network = proposed.of_network(result, columns, COMPARE.draws, seed + place)
-        predicted = _predicted(result, proposed, network, interval)
-        names = pd.DataFrame([{**group, **({column: name} if column else {})} for name in proposed.names])
+        called, frame, rates = _alternatives(result, rest, column, changes)
+        columns = read_query(frame, result.schema).columns
+        network = _of_network(result, columns, rates, seed + place)
+        name = result.schema.target.name
+        predicted = result.predict(frame, interval)[[name, "lower", "upper", "verdict", "reason", "fits"]]
+        predicted = _predicted(predicted, name, rates != 1.0, network, interval)
+        names = pd.DataFrame([{**group, **({column: name} if column else {})} for name in called])
         notes += _failing(names, predicted.pop("fits").tolist())
         tables.append(pd.concat([names.reset_index(drop=True), predicted.reset_index(drop=True)], axis=1))
         draws.append(uncertainty(result, columns).joint_draws(COMPARE.draws, seed + place) + network)
@@ -198,7 +202,7 @@ def compare(
     rated: dict[str, Array] = {}
     priced: dict[str, Array] = {}
     if cost is not None:
-        priced = {"cost": ends[0] * cost, "cheapest": _shares_of_least(drawn + np.log(cost))}
+        priced = {"cost": ends[0] * cost, "cheapest": winners(drawn + np.log(cost)).mean(axis=0)}
     if work is not None and (quantity.throughput or np.ptp(np.log(work)) > COMPARE.same_work):
         drawn = drawn - np.log(work)
         rated = dict(zip(THROUGHPUT, (work / ends[0], work / ends[2], work / ends[1]), strict=True))
@@ -211,53 +215,37 @@ def compare(
         **rated,
         **dict(zip((quantity.name, "lower", "upper"), ends, strict=True)),
         "relative": values / values[order[0]],
-        "best": _shares_of_least(drawn),
+        "best": winners(drawn).mean(axis=0),
         **priced,
         **table[["verdict", "reason"]],
     }
     ranked = pd.DataFrame(parts).iloc[order].reset_index(drop=True)
     difference = drawn[:, order[1]] - drawn[:, order[0]]
-    low, high = np.quantile(difference, [(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
+    low, high = np.quantile(difference, ends_of(interval))
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
     whole = "" if work is not None else with_article(first.schema.timed)
     sentence += _cheapest_sentence(ranked, columns_of_names, price, whole or "a million samples")
-    notes += [*([] if rated else _batch_notes(ranked, groups)), *_failures(fitted)]
+    notes += [] if rated else _batch_notes(ranked, groups)
+    if isinstance(fitted, GroupedResult):
+        notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
     steps = first.schema.of_steps
     return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), steps)
 
 
-def _levels(result: FitResult, column: str | None, at: Mapping[str, Any]) -> _Changes:
-    """Return the levels of a factor at a configuration; one nameless alternative without it."""
-    levels = [""] if column is None else next(list(f.levels) for f in result.schema.factors if f.name == column)
-    frame = result.completed({**at, **({} if column is None else {column: levels})})
-    if len(frame) != len(levels):
-        raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
-    return _Changes(levels, frame, np.ones(len(levels)))
-
-
-def _predicted(result: FitResult, proposed: _Changes, network: Array, interval: float) -> pd.DataFrame:
-    """Return the predictions of alternatives with `fits`; of another network with its factor and its uncertainty."""
-    predicted = result.predict(proposed.frame, interval)
-    name = result.schema.target.name
-    predicted = predicted[[name, "lower", "upper", "verdict", "reason", "fits"]]
-    other = proposed.rates != 1.0
+def _predicted(predicted: pd.DataFrame, name: str, other: Mask, network: Array, interval: float) -> pd.DataFrame:
+    """Return the predictions of alternatives; those of another network with its factor and its uncertainty."""
     if not other.any():
         return predicted
-    tail = (1.0 - interval) / 2.0
-    low, middle, high = np.quantile(network, (tail, 0.5, 1.0 - tail), axis=0)
+    low, middle, high = np.quantile(network, (*ends_of(interval), 0.5), axis=0)[[0, 2, 1]]
     value = predicted[name].to_numpy(float)
     below, above = np.log(value / predicted["lower"]), np.log(predicted["upper"] / value)
     ends = np.exp(middle - np.hypot(below, middle - low)), np.exp(middle + np.hypot(above, high - middle))
-    verdicts = predicted["verdict"].where(~other | (predicted["verdict"] != "ok"), "caution")
     shown = "no run used that network: what arises between nodes falls with its rate, in part or wholly"
-    reasons = [
-        "; ".join(filter(None, (reason, shown if changed else "")))
-        for reason, changed in zip(predicted["reason"], other, strict=True)
-    ]
+    reasons = predicted["reason"].map(lambda reason: "; ".join(filter(None, (reason, shown))))
     return predicted.assign(
         **{name: value * np.exp(middle), "lower": value * ends[0], "upper": value * ends[1]},
-        verdict=verdicts,
-        reason=reasons,
+        verdict=predicted["verdict"].where(~other | (predicted["verdict"] != "ok"), "caution"),
+        reason=predicted["reason"].where(~other, reasons),
     )
 
 
@@ -272,11 +260,6 @@ def _joined(parts: Sequence[Array | None]) -> Array | None:
     """Return the numbers of all models; None where one does not know them."""
     known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None
-
-
-def _shares_of_least(drawn: Array) -> Array:
-    """Return in which share of the draws each alternative has the least value, shape (rows,)."""
-    return np.asarray(np.bincount(drawn.argmin(axis=1), minlength=drawn.shape[1]) / len(drawn))
 
 
 def _work(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any]) -> Array | None:
@@ -299,24 +282,6 @@ def _cost(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any
     _, machines = paid_for(result.panel, None if price is None else price.per)
     given = {"value": ONE, "machines": machines, "price": size, "steps": call("divide", ONE, work)}
     return values_of(quantities_of(result.panel, given).node("cost"), columns)
-
-
-def _models(
-    fitted: FitResult | GroupedResult, at: Mapping[str, Any]
-) -> tuple[dict[tuple[str, ...], FitResult], dict[str, Any]]:
-    """Return the models that the configuration leaves, by group, and the configuration without the groups' values."""
-    if isinstance(fitted, FitResult):
-        return {(): fitted}, dict(at)
-    wanted = {name: str(value) for name, value in at.items() if name in fitted.group}
-    left = {
-        key: result
-        for key, result in fitted.results.items()
-        if all(key[fitted.group.index(name)] == value for name, value in wanted.items())
-    }
-    if not left:
-        some = "; ".join(", ".join(key) for key in list(fitted.results)[:4]) or "none was fitted"
-        raise GenperfError(f"no group has {join_values(wanted)}", hint=f"the groups are {some}")
-    return left, {name: value for name, value in at.items() if name not in wanted}
 
 
 def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
@@ -386,72 +351,62 @@ def _batch_notes(ranked: pd.DataFrame, groups: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _failures(fitted: FitResult | GroupedResult) -> list[str]:
-    if isinstance(fitted, FitResult):
-        return []
-    return [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
-
-
-@dataclass(frozen=True, eq=False)
-class _Changes:
-    """A configuration as it is, and with each of some changes."""
-
-    names: list[str]
-    #: A row per alternative: its factors.
-    frame: pd.DataFrame
-    #: Shape (rows,). The rate of its network over that of the runs.
-    rates: Array
-
-    def of_network(self, result: FitResult, columns: Mapping[str, Any], draws: int, seed: int) -> Array:
-        """Return ln of what another network multiplies the time by at the alternatives, shape (draws, rows).
-
-            T'/T = 1 − s·(1 − r^−e),   s the share of what arises between nodes, r the ratio of rates, e in [0, 1]
-
-        How much of it follows the rate is not known, so e is uniform: latency and waiting do not, a large message does.
-        """
-        generator = np.random.default_rng((result.seed, seed))
-        other = self.rates != 1.0
-        if not other.any():
-            return np.zeros((draws, len(other)))
-        parts = parts_of(result, columns)
-        between = [j for j, name in enumerate(parts.names) if name in BETWEEN or "between nodes" in name]
-        share = parts.drawn[:, between].sum(axis=1) / parts.drawn.sum(axis=1)
-        if np.any(share[:, other].max(axis=0, initial=0.0) <= 0.0):
-            raise GenperfError(
-                "the model has nothing between nodes at this configuration, which another network would change",
-                hint="runs on several nodes, with a column of nodes; before: genperf ask --hint bandwidth=100Gbit/s",
-            )
-        chosen = generator.choice(len(parts.draw_shares), draws, p=parts.draw_shares)
-        exponent = generator.uniform(size=(draws, 1))
-        return np.asarray(np.log1p(np.clip(share[chosen], 0.0, 1.0) * (self.rates**-exponent - 1.0)))
-
-
 #: The terms of a series that arise between nodes.
 BETWEEN = frozenset(o.name for family in MODELS.values() for o in family.overheads if o.place == "between")
 
 
-def _changed(result: FitResult, at: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]) -> _Changes:
-    """Return a configuration and its changes: factors, and the `bandwidth` of another network (`100Gbit/s`, `HDR`).
+def _alternatives(
+    result: FitResult, at: Mapping[str, Any], column: str | None, changes: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], pd.DataFrame, Array]:
+    """Return the names of the alternatives, their configurations, and their networks' rates over that of the runs.
 
-    A bandwidth of the configuration that is no factor of the model is that of the network of the runs.
+    They are the levels of a factor, one nameless alternative without it, or a configuration and its changes: factors,
+    and the `bandwidth` of another network (`100Gbit/s`, `HDR`). A bandwidth of the configuration that is no factor of
+    the model is that of the network of the runs.
     """
-    present = _bandwidth(result, at)
+    if changes:
+        names, proposed = [NOTHING, *map(join_values, changes)], [{}, *changes]
+    else:
+        levels = [""] if column in (None, CHANGE) else next(f.levels for f in result.schema.factors if f.name == column)
+        names, proposed = list(levels), [{str(column): level} if level else {} for level in levels]
+    present = _bandwidth(result, at) if changes else {}
     rows, rates = [], []
-    for change in ({}, *changes):
+    for change in proposed:
         other = _bandwidth(result, change)
         if other and not present:
             raise GenperfError(
                 "another network is compared with that of the runs, which is not given",
                 hint="--at bandwidth=25Gbit/s beside --or bandwidth=100Gbit/s",
             )
-        frame = result.completed({n: v for n, v in {**at, **change}.items() if n not in {**present, **other}})
-        if len(frame) != 1:
+        rows.append(result.completed({n: v for n, v in {**at, **change}.items() if n not in {**present, **other}}))
+        if len(rows[-1]) != 1:
             raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
-        rows.append(frame)
         speeds = [link_rate(str(next(iter(one.values())))) for one in (other, present) if one]
         rates.append(speeds[0] / speeds[-1] if speeds else 1.0)
-    names = [NOTHING, *(join_values(change) for change in changes)]
-    return _Changes(names, pd.concat(rows, ignore_index=True), np.array(rates))
+    return names, pd.concat(rows, ignore_index=True), np.array(rates)
+
+
+def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, seed: int) -> Array:
+    """Return ln of what another network multiplies the time by at the alternatives, shape (draws, rows).
+
+        T'/T = 1 − s·(1 − r^−e),   s the share of what arises between nodes, r the ratio of rates, e in [0, 1]
+
+    How much of it follows the rate is not known, so e is uniform: latency and waiting do not, a large message does.
+    """
+    generator, other = np.random.default_rng((result.seed, seed)), rates != 1.0
+    if not other.any():
+        return np.zeros((COMPARE.draws, len(other)))
+    parts = parts_of(result, columns)
+    between = [j for j, name in enumerate(parts.names) if name in BETWEEN or "between nodes" in name]
+    share = parts.drawn[:, between].sum(axis=1) / parts.drawn.sum(axis=1)
+    if np.any(share[:, other].max(axis=0, initial=0.0) <= 0.0):
+        raise GenperfError(
+            "the model has nothing between nodes at this configuration, which another network would change",
+            hint="runs on several nodes, with a column of nodes; before: genperf ask --hint bandwidth=100Gbit/s",
+        )
+    chosen = generator.choice(len(parts.draw_shares), COMPARE.draws, p=parts.draw_shares)
+    exponent = generator.uniform(size=(COMPARE.draws, 1))
+    return np.asarray(np.log1p(np.clip(share[chosen], 0.0, 1.0) * (rates**-exponent - 1.0)))
 
 
 def _bandwidth(result: FitResult, given: Mapping[str, Any]) -> dict[str, Any]:

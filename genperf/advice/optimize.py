@@ -1,27 +1,181 @@
 """`optimize`: the best configurations of a grid, exactly, with how certain their order is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from genperf.advice.optimum import Optimum
-from genperf.advice.problem import Goal, Job, Predicted, Vocabulary, capacity_constraints, read_problem
-from genperf.advice.search import BUDGET, CAPACITY, DEADLINE, VERDICT, Evaluation, Front, Search, best_first, winners
+from genperf.advice.problem import Goal, Job, Vocabulary, capacity_constraints, models_of, read_problem
+from genperf.advice.search import BUDGET, CAPACITY, DEADLINE, VERDICT, Evaluation, Search, best_first, front_of, winners
 from genperf.advice.space import Space, in_model_names, levels_over, read_space
 from genperf.arrays import Array, Index
+from genperf.attribution.answers import Line, Shown, described, records
 from genperf.errors import GenperfError, Note, counted
 from genperf.formula import Node, names_in
 from genperf.prediction import Schema
+from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
-from genperf.table.clean import label
+from genperf.table import Target
 from genperf.words.growth import price_text
-from genperf.words.numbers import duration_text, join_values
-from genperf.words.quantity import only_for_times
+from genperf.words.numbers import duration_text, three_digits
+from genperf.words.quantity import heading, only_for_times
 
-Key = tuple[str, ...]
+
+@dataclass(frozen=True, eq=False)
+class Optimum(Shown):
+    """The best configurations of a grid."""
+
+    #: What is least, or most where it is `maximized`.
+    minimize: str
+    #: Nominal coverage of the intervals.
+    interval: float
+    #: Seconds, kept by the upper end of the interval.
+    deadline: float | None
+    #: `configurations`, `feasible`: how many there are, and how many satisfy the constraints and keep the deadline by
+    #: their central time.
+    configurations: int
+    feasible: int
+    #: The best first: the configuration, `objective`, the predicted value in a column with the quantity's name
+    #: (`time`), `lower, upper` (of a new run), `fits` where runs failed (the probability that one does not), `total`
+    #: where there are steps, `cost` where machines are counted, `wins` (the share of the ensemble's draws in which it
+    #: is the best of these that are feasible in the draw), `verdict, reason`.
+    best: pd.DataFrame
+    #: The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and `wins`;
+    #: `keeps_deadline` where there is one. Where a capacity is given, or the verdict decides, of the configurations
+    #: that were looked at and keep them. Empty where machines are not counted, or no time is predicted.
+    front: pd.DataFrame
+    #: A row per constraint: `constraint`, `excludes` (how many configurations fail it), `alone` (how many fail it and
+    #: no other).
+    excluded: pd.DataFrame
+    #: What is predicted.
+    quantity: Target
+    notes: tuple[Note, ...] = ()
+    maximized: bool = False
+    #: By which share the best is worse than the best of those shown, at most with the probability `interval`; infinite
+    #: where it is infeasible in more of the draws; None for several groups, whose draws are independent.
+    regret: float | None = None
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """The best configuration by name."""
+        end = list(self.best.columns).index("objective")
+        return {str(k): v for k, v in self.best.iloc[0, :end].to_dict().items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {
+            "quantity": described(self.quantity),
+            "maximize" if self.maximized else "minimize": self.minimize,
+            "interval": self.interval,
+            "deadline": self.deadline,
+            "configurations": self.configurations,
+            "feasible": self.feasible,
+            "best": records(self.best),
+            "front": records(self.front),
+            "excluded": records(self.excluded),
+            "regret": self.regret if self.regret is not None and np.isfinite(self.regret) else None,
+            "notes": [{"kind": n.kind, "text": n.text} for n in self.notes],
+        }
+
+    @property
+    def title(self) -> str:
+        """What was searched, in a line."""
+        kept = f", {duration_text(self.deadline)} kept by the upper end" if self.deadline is not None else ""
+        what = self.minimize
+        if what == self.quantity.name and not self.quantity.is_time:
+            what = heading(self.quantity)
+        size = "most" if self.maximized else "least"
+        return f"{size} {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{kept}"
+
+    @property
+    def reason(self) -> str:
+        """How far the best configuration's prediction can be trusted, in a line."""
+        first = self.best.iloc[0]
+        text = f"the best is '{first['verdict']}': {first['reason']}"
+        if self.regret is None or (len(self.best) < 2 and np.isfinite(self.regret)):
+            return text
+        if not np.isfinite(self.regret):
+            odds = f"{100 * (1.0 - self.interval):.3g} %"
+            return f"{text}\nit misses a condition that reads the prediction in more than {odds} of the model's draws"
+        odds = f"{100 * self.interval:g} % probability"
+        if self.regret <= 0.0:
+            return f"{text}\nit is the best of those shown with at least {odds}"
+        return f"{text}\nit is at most {100.0 * self.regret:.1f} % worse than the best of those shown, with {odds}"
+
+    @property
+    def per_unit(self) -> bool:
+        """Whether time and cost are those of one unit of the work."""
+        rates = {"throughput", "total"} <= set(self.best)
+        return rates and bool(np.allclose(self.best["throughput"] * self.best["total"], 1.0))
+
+    @property
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """What is shown to a person: titles and tables, without the reasons of every row."""
+        shown = [(self.title, self.best)]
+        if len(self.front):
+            front = "throughput against the cost of one unit of work" if self.per_unit else "time against cost"
+            some = self.front.head(len(self.best))
+            count = f", {len(some)} of {len(self.front)}" if len(some) < len(self.front) else ""
+            shown.append((f"Pareto front of {front}{count}", some))
+        tables = []
+        for title, frame in shown:
+            table, same = _for_people(frame, self.quantity, list(self.configuration))
+            tables.append((f"{title}; each with {same}" if same else title, table))
+        return tables
+
+    @property
+    def content(self) -> list[Line]:
+        """The tables, how far the best can be trusted, and the notes."""
+        return [*self.tables, self.reason, *(f"note: {n}" for n in self.notes)]
+
+
+def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -> tuple[pd.DataFrame, str]:
+    """Return a table of configurations to print, and what is the same in all; settings keep all their digits."""
+    shown = frame.drop(columns=_redundant(frame, target))
+    same = {
+        name: _cell(name, shown[name].iloc[0], settings)
+        for name in (*settings, "fits")
+        if name in shown and len(shown) > 1 and len(set(shown[name])) == 1
+    }
+    shown = shown.drop(columns=list(same))
+    cells = {str(name): [_cell(str(name), value, settings) for value in shown[name]] for name in shown.columns}
+    # That every run fits goes without a word.
+    constants_shown = [f"{name}={value}" for name, value in same.items() if (name, value) != ("fits", "1")]
+    return pd.DataFrame(cells), ", ".join(constants_shown)
+
+
+def _redundant(frame: pd.DataFrame, target: Target) -> list[str]:
+    """Return the columns that say again what another says, or mean nothing to a person."""
+    gone = ["reason"] if "reason" in frame else []
+    gone += [name for name in frame.columns if str(name).endswith("_lower") and name not in THROUGHPUT]
+    if "objective" in frame and any(
+        frame["objective"].equals(frame[name]) for name in ("throughput", "total", "cost", target.name) if name in frame
+    ):
+        gone.append("objective")
+    if {"throughput", "total"} <= set(frame) and np.allclose(frame["throughput"] * frame["total"], 1.0):
+        gone.append("total")
+    if target.throughput and "throughput" in frame:
+        # The time is that of one unit of the work, or of a step that nobody measured.
+        gone += [target.name, "lower", "upper"]
+    elif "throughput" in frame:
+        gone += [name for name in THROUGHPUT[1:] if name in frame]
+    return gone
+
+
+def _cell(name: str, value: object, settings: Collection[str]) -> str:
+    """Return a cell as text."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return str(value)
+    if name in settings:
+        return f"{value:.15g}"
+    if name == "wins":
+        return f"{100 * value:.0f} %"
+    return duration_text(value) if name == "total" else three_digits(value)
+
+
+Group = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -125,10 +279,19 @@ def optimize(
     if goal.maximize is not None and minimize is not None:
         raise GenperfError("one formula is to be small and another large", hint="--minimize or --maximize")
     constraints = [where] if isinstance(where, str) else list(where)
+    models, over = models_of(result, over)
     task = _Task(over, constraints, minimize, job, goal, interval, top)
-    if isinstance(result, GroupedResult):
-        return _best_of_groups(result, task)
-    return _optimum_of([((), _solve(result, task, {}))], (), task, [])
+    solved: list[tuple[Group, _Solved]] = []
+    failures: list[tuple[Group, GenperfError]] = []
+    for group, model in models:
+        try:
+            solved.append((group, _solve(model, task, group)))
+        except GenperfError as error:
+            failures.append((group, error))
+    if not solved:
+        raise failures[0][1]
+    notes = [Note(f"{', '.join(group.values())}: {error.message}", "group_infeasible") for group, error in failures]
+    return _optimum_of(solved, task, notes[: OPTIMUM.max_failures])
 
 
 @dataclass(frozen=True)
@@ -161,45 +324,13 @@ class _Solved:
     notes: tuple[Note, ...]
 
 
-def _best_of_groups(fitted: GroupedResult, task: _Task) -> Optimum:
-    """Return the best configurations of all groups, or of those that `over` names."""
-    wanted = {name: values for name, values in task.over.items() if name in fitted.group}
-    kept = {name: _labels(values) for name, values in wanted.items()}
-    inner = replace(task, over={name: values for name, values in task.over.items() if name not in wanted})
-    solved: list[tuple[Key, _Solved]] = []
-    failures: list[tuple[Key, GenperfError]] = []
-    for key, result in fitted.results.items():
-        group = dict(zip(fitted.group, key, strict=True))
-        if all(group[name] in values for name, values in kept.items()):
-            try:
-                solved.append((key, _solve(result, inner, group)))
-            except GenperfError as error:
-                failures.append((key, error))
-    if not solved and failures:
-        raise failures[0][1]
-    if not solved:
-        some = "; ".join(", ".join(key) for key in list(fitted.results)[:4])
-        raise GenperfError(f"no group has {join_values(wanted)}", hint=f"the groups are {some}")
-    notes = [Note(f"{', '.join(key)}: {error.message}", "group_infeasible") for key, error in failures]
-    return _optimum_of(solved, fitted.group, task, notes[: OPTIMUM.max_failures])
-
-
-def _labels(values: Any) -> set[str]:
-    """Return the values of a group column that are named: `a,b`, or a sequence."""
-    if isinstance(values, str):
-        return {text.strip() for text in values.split(",")}
-    return {label(value) for value in (values if isinstance(values, Iterable) else [values])}
-
-
-def _optimum_of(
-    solved: Sequence[tuple[Key, _Solved]], group: Sequence[str], task: _Task, notes: Sequence[Note]
-) -> Optimum:
+def _optimum_of(solved: Sequence[tuple[Group, _Solved]], task: _Task, notes: Sequence[Note]) -> Optimum:
     """Return the best of what models answer, by group, each with the share of joint draws in which it is the best."""
     each = [one for _, one in solved]
     goal = each[0].search.goal
     frames = [
-        _with_group(one.best, group, key).assign(_model=place, _row=np.arange(len(one.best)))
-        for place, (key, one) in enumerate(solved)
+        _with_group(one.best, group).assign(_model=place, _row=np.arange(len(one.best)))
+        for place, (group, one) in enumerate(solved)
     ]
     best = pd.concat(frames, ignore_index=True)
     objective = best["objective"].to_numpy(float) * (1.0 if goal.maximize is None else -1.0)
@@ -215,7 +346,7 @@ def _optimum_of(
         configurations=sum(one.search.space.grid.size for one in each),
         feasible=sum(one.evaluation.feasible for one in each),
         best=plain.assign(**{word: best[word] for word in words}),
-        front=_joint_front([_with_group(one.front, group, key) for key, one in solved]),
+        front=_joint_front([_with_group(one.front, group) for group, one in solved]),
         excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum()
         if len(each) > 1
         else excluded,
@@ -226,10 +357,9 @@ def _optimum_of(
     )
 
 
-def _with_group(frame: pd.DataFrame, group: Sequence[str], key: Key) -> pd.DataFrame:
+def _with_group(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
     """Return rows with the values of their group first."""
-    named = {name: [value] * len(frame) for name, value in zip(group, key, strict=True)}
-    return frame if not named or frame.empty else pd.concat([pd.DataFrame(named), frame], axis=1)
+    return frame if frame.empty else frame.assign(**group)[[*group, *frame]]
 
 
 def _wins(solved: Sequence[_Solved], best: pd.DataFrame) -> Array:
@@ -262,12 +392,11 @@ def _joint_front(fronts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     together = pd.concat(filled, ignore_index=True)
     names = [str(name) for name in together.columns]
     time = "total" if "total" in names else names[names.index("lower") - 1]
-    joint = Front()
-    joint.add(together[time].to_numpy(float), together["cost"].to_numpy(float), np.arange(len(together)))
-    return together.iloc[_along(joint.positions)].reset_index(drop=True)
+    total, cost = (together[name].to_numpy(float) for name in (time, "cost"))
+    return together.iloc[_along(front_of(total, cost, np.arange(len(together))))].reset_index(drop=True)
 
 
-def _solve(result: FitResult, task: _Task, group: Mapping[str, str]) -> _Solved:
+def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     """Return the best configurations of one model; formulas may read its group's values."""
     result = answering(result, levels_over(task.over, result.schema))
     schema, goal, minimize = result.schema, task.goal, task.minimize
@@ -284,8 +413,8 @@ def _solve(result: FitResult, task: _Task, group: Mapping[str, str]) -> _Solved:
     if goal.maximize is not None:
         minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
-    predicted = Predicted(schema.target, tuple(result.further))
-    words = Vocabulary(result.panel, tuple(space.names), tuple(space.texts), predicted, work)
+    names, texts, further = tuple(space.names), tuple(space.texts), tuple(result.further)
+    words = Vocabulary(schema.target, result.panel, names, texts, further, work)
     by_work = bool(schema.target.throughput) or "throughput" in aim
     problem = read_problem(words, constraints, aim, job, per_unit=not job.sized and by_work and work is not None)
     search = Search(result, space, problem, task.interval, goal)
@@ -398,10 +527,9 @@ def _front_of_kept(search: Search, positions: Index) -> Index:
     """Return the Pareto front of the configurations that keep all limits but the deadline, as the answers do."""
     frame = search.answers(positions)
     kept = np.logical_and.reduce([k for name, k in search.keeps(frame, positions).items() if name != DEADLINE])
-    total = frame["total" if "total" in frame else search.problem.predicted.name].to_numpy(float)
-    front = Front()
-    front.add(total[kept], frame["cost"].to_numpy(float)[kept], positions[kept])
-    return front.positions
+    time = "total" if "total" in frame else search.problem.predicted
+    total, cost = (frame[name].to_numpy(float) for name in (time, "cost"))
+    return front_of(total[kept], cost[kept], positions[kept])
 
 
 def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:
@@ -426,7 +554,7 @@ def _nothing_feasible(search: Search, evaluation: Evaluation) -> GenperfError:
         return _late(search, evaluation, 0)
     if evaluation.feasible:
         return GenperfError(
-            f"none of {evaluation.feasible:,} feasible configurations has a finite {search.problem.predicted.name} and "
+            f"none of {evaluation.feasible:,} feasible configurations has a finite {search.problem.predicted} and "
             "objective",
             hint="ask nearer to the measured range",
         )

@@ -1,21 +1,23 @@
 """What `optimize` looks for: the job, the goal, and formulas over the factors and what follows from a prediction."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
 from genperf.panel import Panel
 from genperf.panel.derived import ONE, Quantities
 from genperf.panel.work import one_worker_names
 from genperf.prediction import Schema
+from genperf.result import FitResult, GroupedResult
 from genperf.table import Target
+from genperf.table.clean import label
+from genperf.words.numbers import join_values
 from genperf.words.quantity import heading
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -116,53 +118,14 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """The names of what follows from a prediction, which formulas may read beside the factors."""
-
-    #: What the model predicts; `time` by default.
-    quantity: Target
-    #: The further quantities that it predicts beside.
-    further: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The predicted value."""
-        return self.quantity.name
-
-    @property
-    def on_one_worker(self) -> str:
-        """The predicted value on one worker: `time_1`."""
-        return f"{self.name}_1"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All of them; `total` is the time of all steps, `cost` that on all machines times their price."""
-        return (self.name, self.on_one_worker, *self.further, "throughput", "total", "machines", "cost")
-
-    @property
-    def values(self) -> frozenset[str]:
-        """Those that come from a model, and not from the others."""
-        return frozenset({self.name, self.on_one_worker, *self.further})
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """A comparison that must hold."""
-
-    text: str
-    formula: Formula
-    #: Whether it reads a prediction: those that do not are evaluated first.
-    predicted: bool
-
-
-@dataclass(frozen=True)
 class Problem:
     """The objective and the constraints, as formulas over the factors and the predicted values alone."""
 
-    #: The names of the predicted values.
-    predicted: Predicted
-    #: Those that read no prediction first.
-    constraints: tuple[Constraint, ...]
+    #: The name of the predicted value.
+    predicted: str
+    #: The comparisons that must hold: `simple` read no prediction, and are evaluated first.
+    simple: tuple[Formula, ...]
+    further: tuple[Formula, ...]
     #: It is to be small.
     objective: Formula
     #: The time of all steps, or of one unit of the work; the predicted value itself where that is no time.
@@ -175,14 +138,18 @@ class Problem:
     one_worker: tuple[str, ...]
 
     @property
-    def decisive(self) -> tuple[Formula, ...]:
-        """The objective, and the constraints that read a prediction."""
-        return self.objective, *(c.formula for c in self.constraints if c.predicted)
+    def constraints(self) -> tuple[Formula, ...]:
+        """All comparisons that must hold."""
+        return self.simple + self.further
 
     @property
-    def reads_one_worker(self) -> bool:
-        """Whether any formula reads the prediction on one worker."""
-        return any(self.predicted.on_one_worker in f.names for f in self.decisive)
+    def on_one_worker(self) -> str:
+        """The name of the predicted value on one worker: `time_1`."""
+        return f"{self.predicted}_1"
+
+    def reads(self, name: str) -> bool:
+        """Tell whether a predicted value decides on the answer."""
+        return any(name in formula.names for formula in (self.objective, *self.further))
 
 
 def value(formula: Formula, columns: Columns) -> Array:
@@ -194,34 +161,45 @@ def value(formula: Formula, columns: Columns) -> Array:
 class Vocabulary:
     """The names that formulas may read."""
 
+    #: What the model predicts; `time` by default.
+    target: Target
     #: Of the model, by the field's names.
     factors: Panel
     #: `names`, `texts`: what a configuration has, and which of it is text.
     names: tuple[str, ...]
     texts: tuple[str, ...]
-    #: The names of the predicted values.
-    predicted: Predicted
+    #: The further quantities that it predicts beside.
+    further: tuple[str, ...] = ()
     #: The work of a step, where it is known.
     work: Node | None = None
 
     @property
+    def predicted(self) -> tuple[str, ...]:
+        """The names of the values that come from a model: the predicted one, that on one worker, and the further."""
+        return (self.target.name, f"{self.target.name}_1", *self.further)
+
+    @property
     def quantities(self) -> list[str]:
-        """What follows from a prediction; a factor of the name of such a quantity stays the factor."""
-        return [q for q in self.predicted.names if q not in self.names]
+        """What follows from a prediction; a factor of the name of such a quantity stays the factor.
+
+        `total` is the time of all steps, `cost` that on all machines times their price.
+        """
+        return [q for q in (*self.predicted, "throughput", "total", "machines", "cost") if q not in self.names]
 
     def number(self, text: str, quantities: bool = False) -> Formula:
         """Read a formula that is a number; if `quantities`, it may also read what follows from a prediction."""
-        names = [*self.names, *(self.quantities if quantities else [])]
-        formula = parse_number(text, names, self.texts)
+        formula = parse_number(text, [*self.names, *(self.quantities if quantities else [])], self.texts)
         if formula.logical:
-            raise FormulaError(
-                "a number is needed here, not a comparison",
-                text=text,
-                column=0,
-                width=len(text),
-                hint="--where takes comparisons",
-            )
+            what = "a number is needed here, not a comparison"
+            raise FormulaError(what, text=text, column=0, width=len(text), hint="--where takes comparisons")
         return formula
+
+    def count(self, option: str, text: str) -> Node:
+        """Read a number of steps or machines."""
+        formula = self.number(text)
+        if not formula.names and not float(formula.evaluate({})) > 0.0:
+            raise GenperfError(f"{option} is {text.strip()}; a number above zero is needed", hint=f"{option} 1000")
+        return formula.node
 
 
 def read_problem(
@@ -247,112 +225,83 @@ def read_problem(
     --------
     >>> from genperf.table import Factor
     >>> factors = Panel((Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True),))
-    >>> words = Vocabulary(factors, ("workers",), (), Predicted(Target("step_s")))
+    >>> words = Vocabulary(Target("step_s"), factors, ("workers",), ())
     >>> problem = read_problem(words, ["workers % 2 == 0 and workers < 9"], "cost", Job())
     >>> [c.text for c in problem.constraints]
     ['workers%2 == 0', 'workers < 9']
     >>> render(problem.objective.node)
     'workers*time'
     """
-    predicted = words.predicted
-    for name in {predicted.name, predicted.on_one_worker} & set(words.names):
+    target, (predicted, on_one_worker, *_) = words.target, words.predicted
+    for name in {predicted, on_one_worker} & set(words.names):
         raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")
-    timed = predicted.quantity.is_time
-    if not timed and (job.sized or job.priced):
+    if not target.is_time and (job.sized or job.priced):
         raise ModelError(
-            f"steps and prices are those of a time, and this model predicts {heading(predicted.quantity)}",
+            f"steps and prices are those of a time, and this model predicts {heading(target)}",
             hint="leave --steps and --price out",
         )
     follow = _quantities(words, job, per_unit)
-    whole = Formula("total", follow.node("total")) if timed else Formula(predicted.name, Name(predicted.name))
-    objective = whole if minimize == predicted.name else words.number(minimize, quantities=True)
-    parts = [Formula(render(node), node) for node in _parts_of(where, words)]
+    whole = Formula("total", follow.node("total")) if target.is_time else Formula(predicted, Name(predicted))
+    objective = whole if minimize == predicted else words.number(minimize, quantities=True)
+    parts = [Formula(render(node), node) for text in where for node in _comparisons(text, words)]
+    read = frozenset().union(*(f.names for f in (objective, *parts))) & set(words.quantities)
+    if not target.is_time and read & {"total", "cost"}:
+        raise ModelError(
+            f"'{min(read & {'total', 'cost'})}' needs a model of a time, and this one predicts {heading(target)}",
+            hint=f"a formula over the factors and {predicted}",
+        )
+    for name in sorted(read & {"throughput", "machines", "cost"}):
+        follow.node(name)
     one_worker = one_worker_names(words.factors, words.names)
-    _check_quantities([objective, *parts], words, follow, one_worker)
-    constraints = [_constraint(part, words, follow) for part in parts]
+    if on_one_worker in read and not one_worker:
+        what = "and no factor that is varied counts the workers"
+        raise ModelError(f"{on_one_worker} is the {predicted} on one worker, {what}")
+
+    def written_out(formula: Formula) -> Formula:
+        there = [name for name in words.quantities if name in formula.names and follow.has(name)]
+        return Formula(formula.text, substitute(formula.node, {name: follow.node(name) for name in there}))
+
+    constraints = [written_out(part) for part in parts]
+    further = [c for c in constraints if c.names & {*words.predicted}]
+    known = {name: Formula(name, follow.node(name)) for name in ("throughput", "cost") if follow.has(name)}
     return Problem(
         predicted=predicted,
-        constraints=tuple(sorted(constraints, key=lambda c: c.predicted)),
-        objective=_substituted(objective, words, follow),
+        simple=tuple(c for c in constraints if c not in further),
+        further=tuple(further),
+        objective=written_out(objective),
         total=whole,
-        throughput=_known("throughput", follow, timed),
-        cost=_known("cost", follow, timed),
+        throughput=known.get("throughput") if target.is_time else None,
+        cost=known.get("cost") if target.is_time else None,
         one_worker=one_worker,
     )
 
 
 def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job."""
-    for option, text in (("--steps", job.steps), ("--per", job.per)):
-        _refuse_not_positive(option, text, words)
-    counts = [Name(f.name) for f in words.factors.counts if f.name in words.names]
-    machines = words.number(job.per).node if job.per is not None else next(iter(counts), None)
-    given = {"value": Name(words.predicted.name), "machines": machines, "work": words.work, "steps": ONE, "price": ONE}
+    counted = next((Name(f.name) for f in words.factors.counts if f.name in words.names), None)
+    given = {"value": Name(words.target.name), "work": words.work, "steps": ONE, "price": ONE}
     if job.steps is not None:
-        given["steps"] = words.number(str(job.steps)).node
+        given["steps"] = words.count("--steps", job.steps)
     elif job.samples is not None or per_unit:
-        given["steps"] = call("divide", 1.0 if job.samples is None else job.samples, _known_work(words))
+        if words.work is None:
+            raise ModelError(
+                "the work of a step is not known: no throughput was measured, and no column is a batch",
+                hint="--steps FORMULA in place of --samples, for example --steps '1e6/(32*workers)'; of epochs "
+                "--steps 90",
+            )
+        given["steps"] = call("divide", 1.0 if job.samples is None else job.samples, words.work)
+    given["machines"] = counted if job.per is None else words.count("--per", job.per)
     if job.priced:
         given["price"] = words.number(str(job.price)).node
     return Quantities({name: node for name, node in given.items() if node is not None})
 
 
-def _known(name: str, follow: Quantities, timed: bool) -> Formula | None:
-    """Return a quantity as a formula; None where it is not known, and of what is no time."""
-    return Formula(name, follow.node(name)) if timed and follow.has(name) else None
-
-
-def _refuse_not_positive(option: str, text: str | None, words: Vocabulary) -> None:
-    """Refuse a number of steps or machines that is no count."""
-    if text is None:
-        return
-    formula = words.number(text)
-    if not formula.names and not float(formula.evaluate({})) > 0.0:
-        raise GenperfError(f"{option} is {text.strip()}; a number above zero is needed", hint=f"{option} 1000")
-
-
-def _known_work(words: Vocabulary) -> Node:
-    """Return the work of a step."""
-    if words.work is None:
-        raise ModelError(
-            "the work of a step is not known: no throughput was measured, and no column is a batch",
-            hint="--steps FORMULA in place of --samples, for example --steps '1e6/(32*workers)'; of epochs --steps 90",
-        )
-    return words.work
-
-
-def _check_quantities(
-    formulas: Sequence[Formula], words: Vocabulary, follow: Quantities, one_worker: Sequence[str]
-) -> None:
-    """Refuse formulas that read what this model does not give."""
-    read = frozenset().union(*(f.names for f in formulas)) & set(words.quantities)
-    predicted = words.predicted
-    if not predicted.quantity.is_time and read & {"total", "cost"}:
-        name = min(read & {"total", "cost"})
-        raise ModelError(
-            f"'{name}' needs a model of a time, and this one predicts {heading(predicted.quantity)}",
-            hint=f"a formula over the factors and {predicted.name}",
-        )
-    for name in sorted(read & {"throughput", "machines", "cost"}):
-        follow.node(name)
-    if predicted.on_one_worker in read and not one_worker:
-        raise ModelError(
-            f"{predicted.on_one_worker} is the {predicted.name} on one worker, and no factor that is varied counts "
-            "the workers"
-        )
-
-
-def _parts_of(where: Sequence[str], words: Vocabulary) -> list[Node]:
-    """Read constraints, split at `and`, so that each part can be told apart when nothing satisfies all of them."""
-    parts = []
-    for text in where:
-        formula = parse(text, [*words.names, *words.quantities], words.texts)
-        if not formula.logical:
-            raise FormulaError(
-                "a constraint is a comparison", text=text, column=0, width=len(text), hint=f"{text} <= 64"
-            )
-        parts += _split(formula.node)
-    return parts
+def _comparisons(text: str, words: Vocabulary) -> list[Node]:
+    """Read a constraint, split at `and`, so that each part can be told apart when nothing satisfies all of them."""
+    formula = parse(text, [*words.names, *words.quantities], words.texts)
+    if not formula.logical:
+        raise FormulaError("a constraint is a comparison", text=text, column=0, width=len(text), hint=f"{text} <= 64")
+    return _split(formula.node)
 
 
 def _split(node: Node) -> list[Node]:
@@ -361,16 +310,38 @@ def _split(node: Node) -> list[Node]:
     return [node]
 
 
-def _constraint(part: Formula, words: Vocabulary, follow: Quantities) -> Constraint:
-    """Return a constraint over the factors and the predicted values."""
-    formula = _substituted(part, words, follow)
-    return Constraint(formula.text, formula, bool(formula.names & words.predicted.values))
+def models_of(
+    fitted: FitResult | GroupedResult, given: Mapping[str, Any]
+) -> tuple[list[tuple[dict[str, str], FitResult]], dict[str, Any]]:
+    """Return the models of the groups that some values leave, each with its group, and the values of no group column.
+
+    Parameters
+    ----------
+    given : mapping of str to values
+        Of a group column a value, several, or a text with commas between them.
+
+    Raises
+    ------
+    GenperfError
+        Where no group is left.
+    """
+    if isinstance(fitted, FitResult):
+        return [({}, fitted)], dict(given)
+    wanted = {name: _levels(values) for name, values in given.items() if name in fitted.group}
+    every = [(dict(zip(fitted.group, key, strict=True)), result) for key, result in fitted.results.items()]
+    left = [(group, result) for group, result in every if all(group[n] in levels for n, levels in wanted.items())]
+    if not left:
+        some = "; ".join(", ".join(key) for key in list(fitted.results)[:4]) or "none was fitted"
+        named = join_values({name: given[name] for name in wanted})
+        raise GenperfError(f"no group has {named}", hint=f"the groups are {some}")
+    return left, {name: values for name, values in given.items() if name not in wanted}
 
 
-def _substituted(formula: Formula, words: Vocabulary, follow: Quantities) -> Formula:
-    """Return a formula with what follows from a prediction written out."""
-    read = [name for name in words.quantities if name in formula.names and follow.has(name)]
-    return Formula(formula.text, substitute(formula.node, {name: follow.node(name) for name in read}))
+def _levels(values: Any) -> set[str]:
+    """Return the values of a group column that are named."""
+    if isinstance(values, str):
+        return {text.strip() for text in values.split(",")}
+    return {label(value) for value in (values if isinstance(values, Iterable) else [values])}
 
 
 def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further: Collection[str] = ()) -> list[str]:
@@ -399,8 +370,3 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further:
             hint=f"genperf fit TABLE … --also {name}=COLUMN:UNIT fits it beside; or a model of --quantity {name}:UNIT",
         )
     return [f"{name} <= {value!r}" for name, value in capacity.items()]
-
-
-def trusted_rows(frame: pd.DataFrame) -> Mask:
-    """Return which answers have a verdict that `trusted` asks for."""
-    return frame["verdict"].isin(TRUSTED).to_numpy(dtype=bool)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from genperf.advice.problem import Goal, Problem, trusted_rows, value
+from genperf.advice.problem import TRUSTED, Goal, Problem, value
 from genperf.advice.space import Columns, Space
 from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
@@ -74,6 +74,13 @@ class Front:
         best_before = np.concatenate([[np.inf], np.minimum.accumulate(falling)[:-1]]) if falling.size else falling
         chosen = order[falling < best_before]
         self.first, self.second, self.positions = x[chosen], y[chosen], where[chosen]
+
+
+def front_of(first: Array, second: Array, positions: Index) -> Index:
+    """Return the positions of the Pareto front of some points."""
+    front = Front()
+    front.add(first, second, positions)
+    return front.positions
 
 
 @dataclass(eq=False)
@@ -160,12 +167,11 @@ class Search:
         size = self.space.grid.size
         if not self._walks or size <= SEARCH.max_drawn_configurations:
             return
-        simple = [c.formula for c in self.problem.constraints if not c.predicted]
         left = 0
         for start in range(0, size, SEARCH.block_rows):
             stop = min(start + SEARCH.block_rows, size)
-            columns, holds = self.space.block(start, stop), np.ones(stop - start, bool)
-            for formula in simple:
+            columns, holds = self.space.take(np.arange(start, stop)), np.ones(stop - start, bool)
+            for formula in self.problem.simple:
                 holds &= _holds(formula, columns, stop - start)
             left += int(holds.sum())
         if left > SEARCH.max_drawn_configurations:
@@ -177,17 +183,16 @@ class Search:
 
     def _block(self, start: int, stop: int, evaluation: Evaluation) -> tuple[Index, Array, Array]:
         """Return the configurations of a block that may be answers, with their objective and their cost."""
-        columns = self.space.block(start, stop)
         positions = np.arange(start, stop)
-        simple = [c for c in self.problem.constraints if not c.predicted]
-        fails = [~_holds(c.formula, columns, len(positions)) for c in simple]
+        columns = self.space.take(positions)
+        fails = [~_holds(formula, columns, len(positions)) for formula in self.problem.simple]
         columns, positions = _keep(columns, positions, evaluation.count(0, fails, len(positions)))
         if not positions.size:
             return positions, np.empty(0), np.empty(0)
         predicted = self.predicted(columns)
-        further = [c for c in self.problem.constraints if c.predicted]
-        fails = [~_holds(c.formula, predicted, len(positions)) for c in further]
-        predicted, positions = _keep(predicted, positions, evaluation.count(len(simple), fails, len(positions)))
+        first = len(fails)
+        fails = [~_holds(formula, predicted, len(positions)) for formula in self.problem.further]
+        predicted, positions = _keep(predicted, positions, evaluation.count(first, fails, len(positions)))
         predicted, positions = _keep(predicted, positions, self._fitting(predicted, evaluation))
         evaluation.feasible += positions.size
         objective, total = value(self.problem.objective, predicted), value(self.problem.total, predicted)
@@ -234,18 +239,18 @@ class Search:
         out = self._with(columns, lambda factors: np.exp(curves_of(self.result, factors).paths))
         count = len(shares(self.result.members))
         for place, (name, one) in enumerate(self.result.further.items()):
-            if any(name in formula.names for formula in self.problem.decisive):
+            if self.problem.reads(name):
                 share = shares(one.members)
                 pairs = np.random.default_rng((self.result.seed, place)).choice(len(share), size=count, p=share)
                 out[name] = np.exp(curves_of(one, self._factors(columns)).paths)[pairs]
         return out
 
     def _with(self, columns: Columns, predict: Callable[[Columns], Array]) -> Columns:
-        names = self.problem.predicted
-        out: Columns = {**columns, names.name: predict(self._factors(columns))}
-        if self.problem.reads_one_worker:
-            reduced = self.space.reduced(columns, self.problem.one_worker)
-            out[names.on_one_worker] = predict(self._factors(reduced))
+        problem = self.problem
+        out: Columns = {**columns, problem.predicted: predict(self._factors(columns))}
+        if problem.reads(problem.on_one_worker):
+            reduced = self.space.reduced(columns, problem.one_worker)
+            out[problem.on_one_worker] = predict(self._factors(reduced))
         return out
 
     def _factors(self, columns: Columns) -> Columns:
@@ -256,7 +261,7 @@ class Search:
         columns = self.space.take(positions)
         central = self.predicted(columns)
         answer = self.result.predict(self.space.frame(columns), self.interval)
-        name = self.problem.predicted.name
+        name = self.problem.predicted
         frame = pd.DataFrame({a.name: columns[a.name] for a in self.space.grid.axes})
         sign = 1.0 if self.goal.maximize is None else -1.0
         frame["objective"] = sign * np.broadcast_to(value(self.problem.objective, central), positions.shape)
@@ -281,25 +286,25 @@ class Search:
         if self.goal.deadline is not None:
             limits[DEADLINE] = self.latest(frame, positions) <= self.goal.deadline
         if self.goal.budget is not None:
-            most = frame["cost"] * frame["upper"] / frame[self.problem.predicted.name]
+            most = frame["cost"] * frame["upper"] / frame[self.problem.predicted]
             limits[BUDGET] = most.to_numpy(dtype=float) <= self.goal.budget
         if self.goal.capacity:
             rows = self.space.frame(self.space.take(positions))
             predicted = self.result.predict(rows, self.goal.interval_of_capacity)
             keeps = [
-                predicted["upper" if name == self.problem.predicted.name else f"{name}_upper"] <= most
+                predicted["upper" if name == self.problem.predicted else f"{name}_upper"] <= most
                 for name, most in self.goal.capacity.items()
             ]
             limits[CAPACITY] = np.logical_and.reduce([k.to_numpy(dtype=bool) for k in keeps])
         if self.goal.trusted:
-            limits[VERDICT] = trusted_rows(frame)
+            limits[VERDICT] = frame["verdict"].isin(TRUSTED).to_numpy(dtype=bool)
         return limits
 
     def latest(self, frame: pd.DataFrame, positions: Index) -> Array:
         """Return the upper ends of the total times."""
         columns = self.space.take(positions)
         upper = frame["upper"].to_numpy(dtype=float)
-        return np.asarray(value(self.problem.total, {**columns, self.problem.predicted.name: upper}))
+        return np.asarray(value(self.problem.total, {**columns, self.problem.predicted: upper}))
 
     def wins(self, positions: Index) -> Array:
         """Return the share of the ensemble's draws in which each configuration is the best of these that are feasible.
@@ -334,10 +339,8 @@ class Search:
         shape = (shares(self.result.members).size, positions.size)
         objective = np.broadcast_to(value(self.problem.objective, columns), shape)
         feasible = np.isfinite(objective)
-        for constraint in self.problem.constraints:
-            if constraint.predicted:
-                holds = constraint.formula.evaluate({name: columns[name] for name in constraint.formula.names})
-                feasible = feasible & np.broadcast_to(holds, shape)
+        for formula in self.problem.further:
+            feasible = feasible & _holds(formula, columns, shape)
         if self.goal.deadline is not None:
             feasible = feasible & (np.broadcast_to(value(self.problem.total, columns), shape) <= self.goal.deadline)
         return np.where(feasible, objective, np.inf)
@@ -357,10 +360,9 @@ def winners(drawn: Array) -> Mask:
     return np.asarray(np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-SEARCH.tied_digits, atol=0.0))
 
 
-def _holds(formula: Formula, columns: Columns, rows: int) -> Mask:
-    """Return whether a comparison holds in each row."""
-    holds = formula.evaluate({name: columns[name] for name in formula.names})
-    return np.asarray(np.broadcast_to(holds, rows), bool)
+def _holds(formula: Formula, columns: Columns, shape: int | tuple[int, ...]) -> Mask:
+    """Return whether a comparison holds, in each row."""
+    return np.asarray(np.broadcast_to(value(formula, columns) != 0.0, shape))
 
 
 def _keep(columns: Columns, positions: Index, kept: Mask) -> tuple[Columns, Index]:

@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ class Grid:
     Examples
     --------
     >>> grid = read_grid({"workers": "1:4:*2", "batch": [32, 64]})
-    >>> grid.size, {name: values.tolist() for name, values in grid.columns(1, 4).items()}
+    >>> grid.size, {name: values.tolist() for name, values in grid.columns(np.arange(1, 4)).items()}
     (6, {'workers': [1.0, 2.0, 2.0], 'batch': [64.0, 32.0, 64.0]})
     """
 
@@ -69,11 +69,7 @@ class Grid:
         """How many configurations there are."""
         return math.prod(len(a.values) for a in self.axes)
 
-    def columns(self, start: int, stop: int) -> dict[str, npt.NDArray[Any]]:
-        """Return the configurations from `start` to before `stop`, by name."""
-        return self.take(np.arange(start, stop))
-
-    def take(self, positions: Index) -> dict[str, npt.NDArray[Any]]:
+    def columns(self, positions: Index) -> dict[str, npt.NDArray[Any]]:
         """Return the configurations at some positions, by name."""
         columns: dict[str, npt.NDArray[Any]] = {}
         left = np.asarray(positions)
@@ -104,106 +100,80 @@ def read_grid(over: Mapping[str, Any]) -> Grid:
     """
     if not over:
         raise GenperfError("nothing is varied", hint="--over workers=1:256")
-    spans = {name: [_span(name, item) for item in _items(given)] for name, given in over.items()}
-    counts = {name: sum(s.count for s in parts) for name, parts in spans.items()}
-    for name, count in counts.items():
-        if count == 0:
-            raise GenperfError(f"'{name}' is given no value", hint=f"--over {name}=1,2,4")
-    if math.prod(counts.values()) > GRID.max_configurations:
-        _refuse_size(counts, spans)
-    return Grid(tuple(_axis(name, parts) for name, parts in spans.items()))
+    axes = tuple(_axis(name, given) for name, given in over.items())
+    if math.prod(len(axis.values) for axis in axes) > GRID.max_configurations:
+        longest = max(axes, key=lambda axis: len(axis.values))
+        _refuse_size({a.name: len(a.values) for a in axes}, longest.name, longest.values.min(), longest.values.max())
+    return Grid(axes)
 
 
-@dataclass(frozen=True)
-class _Span:
-    """Part of an axis: `count` values from `first` on; or one text."""
-
-    first: float | str
-    count: int = 1
-    step: float = 1.0
-    power: bool = False
-
-    def values(self) -> Array:
-        steps = np.arange(self.count, dtype=float)
-        return float(self.first) * self.step**steps if self.power else float(self.first) + self.step * steps
-
-
-def _items(given: Any) -> Iterable[Any]:
+def _axis(name: str, given: Any) -> Axis:
+    """Read the values of an axis: numbers, or texts as soon as one is no number."""
     if isinstance(given, str):
-        return [part.strip() for part in given.split(",")] if given.strip() else []
-    if isinstance(given, Sequence | range | np.ndarray | pd.Series | pd.Index):
-        return given
-    return [given]
+        given = given.split(",") if given.strip() else []
+    elif not isinstance(given, Sequence | range | np.ndarray | pd.Series | pd.Index):
+        given = [given]
+    parts = [_values(name, item) for item in given]
+    if not parts:
+        raise GenperfError(f"'{name}' is given no value", hint=f"--over {name}=1,2,4")
+    if not any(isinstance(part, str) for part in parts):
+        return Axis(name, np.asarray(pd.unique(np.concatenate(parts))))
+    texts = [text for part in parts for text in ([part] if isinstance(part, str) else [f"{v:g}" for v in part])]
+    return Axis(name, np.array(list(dict.fromkeys(texts)), dtype=object))
 
 
-def _span(name: str, item: Any) -> _Span:
+def _values(name: str, item: Any) -> Array | str:
+    """Read one item of an axis: a number or a range, else a text."""
     if isinstance(item, str):
-        if not item.strip():
+        text = item = item.strip()
+        if not text:
             raise GenperfError(f"a value of '{name}' is empty", hint=f"--over {name}=1,2,4")
-        if "_" in item or not item.isascii():
+        if "_" in text or not text.isascii():
             # Python would read 1_000 and the digits of other scripts; a table does not.
-            return _Span(item.strip())
-        match = _RANGE.match(item.strip())
-        if match:
+            return text
+        if match := _RANGE.match(text):
             return _range(name, match)
         try:
-            item = float(item)
+            item = float(text)
         except ValueError:
-            if ":" in item:
-                raise GenperfError(
-                    f"'{item}' of '{name}' is not a range", hint=f"{name}=1:256, {name}=0:64:8 or {name}=1:256:*2"
-                ) from None
-            return _Span(item.strip())
-    number = float(item)
-    if not math.isfinite(number):
-        raise GenperfError(f"'{name}' is given {number}, which is not finite", hint=f"--over {name}=1:256")
-    return _Span(number)
+            if ":" in text:
+                hint = f"{name}=1:256, {name}=0:64:8 or {name}=1:256:*2"
+                raise GenperfError(f"'{text}' of '{name}' is not a range", hint=hint) from None
+            return text
+    if not math.isfinite(float(item)):
+        raise GenperfError(f"'{name}' is given {float(item)}, which is not finite", hint=f"--over {name}=1:256")
+    return np.array([float(item)])
 
 
-def _range(name: str, match: re.Match[str]) -> _Span:
+def _range(name: str, match: re.Match[str]) -> Array:
     """Return the values of a range `first:last`, `first:last:step` or `first:last:*factor`."""
     first, last, star, by = match.groups()
     low, high, step, power = float(first), float(last), float(by or 1.0), star == "*"
     range_ = f"the range {match.string} of '{name}'"
     if high < low:
         raise GenperfError(f"{range_} runs downwards", hint=f"{name}={last}:{first}")
-    if power:
-        if low <= 0 or step <= 1:
-            raise GenperfError(f"{range_} needs a start above 0 and a factor above 1", hint=f"{name}=1:256:*2")
-        return _Span(low, int(math.log(high / low) / math.log(step) + GRID.relative_slack) + 1, step, power=True)
+    if power and (low <= 0 or step <= 1):
+        raise GenperfError(f"{range_} needs a start above 0 and a factor above 1", hint=f"{name}=1:256:*2")
     if step <= 0:
         raise GenperfError(f"{range_} needs a step above 0", hint=f"{name}={first}:{last}:1")
-    count = (high - low) / step + GRID.relative_slack
-    if not count < GRID.countable:
+    steps = (math.log(high / low) / math.log(step) if power else (high - low) / step) + GRID.relative_slack
+    if not steps < GRID.countable:
         most = f"at most {GRID.max_configurations:,} are evaluated"
         raise GenperfError(f"{range_} holds too many values: {most}", hint=f"{name}={first}:{last}:*2")
-    return _Span(low, int(count) + 1, step)
+    count = int(steps) + 1
+    if count > GRID.max_configurations:
+        _refuse_size({name: count}, name, low, high)
+    counted = np.arange(count, dtype=float)
+    return low * step**counted if power else low + step * counted
 
 
-def _axis(name: str, spans: Sequence[_Span]) -> Axis:
-    if all(isinstance(s.first, float) for s in spans):
-        return Axis(name, np.asarray(pd.unique(np.concatenate([s.values() for s in spans]))))
-    texts = list(dict.fromkeys(s.first if isinstance(s.first, str) else f"{s.first:g}" for s in spans))
-    values = np.empty(len(texts), dtype=object)
-    values[:] = texts
-    return Axis(name, values)
-
-
-def _refuse_size(counts: Mapping[str, int], spans: Mapping[str, Sequence[_Span]]) -> None:
+def _refuse_size(counts: Mapping[str, int], longest: str, low: float, high: float) -> NoReturn:
+    """Refuse a grid that is too large, with a coarser range of its longest axis."""
     size = math.prod(counts.values())
     shown = " × ".join(f"{name} ({count:,})" for name, count in counts.items())
-    longest = max(counts, key=lambda name: counts[name])
-    numbers = [s for s in spans[longest] if isinstance(s.first, float)]
-    low = min(float(s.first) for s in numbers)
-    high = max(
-        float(s.first) * s.step ** (s.count - 1) if s.power else s.first + s.step * (s.count - 1)
-        for s in numbers
-        if isinstance(s.first, float)
-    )
+    coarse, left = f"{low:g}:{high:.15g}:{(high - low) / 16:.6g}", 17
     if low > 0:
         coarse, left = f"{low:g}:{high:.15g}:*2", int(math.log2(high / low)) + 1
-    else:
-        coarse, left = f"{low:g}:{high:.15g}:{(high - low) / 16:.6g}", 17
     raise GenperfError(
         f"{shown} make {size:,} configurations; at most {GRID.max_configurations:,} are evaluated",
         hint=f"{longest}={coarse} leaves {size // counts[longest] * left:,}",
@@ -240,13 +210,9 @@ class Space:
             *(name for name, value in self.held.items() if isinstance(value, str)),
         ]
 
-    def block(self, start: int, stop: int) -> Columns:
-        """Return the configurations from `start` to before `stop`."""
-        return self.completed(self.grid.columns(start, stop))
-
     def take(self, positions: Index) -> Columns:
         """Return the configurations at some positions."""
-        return self.completed(self.grid.take(positions))
+        return self.completed(self.grid.columns(positions))
 
     def completed(self, columns: Columns) -> Columns:
         """Return values of the grid's names together with what follows from them."""

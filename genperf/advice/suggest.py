@@ -1,6 +1,8 @@
 """`suggest`: which configurations to measure next, so that the interval at a target narrows most for its cost."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.advice.narrowing import Knowledge, knowledge
 from genperf.arrays import Array
 from genperf.attribution.answers import Line, Shown
+from genperf.attribution.draws import shares
 from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
-from genperf.formula import Node, evaluate, parse_number, substitute
+from genperf.formula import evaluate, parse_number, substitute
 from genperf.panel.configurations import devices_on_several, divisible, following
 from genperf.prediction import (
     Band,
@@ -24,11 +26,137 @@ from genperf.prediction import (
     forecasts,
     predicted_columns,
     read_query,
+    stack_of,
 )
+from genperf.prediction.member import pooled, pooled_covariance
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table import Target
 from genperf.words.numbers import join_values
+
+
+@dataclass(frozen=True)
+class FormSettings:
+    """What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
+
+    Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the
+    regimes that begin before it, and none behind it.
+    """
+
+    #: The probability that a regime begins within a doubling, and by what it changes ln T there: a doubled time.
+    #: Guesses; `docs/results/next-runs.md` holds the advice against the largest run that can be paid.
+    new_regime: float = 0.1
+    jump: float = 0.7
+
+
+FORM = FormSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The uncertainty of the mean predictions T at some configurations."""
+
+    #: Shape (rows, rows). Of ln T: over the draws of all members by weight (constants and families), plus that of each
+    #: member's discrepancy, and of the regimes that may begin beyond the data (its form).
+    covariance: Array
+    #: Shape (rows,). Variance of one measurement of ln T around the mean there.
+    noise: Array
+    #: The squared correlation that independent draws reach by chance.
+    chance: float
+
+    def gains(self, target: int) -> Array:
+        """Return the share of the target's variance that one measurement at each row is expected to take away.
+
+        For jointly normal ln T, a measurement y = ln T(c) + ε leaves `Var(t) − Cov(t, c)²/(Var(c) + Var(ε))`; of the
+        linear predictors of any other distribution it is the best. What independent draws would reach by chance is
+        subtracted.
+        """
+        variance = np.diag(self.covariance)
+        if variance[target] <= 0.0:
+            return np.zeros(len(variance))
+        there = self.covariance[target]
+        with np.errstate(all="ignore"):
+            share = there**2 / ((variance + self.noise) * variance[target])
+        return np.asarray(np.clip(np.nan_to_num(share) - self.chance, 0.0, 1.0))
+
+    def after(self, row: int) -> Knowledge:
+        """Return the uncertainty once a row is measured."""
+        along = self.covariance[row]
+        total = along[row] + self.noise[row]
+        left = self.covariance - np.outer(along, along) / total if total > 0.0 else self.covariance
+        return Knowledge(left, self.noise, self.chance)
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """What the uncertainty of ln T at some configurations consists of."""
+
+    #: Shape (draws, rows). ln T of every draw of every member.
+    drawn: Array
+    #: Shape (draws,). They add up to one.
+    weights: Array
+    #: Shape (rows, rows). The covariance that the draws do not hold: that of the discrepancy, and of the distance from
+    #: the data.
+    within: Array
+    #: Shape (rows,). Variance of one measurement.
+    noise: Array
+
+    def joint_draws(self, count: int, seed: int) -> Array:
+        """Return draws of ln T, each at all configurations together, shape (count, rows)."""
+        generator = np.random.default_rng(seed)
+        chosen = generator.choice(len(self.weights), count, p=self.weights)
+        values, vectors = np.linalg.eigh(self.within)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.asarray(self.drawn[chosen] + generator.standard_normal((count, len(root))) @ root.T)
+
+
+def knowledge(
+    result: FitResult, columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
+) -> Knowledge:
+    """Return the uncertainty of a result at some configurations, with the chance that its form is wrong.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (rows,)
+    parts : sequence, optional
+        The `forecasts` of the members there, where they are known.
+    """
+    now = uncertainty(result, columns, parts)
+    centred = now.drawn - now.weights @ now.drawn
+    between = (now.weights[:, None] * centred).T @ centred
+    far = distance_beyond(result.schema, columns)
+    regime = FORM.new_regime * FORM.jump**2 * np.minimum.outer(far, far)
+    return Knowledge(between + now.within + regime, now.noise, _chance(now.weights))
+
+
+def uncertainty(
+    result: FitResult, columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
+) -> Uncertainty:
+    """Return what the uncertainty of a result at some configurations consists of, see `knowledge`."""
+    rows = len(next(iter(columns.values())))
+    if stack_of(result.members) is not None:
+        centre, variance, run = pooled(result.members, columns)
+        within = pooled_covariance(result.members, columns)
+        return Uncertainty(centre[None, :], np.ones(1), within, run - variance)
+    beyond = result.spread.per_doubling * distance_beyond(result.schema, columns)
+    total = sum(m.weight for m in result.members)
+    means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
+    parts = forecasts(result.members, columns) if parts is None else parts
+    for member, (mean, _) in zip(result.members, parts, strict=True):
+        means.append(mean)
+        share = member.weight / total
+        discrepancy = member.discrepancy
+        if member.discrepancy is None:
+            within += share * np.outer(beyond, beyond)
+        if discrepancy is not None:
+            within += share * discrepancy.covariance(columns).mean(axis=0)
+        noise += share * member.run_variance(result.spread).mean()
+    return Uncertainty(np.vstack(means), shares(result.members), within, noise)
+
+
+def _chance(weights: Array) -> float:
+    """Return the square of a correlation two standard deviations from none, for so many draws; 0 without several."""
+    return 0.0 if len(weights) == 1 else float(4.0 * np.sum(weights**2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,29 +268,26 @@ def suggest(
     value, lower, upper = (float(predicted[c][0]) for c in (quantity.name, "lower", "upper"))
     width = (upper - lower) / (2.0 * value)
 
-    def answer(chosen: pd.DataFrame, ranked: pd.DataFrame, met: bool, sentence: str) -> Suggestions:
-        return Suggestions(
-            values, value, lower, upper, interval, width, within, met, chosen, ranked, sentence, quantity
-        )
-
     blind = predicted["verdict"][0] == VERDICTS[-1]
-    if within is not None and width <= within and not blind:
-        nothing = pd.DataFrame(columns=[*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"])
-        text = f"the interval at {join_values(named)} is ±{100 * width:.3g} % already: nothing needs measuring"
-        return answer(nothing, nothing, True, text)
-    options = _candidates(result, query, candidates)
-    both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
-    parts = forecasts(result.members, both)
-    central = central_times(result.members, both, parts)[:-1]
-    prices = _costs(result, options, central, cost)
-    start = knowledge(result, both, parts)
-    run = float(start.noise[-1]) if band == "prediction" else 0.0
-    frame = pd.DataFrame({**options.columns, quantity.name: central, "cost": prices})
-    ranking = _Ranking(frame, start, width, run)
-    ranked = ranking.of(start)
-    chosen = ranking.batch(ranked, k, within)
-    beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
-    return answer(chosen, ranked, False, _sentence(values, named, chosen, (width, within), beyond))
+    met = within is not None and width <= within and not blind
+    if met:
+        names = [*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
+        chosen = ranked = pd.DataFrame(columns=names)
+        sentence = f"the interval at {join_values(named)} is ±{100 * width:.3g} % already: nothing needs measuring"
+    else:
+        options = _candidates(result, query, candidates)
+        both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
+        parts = forecasts(result.members, both)
+        central = central_times(result.members, both, parts)[:-1]
+        prices = _costs(result, options, central, cost)
+        start = knowledge(result, both, parts)
+        run = float(start.noise[-1]) if band == "prediction" else 0.0
+        ranking = _Ranking(pd.DataFrame({**options.columns, quantity.name: central, "cost": prices}), start, width, run)
+        ranked = ranking.of(start)
+        chosen = ranking.batch(ranked, k, within)
+        beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
+        sentence = _sentence(values, named, chosen, (width, within), beyond)
+    return Suggestions(values, value, lower, upper, interval, width, within, met, chosen, ranked, sentence, quantity)
 
 
 @dataclass(frozen=True)
@@ -195,13 +320,14 @@ class _Ranking:
     def of(self, now: Knowledge) -> pd.DataFrame:
         """Return every candidate as if it were the next, the best first."""
         target = len(now.covariance) - 1
-        shares = now.gains(target)[:-1]
+        taken_away = now.gains(target)[:-1]
         # Where the target is certain, nothing narrows.
         whole = max(self.start.covariance[target, target] + self.run, np.finfo(float).tiny)
         before = now.covariance[target, target]
-        widths = np.array([self._width((before * (1.0 - s) + self.run) / whole) for s in shares])
-        unchanged = self._width((before + self.run) / whole)
-        gain = 1.0 - widths / unchanged if unchanged > 0 else np.zeros(len(widths))
+        # The relative half width where the variance of ln T falls to a share of what it is now.
+        ratios = (before * (1.0 - np.append(0.0, taken_away)) + self.run) / whole
+        unchanged, *widths = np.sinh(np.arcsinh(self.width) * np.sqrt(np.maximum(ratios, 0.0)))
+        gain = 1.0 - np.array(widths) / unchanged if unchanged > 0 else np.zeros(len(taken_away))
         frame = self.options.assign(width=widths, gain=gain, gain_per_cost=gain / self.options["cost"].to_numpy(float))
         # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
         # Of equal gains, such as none, the cheaper first.
@@ -218,10 +344,6 @@ class _Ranking:
             now = now.after(int(ranked.index[0]))
             ranked = self.of(now).drop(index=[row.index[0] for row in rows])
         return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
-
-    def _width(self, ratio: float) -> float:
-        """Return the relative half width when the variance of ln T falls to a share of what it is now."""
-        return float(np.sinh(np.arcsinh(self.width) * np.sqrt(max(ratio, 0.0))))
 
 
 def _sentence(
@@ -306,26 +428,20 @@ def _costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Arra
     """
     quantity = result.schema.target
     formula = parse_number(cost, None, [f.name for f in result.schema.factors if not f.numeric], logical=False)
-    nodes: dict[str, Node] = {}
-    for name in formula.names:
-        if name in query.columns or name == quantity.name:
-            continue
+    columns: dict[str, Any] = {**query.columns, quantity.name: predicted}
+    nodes = {}
+    for name in formula.names - {*columns}:
         node = result.panel.formula(name)
         if node is None:
-            known = [*query.columns, quantity.name]
-            raise FormulaError(
-                f"'{name}' is not a factor of the model",
-                text=cost,
-                column=max(cost.find(name), 0),
-                width=len(name),
-                hint=similar(name, known) or f"one of {', '.join(known)}",
-            )
+            what, hint = f"'{name}' is not a factor of the model", similar(name, list(columns))
+            hint, column = hint or f"one of {', '.join(columns)}", max(cost.find(name), 0)
+            raise FormulaError(what, text=cost, column=column, width=len(name), hint=hint)
         nodes[name] = node
-    columns: Mapping[str, Any] = {**query.columns, quantity.name: predicted}
     value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), predicted.shape)
     whole = value if quantity.name in formula.names or not quantity.is_time else value * predicted
-    if not np.all(np.isfinite(whole) & (whole > 0)):
-        row = int(np.argmin(np.isfinite(whole) & (whole > 0)))
+    possible = np.isfinite(whole) & (whole > 0)
+    if not possible.all():
+        row = int(np.argmin(possible))
         given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
         raise GenperfError(f"the cost '{cost}' is {whole[row]:g} at {given}", hint="a cost is above zero")
     return np.asarray(whole)

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import pandas as pd
 
 from genperf.advice.ask import Answer, Question
 from genperf.advice.ask import ask as ask_model
-from genperf.advice.table_answers import MAX_LISTED, QuantityAnswer, TableAnswer
+from genperf.advice.problem import models_of
 from genperf.arrays import Array, Mask
+from genperf.attribution.answers import as_html
 from genperf.errors import GenperfError, TableError, listed
 from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
@@ -34,6 +35,93 @@ from genperf.table.target import TIME_UNITS
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import counts_devices
 from genperf.words.numbers import join_values, samples_called, three_digits
+
+#: Columns that are listed as left out.
+MAX_LISTED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class QuantityAnswer:
+    """The predicted value of one measured column, in the column's unit."""
+
+    quantity: str
+    unit: str
+    value: float
+    lower: float
+    upper: float
+    verdict: str
+    reason: str
+    at: dict[str, Any]
+    sentences: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {**vars(self), "sentences": dict(self.sentences)}
+
+    @property
+    def line(self) -> str:
+        """The value and its interval on a line."""
+        unit = f" {self.unit}" if self.unit else ""
+        ends = f"{three_digits(self.lower)} to {three_digits(self.upper)}"
+        return f"{self.quantity}: {three_digits(self.value)}{unit} ({ends}; {self.verdict})"
+
+
+@dataclass(frozen=True, eq=False)
+class TableAnswer:
+    """What a table answers: the likeliest quantity in sentences, and every measured one as a value."""
+
+    reading: Reading
+    #: The first quantity; None where its answer is no more than a value.
+    answer: Answer | None
+    answers: tuple[QuantityAnswer, ...]
+    #: What was done to read the table, and what its rows show.
+    notes: tuple[str, ...] = ()
+    #: The factors that the question leaves open, as they are taken.
+    taken: dict[str, Any] = field(default_factory=dict)
+    #: Lines of the same quantity in the other series that the question may mean.
+    others: tuple[str, ...] = ()
+    #: Without a count in the question: the first quantity at eight times the largest one.
+    beyond: str = ""
+    #: Columns that no part of the answer reads.
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def read_as(self) -> str:
+        """How the table was read, as options that can be copied."""
+        left = f"; left out: {listed(self.left_out, MAX_LISTED)}" if self.left_out else ""
+        return f"read as: {self.reading.options}{left}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        first = {"at": self.answers[0].at}
+        if self.answer is not None:
+            first = {**self.answer.to_dict(), "sentences": dict(self.answers[0].sentences)}
+        return {
+            "roles": self.reading.roles,
+            "mapping": self.reading.mapping,
+            "read_as": self.reading.read_as(),
+            "left_out": list(self.left_out),
+            "notes": list(self.notes),
+            **first,
+            "taken": self.taken,
+            "answers": [answer.to_dict() for answer in self.answers],
+        }
+
+    def _repr_html_(self) -> str:
+        values = pd.DataFrame([vars(answer) for answer in self.answers])
+        shown = values[["quantity", "value", "lower", "upper", "unit", "verdict"]]
+        return as_html(join_values(self.answers[0].at), shown, *str(self).splitlines(), self.read_as, *self.notes)
+
+    def __str__(self) -> str:
+        lines = list(self.answers[0].sentences.values())
+        if len(self.answers) > 1:
+            lines += ["Also measured:", *(f"  {answer.line}" for answer in self.answers[1:])]
+        if self.beyond:
+            lines.append(self.beyond)
+        if self.others:
+            lines += ["The table has other series:", *(f"  {line}" for line in self.others)]
+        return "\n".join(lines)
+
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -123,13 +211,11 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
         Where the question names no group.
     """
     groups = dict.fromkeys(fitted.group if isinstance(fitted, GroupedResult) else ())
-    named = {column_named(name, groups) or name: text for name, text in at.items()}
-    if isinstance(fitted, GroupedResult):
-        key = tuple(named.pop(name, "") for name in groups)
-        if key not in fitted.results:
-            known = "; ".join(", ".join(one) for one in list(fitted.results)[:4])
-            raise GenperfError(f"the model has no group {', '.join(key)}", hint=f"--at {', '.join(groups)} of {known}")
-        fitted = fitted.results[key]
+    models, named = models_of(fitted, {column_named(name, groups) or name: text for name, text in at.items()})
+    if len(models) > 1:
+        some = "; ".join(", ".join(group.values()) for group, _ in models[:4])
+        raise GenperfError("the model has several groups", hint=f"--at {', '.join(groups)} of {some}")
+    fitted = models[0][1]
     if not named or SCALE in named:
         count = fitted.panel.along()
         named[count.name] = named.pop(SCALE, label(SERIES.multiples[0] * count.upper))
@@ -383,7 +469,7 @@ class _Reader:
             "work": work,
             "sample": self._header(name).counted or "samples",
             # Without a batch each worker does one sample: that time is of no step.
-            "steps": not target.throughput or bool(work) or target.work != quote_name(result.panel.along().name),
+            "steps": not target.throughput or bool(work) or target.work != quote_name(self.reading.scale or ""),
             "constants": {**constants, **self.question.constants},
             "hints": self.hints,
             # The framework and the network, perhaps.
