@@ -282,7 +282,7 @@ OPTIONS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("optimize", "m.json", "--over", "workers=1:8", "--capacity"): ("", ("80", "memory=80", "time=-1", "workers=4")),
     ("suggest", "m.json", "--target", "workers=64", "--cost"): ("", ("abc", "'x'", "workers > 1")),
     ("suggest", "m.json", "--target", "workers=64", "--candidates"): ("", ("absent.csv", "empty.csv")),
-    ("suggest", "m.json", "--target"): ("", ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=5s")),
+    ("suggest", "m.json", "--target"): ("", ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=4s")),
     ("report", "m.json", "-o", "page.html", "--target"): (
         "",
         ("workers=abc", "workers=1:64:*2", "workers=1,2", "workers=nan", "workers=1e400", "workers=-5", "nodes=2"),

@@ -138,7 +138,8 @@ def advice(text: str) -> str:
 
 def test_advice_is_about_the_target() -> None:
     assert "workers=64" in advice(page(fitted(runs()), View({"workers": 64})))
-    assert "1, 2, 4, 8 and 16 were measured" in advice(page(fitted(runs()), View({"workers": 32})))
+    assert "Measure workers=32: " in advice(page(fitted(runs()), View({"workers": 32})))
+    assert "1, 2, 4, 8, 16 were measured" in advice(page(fitted(runs()), View({"workers": 16})))
     assert "workers=64" in advice(page(fitted(runs())))  # nothing asked: four times what was measured
 
 
