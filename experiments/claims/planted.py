@@ -10,7 +10,6 @@ import pandas as pd
 import genperf as gp
 from genperf.attribution import compare
 from genperf.attribution.answers import Comparison
-from genperf.attribution.comparison import branches_of
 
 #: Class of a pair (`planted` in causes.csv) → the cause that is to be named.
 CLASSES = {
@@ -85,7 +84,11 @@ def seconds_of(terms: Mapping[str, float], hidden: Mapping[str, float]) -> dict[
     """
     changes = {cause: sum(terms.get(name, 0.0) for name in names) for cause, names in TERMS.items()}
     for missing, phase in OVERLAPS.items():
-        of_phase = [label for label in hidden if any(b <= set(TERMS[phase]) for b in branches_of(label))]
+        of_phase = [
+            label
+            for label in hidden
+            if any({*branch.split(" + ")} <= set(TERMS[phase]) for branch in label.split(" | "))
+        ]
         changes[missing] = sum(hidden[label] for label in of_phase)
     return changes
 

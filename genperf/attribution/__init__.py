@@ -1,6 +1,6 @@
 """The parts of a prediction: terms, elasticities, sensitivity, scaling, comparisons (docs/attribution.md)."""
 
-from genperf.attribution.answers import Comparison, Explanation, Importance, Scaling, Sensitivity
+from genperf.attribution.answers import Comparison, Explanation, Scaling, Sensitivity
 from genperf.attribution.comparison import compare
 from genperf.attribution.explain import explain
 from genperf.attribution.scaling import Knee, scaling
@@ -10,7 +10,6 @@ from genperf.attribution.written import written_lines
 __all__ = [
     "Comparison",
     "Explanation",
-    "Importance",
     "Knee",
     "Scaling",
     "Sensitivity",

@@ -188,17 +188,6 @@ def _spread(parts: Parts, seed: int) -> npt.NDArray[np.int64]:
     return np.random.default_rng(seed).permutation(np.minimum(chosen, len(parts.draw_shares) - 1))
 
 
-def branches_of(label: str) -> tuple[frozenset[str], ...]:
-    """Return the terms of each branch of an overlap, from its name in `Comparison.hidden`.
-
-    Examples
-    --------
-    >>> [sorted(branch) for branch in branches_of("backward | ring + latency")]
-    [['backward'], ['latency', 'ring']]
-    """
-    return tuple(frozenset(branch.split(" + ")) for branch in label.split(" | "))
-
-
 def _hidden(result: FitResult, parts: Parts, row: int, query: Query) -> dict[str, float]:
     """Return what each overlap hides, all members by weight: a name for each `max` of a total, after its branches.
 

@@ -106,7 +106,7 @@ def explain(
     counts = {f.name for f in result.panel.counts}
     free = counts if at is None or not counts & base.keys() else set()
     there = {name: value for name, value in one.items() if name not in free}
-    options = Knee() if knee is True else knee, Sobol() if sobol is True else sobol
+    about = vars(Knee() if knee is True else knee) if knee else {}
     predicted = result.predict_columns(frame_of(query.columns), interval)
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
     return Explanation(
@@ -116,8 +116,8 @@ def explain(
         elasticities=elasticities,
         aliased=aliased(fitted, query.columns),
         members=members,
-        scaling=scaling(result, there, interval=interval, **vars(options[0])) if knee else None,
-        sensitivity=sensitivity(result, interval=interval, **vars(options[1])) if sobol else None,
+        scaling=scaling(result, there, interval=interval, **about) if knee else None,
+        sensitivity=sensitivity(result, None if sobol is True else sobol, interval) if sobol else None,
         comparison=compare(result, base, base | known_names(versus, result.schema), interval=interval)
         if versus
         else None,

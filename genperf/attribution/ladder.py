@@ -33,8 +33,6 @@ class LadderSettings:
     #: Doublings beyond the largest measured count. A guess: twice the two doublings beyond which every verdict is
     #: blind.
     doublings_beyond: int = 4
-    #: Counts in all, for ranges of many doublings; bounds the time of a call.
-    max_counts: int = 2000
 
 
 LADDER = LadderSettings()
@@ -132,7 +130,7 @@ def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
             f"there is nothing to look at from {first:g} up to {last:g} {factor.name}", hint="a larger count"
         )
     octaves = np.log2(last / first)
-    steps = min(LADDER.max_counts, max(2, int(np.ceil(octaves * LADDER.steps_per_doubling)) + 1))
+    steps = max(2, int(np.ceil(octaves * LADDER.steps_per_doubling)) + 1)
     counts = np.append(first * 2.0 ** np.linspace(0.0, octaves, steps)[:-1], last)
     powers = 2.0 ** np.arange(int(octaves + 1e-9) + 1)
     listed = [*measured, *(first * powers), *(factor.upper * powers)]

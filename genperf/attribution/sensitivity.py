@@ -1,7 +1,7 @@
 """Variance-based sensitivity: which factors make the prediction vary over a domain (Sobol indices)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -45,22 +45,14 @@ class Sobol:
     #: Variance of the predicted value T, or of ln T.
     of: Of = "time"
     #: Factor → (lowest, highest), one value, or levels, in the place of what was measured.
-    within: Mapping[str, Any] | None = None
+    within: Mapping[str, Any] = field(default_factory=dict)
     #: Points of each of the two base samples, a power of two.
     samples: int = SENSITIVITY.samples
     #: Of the samples.
     seed: int = 0
 
 
-def sensitivity(
-    result: FitResult,
-    within: Mapping[str, Any] | None = None,
-    *,
-    of: Of = "time",
-    samples: int = SENSITIVITY.samples,
-    seed: int = 0,
-    interval: float = 0.9,
-) -> Sensitivity:
+def sensitivity(result: FitResult, about: Sobol | None = None, interval: float = 0.9) -> Sensitivity:
     """Share out the variance of the prediction T over a domain among the factors (Sobol 2001; Saltelli et al. 2010).
 
     The *first-order* index of a factor is the share of the variance that goes when it is known,
@@ -69,7 +61,7 @@ def sensitivity(
     (evenly over the range where it has values of zero or below; whole numbers where only whole numbers were measured),
     a categorical one evenly over its levels.
 
-    `Sobol` says what its options are; the model is evaluated `samples·(factors + 2)` times for each draw. The intervals
+    The model is evaluated `samples·(factors + 2)` times for each draw. The intervals
     hold the uncertainty of the constants and families.
 
     Raises
@@ -90,12 +82,14 @@ def sensitivity(
     """
     from scipy.stats import sobol_indices, uniform
 
+    about = about or Sobol()
+    of, samples = about.of, about.samples
     if of not in ("time", "log"):
         raise GenperfError(f"unknown quantity '{of}'", hint="time or log")
     if samples < 2 or samples & (samples - 1):
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(SENSITIVITY.samples))
-    columns_of = model_names(within or {}, result.schema)
-    within = {columns_of[name]: values for name, values in (within or {}).items()}
+    columns_of = model_names(about.within, result.schema)
+    within = {columns_of[name]: values for name, values in about.within.items()}
     domain = _domain(result, within)
     factors, count = result.panel, result.panel.counted
     follow = _following(domain, factors, count, within)
@@ -121,7 +115,7 @@ def sensitivity(
         func=evaluated,
         n=samples,
         dists=[uniform()] * len(varying),  # type: ignore[list-item]
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(about.seed),
     )
     columns: dict[str, Array] = {}
     for name, each in (("first", indices.first_order), ("total", indices.total_order)):

@@ -13,7 +13,6 @@ import pandas as pd
 from genperf.arrays import Array, Mask
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
 from genperf.attribution.elasticity import doublings
-from genperf.errors import GenperfError
 from genperf.facts import Doubling, Interval, Limit, Part
 from genperf.models import MODELS
 from genperf.panel.configurations import following_workers
@@ -108,23 +107,6 @@ class Parts:
     def amounts(self) -> Array:
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
         return np.asarray(np.einsum("m,mtr->tr", self.weights, self.shares) * self.central)
-
-    def together(self, groups: Mapping[str, Sequence[str]]) -> Parts:
-        """Return the parts with some terms added up.
-
-        Parameters
-        ----------
-        groups : mapping of str to sequence of str
-            The terms of each sum, by its name; a term in none stays as it is.
-        """
-        label_of = {term: label for label, terms in groups.items() for term in terms}
-        labels = [label_of.get(name, name) for name in self.names]
-        kept = tuple(dict.fromkeys(labels))
-        of_label = [[i for i, label in enumerate(labels) if label == name] for name in kept]
-        of_members, drawn = (
-            np.stack([parts[:, rows].sum(axis=1) for rows in of_label], axis=1) for parts in (self.shares, self.drawn)
-        )
-        return replace(self, names=kept, shares=of_members, drawn=drawn)
 
     def of_label(self, places: Sequence[int], members: Sequence[Member], columns: Mapping[str, Any]) -> Parts:
         """Return the parts of some members alone, which are one ensemble by their weights."""
@@ -265,24 +247,26 @@ def _trading(drawn: Array) -> Mask:
 def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, forecast: Forecast | None = None) -> Limit:
     """Return the terms at one configuration, largest first; of terms without a field's name what doublings do."""
     target = result.schema.target
-    try:
-        worker = noun_of(result.panel.along().name)
-    except GenperfError:
-        worker = "workers"
+    count = result.panel.axis().factor
+    worker = "workers" if count is None else noun_of(count.name)
     about = Limit(target.name, value_name(target), interval, counts_nodes=result.panel.has("nodes"), worker=worker)
     terms = {term.name for member in serving(result.members) for term in member.expression.terms}
     if not named(terms, [f.name for f in result.schema.factors]):
         return replace(about, doublings=_doublings(result, columns))
     groups = _alike_terms(result, columns)
-    together = parts_of(result, columns, forecast).together(groups)
-    share = together.amounts[:, 0] / together.central[0]
-    drawn = together.drawn[..., 0] / together.drawn[..., 0].sum(axis=1, keepdims=True)
-    lower, upper = quantiles(drawn, together.draw_shares, ends_of(interval))
+    parts = parts_of(result, columns, forecast)
+    label_of = {term: label for label, names in groups.items() for term in names}
+    labels = [label_of.get(name, name) for name in parts.names]
+    kept = list(dict.fromkeys(labels))
+    added = np.equal.outer(np.array(kept), np.array(labels)).astype(float)
+    drawn = parts.drawn[..., 0] @ added.T
+    share = added @ parts.amounts[:, 0] / parts.central[0]
+    lower, upper = quantiles(drawn / drawn.sum(axis=1, keepdims=True), parts.draw_shares, ends_of(interval))
     # Where the terms add up to more than the value, the largest is shown as all of it.
     ends = np.minimum([share, np.minimum(share, lower), np.maximum(share, upper)], 1.0).T.tolist()
     shown = [
         Part(label, tuple(groups.get(label, (label,))), Interval(*each))
-        for label, each in zip(together.names, ends, strict=True)
+        for label, each in zip(kept, ends, strict=True)
         if label != FORM
     ]
     return replace(about, parts=tuple(sorted(shown, key=lambda part: -part.share.value)))

@@ -36,7 +36,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
     other = configuration(o.versus, "--versus", fitted)
     across = any(name in chosen.schema.group for name in other)
     upto = number(o.up_to, "--up-to") if o.up_to is not None else None
-    domain = values_at(o.within, "--within", fitted) or None
+    domain = values_at(o.within, "--within", fitted)
     explanation = explain(
         chosen,
         here,

@@ -163,13 +163,13 @@ def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lac
 def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, npt.NDArray[Any]]) -> Normal | Lack:
     """Return where a step stands among given ones, arrays by name as `published` returns them."""
     keep = np.flatnonzero(steps["kind"] == step.kind)
-    series, clusters = (_distinct(steps[name][keep]) for name in ("series", "cluster"))
+    series, clusters = (len(np.unique(steps[name][keep])) for name in ("series", "cluster"))
     if series < NORMAL.fewest_series or clusters < NORMAL.fewest_clusters:
         return Lack(step, series, clusters)
     narrowed = []
     for name in NORMAL.narrowing:
         fewer = keep[steps[name][keep] == known.get(name)]
-        series, sources = (_distinct(steps[of][fewer]) for of in ("series", "source"))
+        series, sources = (len(np.unique(steps[of][fewer])) for of in ("series", "source"))
         if series >= NORMAL.narrowed_series and sources >= NORMAL.narrowed_sources:
             keep = fewer
             narrowed.append(name)
@@ -182,7 +182,7 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, npt.NDArray
     # Beyond the second node a doubling is what people compare; a step elsewhere is compared as a whole.
     scale = 1.0 if step.kind == "beyond" else power
     low, median, high = (float(end**scale) for end in ends)
-    clusters = _distinct(steps["cluster"][keep])
+    clusters = len(np.unique(steps["cluster"][keep]))
     share = 100.0 * float(below)
     return Normal(step, float(each**scale), share, median, low, high, len(repeats), clusters, tuple(narrowed))
 
@@ -195,11 +195,6 @@ def published() -> dict[str, npt.NDArray[Any]]:
     steps["kind"] = np.asarray(content["kinds"])[steps["kind"]]
     of_series = {name: np.asarray(values)[steps["series"]] for name, values in content["series"].items()}
     return {**steps, **of_series}
-
-
-def _distinct(values: npt.NDArray[Any]) -> int:
-    """Return how many values differ."""
-    return len(np.unique(values))
 
 
 @dataclass(frozen=True)
@@ -290,20 +285,20 @@ class AmongPublished:
             several += f" (taking {self.assumed:g} devices for one)"
         if isinstance(placed, Lack):
             return (
-                f"whether an efficiency of {_percent(step.efficiency)} % at {devices} is normal is not known: "
+                f"whether an efficiency of {100 * step.efficiency:.0f} % at {devices} is normal is not known: "
                 f"{placed.series} published series of {placed.clusters} clusters have such a step, and "
                 f"{NORMAL.fewest_series} of {NORMAL.fewest_clusters} are needed"
             )
-        text = f"at {devices if step.kind == 'inside' else several} the efficiency is {_percent(placed.value)} %"
+        text = f"at {devices if step.kind == 'inside' else several} the efficiency is {100 * placed.value:.0f} %"
         if step.kind == "beyond":
-            text = f"from {step.before[1]:g} to {several} each doubling keeps {_percent(placed.value)} %"
+            text = f"from {step.before[1]:g} to {several} each doubling keeps {100 * placed.value:.0f} %"
         text += ", if each device keeps its batch" if self.work == "assumed" else ""
         of_one = " of one node's" if step.kind == "second" else ""
         a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
         batch = " (it keeps the total batch, and most of them that of a device)" if self.work == "total" else ""
         return (
             f"{text}; nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
-            f"{_percent(placed.low)} to {_percent(placed.high)} %{of_one}{a_step}: "
+            f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{of_one}{a_step}: "
             f"this is {judged(placed.percentile)}, {placed.percentile:.0f} % keep less{batch}"
         )
 
@@ -391,8 +386,3 @@ def judged(percentile: float) -> str:
     if not 100.0 * NORMAL.quarter <= percentile <= 100.0 * (1.0 - NORMAL.quarter):
         return f"in the {'lowest' if percentile < 50.0 else 'highest'} quarter"
     return "usual"
-
-
-def _percent(part: float) -> str:
-    """Return a part in per cent."""
-    return f"{100.0 * part:.0f}"

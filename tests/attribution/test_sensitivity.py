@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 from worked_models import BATCH, FRAMEWORK, NODES, WORKERS, member, model
 
-from genperf.attribution import sensitivity
+from genperf.attribution import Sobol, sensitivity
 from genperf.errors import GenperfError
 
 X, Y = (replace(BATCH, name=name, lower=1.0, upper=16.0, integer=False) for name in "xy")
@@ -31,7 +31,7 @@ def test_of_a_product_what_they_do_together_is_in_the_total() -> None:
     found = indices(sensitivity(product))
     assert found == {"x": pytest.approx(expected, abs=0.03), "y": pytest.approx(expected, abs=0.03)}
     # The logarithm of a product is a sum: halves, nothing together.
-    assert indices(sensitivity(product, of="log"))["x"] == pytest.approx([0.5, 0.5], abs=0.02)
+    assert indices(sensitivity(product, Sobol("log")))["x"] == pytest.approx([0.5, 0.5], abs=0.02)
 
 
 def test_levels_vary_too() -> None:
@@ -40,7 +40,7 @@ def test_levels_vary_too() -> None:
     result = model(member(terms, {"a": 1.0, "b": 1.0}, texts=("framework",)), factors=(X, FRAMEWORK))
     mean, square = 1 / np.log(2), 3 / (2 * np.log(2))
     share = 1 / (1 + square - mean**2)
-    found = indices(sensitivity(result, {"x": (1, 2)}))
+    found = indices(sensitivity(result, Sobol(within={"x": (1, 2)})))
     assert found["framework"] == pytest.approx([share, share], abs=0.02)
     assert found["x"] == pytest.approx([1 - share, 1 - share], abs=0.02)
 
@@ -63,7 +63,7 @@ def test_nodes_follow_the_workers_and_what_has_no_effect_is_said() -> None:
 
 def test_the_same_seed_gives_the_same_indices() -> None:
     result = model(member({"xy": "a*x*y"}, {"a": 1.0}), factors=(X, Y))
-    assert sensitivity(result, seed=3).indices.equals(sensitivity(result, seed=3).indices)
+    assert sensitivity(result, Sobol(seed=3)).indices.equals(sensitivity(result, Sobol(seed=3)).indices)
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_the_same_seed_gives_the_same_indices() -> None:
 def test_a_domain_that_is_none_is_refused(within: dict, options: dict, message: str) -> None:
     result = model(member({"x": "a*x"}, {"a": 1.0}), factors=(X, FRAMEWORK))
     with pytest.raises(GenperfError, match=message):
-        sensitivity(result, within, **options)
+        sensitivity(result, Sobol(within=within, **options))
