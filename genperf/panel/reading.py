@@ -22,7 +22,15 @@ from genperf.panel.evidence import (
     repeated_kinds,
     sparse,
 )
-from genperf.panel.measured import described, measurement_of_column, not_measured, ranked, role_by_words
+from genperf.panel.measured import (
+    RATES,
+    described,
+    is_relative,
+    measurement_of_column,
+    not_measured,
+    ranked,
+    role_by_words,
+)
 from genperf.panel.runs import (
     EXTRINSIC,
     ending_column,
@@ -342,6 +350,8 @@ def _counts(reading: Reading) -> list[str]:
 def _with_quantities(reading: Reading, want: str | None) -> Reading:
     """Order the measured columns, the wanted one or the likeliest first."""
     given = next((reading.roles[r].partition(":")[0] for r in _SINGLE[:3] if r in reading.roles), None)
+    if given is None and not reading.of("measured"):
+        reading = _with_relative(reading)
     numeric = [n for n in reading.of("measured") if len(reading.evidence[n].known)]
     # A column with zeros was not measured in each run.
     whole = {n: bool(np.min(reading.evidence[n].known) > 0.0) for n in numeric}
@@ -351,6 +361,20 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
         raise not_measured({n: str(m) for n, m in reading.meanings.items()})
     ordered = names if first is None else [first, *(n for n in names if n != first)]
     return replace(reading, quantities=tuple(ordered), ranked=tuple(names))
+
+
+def _with_relative(reading: Reading) -> Reading:
+    """Take a speed-up or an efficiency for a throughput, of all devices or of one, where nothing else was measured."""
+    known = {n: reading.evidence[n].known for n in reading.of("ratio") if is_relative(n)}
+    grown = {n: growth(reading, n) for n, values in known.items() if len(values) and np.min(values) > 0.0}
+    if not grown or reading.scale is None:
+        return reading
+    name = max(grown, key=lambda n: grown[n])
+    header = Header("rate", "s", "units", shared=grown[name] <= RATES.least_growth)
+    meaning = replace(
+        reading.meanings[name], role="measured", reasons=("it goes with a throughput that no column has",)
+    )
+    return replace(reading, meanings={**reading.meanings, name: meaning}, headers={**reading.headers, name: header})
 
 
 def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:

@@ -41,7 +41,7 @@ def expect_sentence(expected: Expectation, growth: Growth | None, places: str) -
     whole = growth is not None and growth.whole
     plain = duration_text(expected.value.value) if whole else with_unit(expected.value.value, expected.unit)
     if not expected.is_time:
-        return f"expect a {expected.name} of {plain} at {places}"
+        return f"expect {with_article(expected.name)} of {plain} at {places}"
     if growth is None or growth.target.rate is None:
         name = "workers" if growth is None else growth.name
         quoted = name if name.isidentifier() else f"`{name}`"

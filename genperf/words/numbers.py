@@ -137,7 +137,7 @@ def with_article(noun: str) -> str:
     >>> with_article("step"), with_article("epoch")
     ('a step', 'an epoch')
     """
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    return f"{'an' if noun[0] in 'aeioAEIO' else 'a'} {noun}"
 
 
 def capitalised(text: str) -> str:

@@ -147,6 +147,26 @@ def test_the_throughput_of_one_worker_is_that_of_all_over_their_number() -> None
     assert guess.left_out == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "cells", "options"),
+    [
+        ("Speedup", [1.0, 1.9, 3.6, 6.8], "--throughput Speedup --extrinsic gpus"),
+        ("Efficiency", [1.0, 0.95, 0.9, 0.85], "--let 'units per second=Efficiency*gpus'"),
+        ("TFLOPs/GPU", [150.0, 148.0, 143.0, 138.0], "--let 'units per second=`TFLOPs/GPU`*gpus'"),
+    ],
+)
+def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], options: str) -> None:
+    gpus = [1, 2, 4, 8]
+    assert options in read_columns({"gpus": gpus, name: cells}).options
+    # Beside a time it stays what is computed from it.
+    assert "--time t" in read_columns({"gpus": gpus, name: cells, "t": [9.0, 4.8, 2.6, 1.4]}).options
+
+
+def test_a_loss_alone_is_no_measurement() -> None:
+    with pytest.raises(TableError, match="no column is known to be a time"):
+        read_columns({"gpus": [1, 2, 4, 8], "loss": [2.5, 2.4, 2.3, 2.2]})
+
+
 def test_steps_per_second_are_a_time() -> None:
     guess = read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": NUMBERS})
     assert (guess.roles["time"], guess.derived) == ("step_time_s", {"step_time_s": "1/`it/s`"})
