@@ -176,7 +176,8 @@ class Columns:
 
     def cells(self, name: str) -> npt.NDArray[Any]:
         """Return a column as it is written in the source; the numbers of a derived one."""
-        return next(part[name] for part in (self.source.cells, self.source.read, self._numbers) if name in part)
+        made = self._numbers if name in self.derived else {}
+        return next(part[name] for part in (made, self.source.cells, self.source.read) if name in part)
 
     def parse(self, text: str) -> Formula:
         """Read a formula over the columns."""
