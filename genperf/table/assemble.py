@@ -50,9 +50,9 @@ class Columns:
 
     Notes
     -----
-    A cell that cannot be used is not an error yet: a filter may leave its row out. Its value is NaN, its row is marked
-    in `unusable[column]`, and a derived column inherits the marks of those it is made from, so that each fault is
-    reported once, where it stands in the file.
+    A cell that cannot be used is not an error yet: a filter may leave its row out. Its value is NaN, and `reasons` has
+    its row; what is derived from it has none of its own, so that each fault is reported once, where it stands in the
+    file.
     """
 
     def __init__(self, source: Source, texts: Collection[str] = (), derived: Mapping[str, str] | None = None) -> None:
@@ -61,9 +61,7 @@ class Columns:
         self.derived: dict[str, str] = {}
         self.made_from: dict[str, frozenset[str]] = {}
         self.reasons: dict[str, Reasons] = {}
-        self.unusable: dict[str, npt.NDArray[np.bool_]] = {}
         self._numbers: dict[str, npt.NDArray[np.float64]] = {}
-        self._labels: dict[str, npt.NDArray[np.object_]] = {}
         for name, text in (derived or {}).items():
             if name in source.cells:
                 hint = "give the derived column a new name"
@@ -95,8 +93,6 @@ class Columns:
 
     def reject(self, name: str, reasons: Reasons) -> None:
         """Mark rows that cannot be used because of this column; the first reason of a cell stays."""
-        mask = self.unusable.setdefault(name, np.zeros(len(self.source), dtype=bool))
-        mask[list(reasons)] = True
         self.reasons[name] = {**reasons, **self.reasons.get(name, {})}
 
     def derive(self, name: str, text: str) -> npt.NDArray[np.float64]:
@@ -108,7 +104,6 @@ class Columns:
         self.derived[name] = text
         self.made_from[name] = formula.names
         self._numbers[name] = values
-        self.unusable[name] = inherited.copy()
         bad = np.flatnonzero(~np.isfinite(values) & ~inherited)
         self.reject(name, {int(i): f"is not finite ({name} = {text})" for i in bad})
         return values
@@ -159,8 +154,8 @@ class Columns:
     def usable(self, names: Iterable[str] | None = None) -> npt.NDArray[np.bool_]:
         """Return which rows have no fault in some columns; in any column that was read where none are named."""
         mask = np.ones(len(self.source), dtype=bool)
-        for name in self.unusable if names is None else set(names) & set(self.unusable):
-            mask &= ~self.unusable[name]
+        for name in self.reasons if names is None else self.origins(names):
+            mask[list(self.reasons.get(name, ()))] = False
         return mask
 
     def excuse(self, failed: npt.NDArray[np.bool_], settings: Iterable[str]) -> None:
@@ -170,9 +165,7 @@ class Columns:
 
     def _text(self, name: str) -> npt.NDArray[np.object_]:
         """Return a column as texts; in a formula an empty one can be compared."""
-        if name not in self._labels:
-            self._labels[name] = labels(self.cells(name).tolist())
-        return self._labels[name]
+        return labels(self.cells(name).tolist())
 
     def cells(self, name: str) -> npt.NDArray[Any]:
         """Return a column as it is written in the source; the numbers of a derived one."""
@@ -322,7 +315,7 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
         work = assumed_work(options.roles, columns.source.name, header_of(column).counted == "tokens")
     columns.parse(work)  # a caret belongs under the user's text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
-    columns.reject(TIME, faults_of(np.where(columns.unusable[TIME], np.nan, values), positive=TIME))
+    columns.reject(TIME, faults_of(np.where(columns.usable([TIME]), values, np.nan), positive=TIME))
     return work
 
 
