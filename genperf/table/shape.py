@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from genperf.errors import counted, listed
 from genperf.table.cells import Names, Source, Taken, step
-from genperf.table.clean import filled, is_number, label, labels, number_in
+from genperf.table.clean import filled, is_number, labels, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
@@ -113,7 +113,9 @@ def melted(source: Source, named: Collection[str]) -> Source:
 def _spread(long: Source, family: Wide) -> Source:
     """Turn rows of several quantities into a column each, where one column names the quantities of a single value."""
     kept = {name: labels(cells) for name, cells in long.cells.items() if name not in (family.count, family.value)}
-    named = [name for name, texts in kept.items() if len({*texts}) > 1 and _name_quantities({*texts})]
+    # Most texts of a column are headers of times, rates or other quantities.
+    kinds = {name: [header_of(text).kind if text else None for text in {*texts}] for name, texts in kept.items()}
+    named = [n for n, kind in kinds.items() if 2 * sum(map(bool, kind)) > len(kind) > 1 and None not in kind]
     if len(named) != 1:
         return long
     (name,) = named
@@ -135,11 +137,6 @@ def _spread(long: Source, family: Wide) -> Source:
     shown = listed([f"'{level}'" for level in levels], 4)
     text = f"{counted(len(levels), 'name')} of values in '{name}' became columns: {shown}"
     return replace(wide, cells=cells, headers=headers, steps=(*long.steps, step(text)))
-
-
-def _name_quantities(levels: set[str]) -> bool:
-    """Tell whether most texts of a column are headers of times, rates or other quantities."""
-    return 2 * sum(bool(header_of(level).kind) for level in levels) > len(levels) and "" not in levels
 
 
 def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
@@ -180,11 +177,8 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
     for kind, pattern in (("before", _BEFORE), ("after", _AFTER)):
         if len(matches := list(pattern.finditer(name))) == 1:
             (match,) = matches
-            rest, word, number = (
-                _tidy(f"{name[: match.start()]} {name[match.end() :]}"),
-                match["word"],
-                int(match["number"]),
-            )
+            rest = _tidy(f"{name[: match.start()]} {name[match.end() :]}")
+            word, number = match["word"], int(match["number"])
             if kind == "after" and _stem(word) in _MEASURED:
                 return "measured", "", f"{word} {rest}".strip(), number
             given = kind == "after" and re.search("[=:(]", match["joint"])
@@ -308,8 +302,10 @@ def with_factors(source: Source) -> Source:
         new: dict[str, npt.NDArray[Any]] = {}
         renamed: dict[str, str] = {}
         for name in names.columns:
-            read = np.array([_whole(names.values[t][name]) if t else "" for t in texts], dtype=object)
-            equal = next((other for other, cells in source.columns.items() if _equal(cells, read)), None)
+            numbers = [names.values[text][name] if text else "" for text in texts]
+            read = np.array([int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers], dtype=object)
+            shown = labels(numbers).tolist()
+            equal = next((other for other, cells in source.columns.items() if labels(cells).tolist() == shown), None)
             free = name if name not in {*source.columns, *made, *new} else f"{column} {name}"
             renamed[name] = equal or free
             if equal is None:
@@ -390,12 +386,3 @@ def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
 
 def _left(text: str) -> str:
     return re.sub(r"[\s_,;]+$|^[\s_,;\-]+|[\s_\-]+(?=\.)", "", re.sub(r"\s+", " ", text))
-
-
-def _whole(value: float) -> float | int:
-    return int(value) if value.is_integer() else value
-
-
-def _equal(cells: npt.NDArray[Any], values: npt.NDArray[Any]) -> bool:
-    """Tell whether a column has the same values."""
-    return all(label(a) == label(b) for a, b in zip(cells, values, strict=True))

@@ -337,11 +337,7 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     further = {name: dict(part.groups()) for name, part in table.further.items()}
     failed = group_keys(table.failures, table.group)
     for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
-        values = {f: middle["columns"][f.name] for f in table.factors}
-        factors = tuple(
-            _numeric(f.name, f.role, v.tobytes()) if f.numeric else measure(f.name, f.role, v)
-            for f, v in values.items()
-        )
+        factors = tuple(_measured(f, middle["columns"][f.name]) for f in table.factors)
         failures = table.failures
         if failed:
             failures = failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
@@ -367,6 +363,14 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
         cut = {"measured": values[start:end], "configuration": configuration[start:end], "frame": part}
         cut["columns"] = {name: column[start:end] for name, column in columns.items()}
         yield tuple(label(column[start]) for column in names), cut
+
+
+def _measured(factor: Factor, values: npt.NDArray[Any]) -> Factor:
+    return (
+        _numeric(factor.name, factor.role, values.tobytes())
+        if factor.numeric
+        else measure(factor.name, factor.role, values)
+    )
 
 
 @lru_cache(maxsize=10_000)
