@@ -18,7 +18,7 @@ from genperf.result import layout
 from genperf.result.arrays import LARGEST, encoded, unpacked
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.table.content import CONTENT, read_bounded
-from genperf.table.delimited import DELIMITERS
+from genperf.table.text import DELIMITERS
 
 _MAKE = "make one with genperf fit TABLE … -o model.json"
 #: The version of the layout that this genperf writes.

@@ -21,10 +21,9 @@ from genperf.errors import TableError, listed
 from genperf.table.cells import Source, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
-from genperf.table.delimited import column_names, read_delimited
 from genperf.table.parsed import parsed_column
-from genperf.table.records import read_records
 from genperf.table.shape import melted, with_factors
+from genperf.table.text import column_names, read_delimited, read_records
 from genperf.vocabulary import words_of
 
 if TYPE_CHECKING:
