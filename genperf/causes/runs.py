@@ -19,9 +19,9 @@ from genperf.panel.reading import column_named
 from genperf.prediction.schema import Schema
 from genperf.scaling import KINDS, is_whole
 from genperf.table import Table
+from genperf.table.axis import measure
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
-from genperf.table.factor import measure
 from genperf.table.target import phase_seconds
 from genperf.vocabulary.names import counts_devices
 from genperf.words.numbers import join_values

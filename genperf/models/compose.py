@@ -141,7 +141,7 @@ def measured_alone(factors: Panel) -> bool:
 
     Examples
     --------
-    >>> from genperf.table.factor import measure
+    >>> from genperf.table.axis import measure
     >>> [measured_alone(Panel((measure("gpus", "extrinsic", n),))) for n in ([1, 2, 4], [1, 2], [2, 4, 8])]
     [True, False, False]
     """

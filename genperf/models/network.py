@@ -14,10 +14,9 @@ from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.peaks import link_rate
 from genperf.table import Table
-from genperf.table.axis import several_nodes
+from genperf.table.axis import measure, several_nodes
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
-from genperf.table.factor import measure
 
 #: Hints, with the shorter words that name them as well.
 HINTS: dict[str, tuple[str, ...]] = {

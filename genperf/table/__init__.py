@@ -7,8 +7,8 @@ Repeats stay repeats, and every row that cannot be used is named by file, line, 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from genperf.table.axis import Factor, Role
 from genperf.table.clean import Rejection
-from genperf.table.factor import Factor, Role
 from genperf.table.target import PHASES, Target, phase_columns, phase_seconds, shown_phases
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ import pandas as pd
 from genperf.errors import FormulaError, Note, TableError, counted, listed, suggest
 from genperf.formula import Formula, parse, parse_number, quote_name
 from genperf.scaling import Scaling
+from genperf.table.axis import Factor
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.table.design import with_repeat_notes
-from genperf.table.factor import Factor
 from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
 from genperf.table.roles import ReadOptions, Roles
 from genperf.table.table import Table, constant_notes, measure_factors

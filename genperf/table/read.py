@@ -9,9 +9,9 @@ import pandas as pd
 
 from genperf.errors import Note, TableError, counted
 from genperf.table.assemble import assemble
+from genperf.table.axis import Role
 from genperf.table.cells import Source
 from genperf.table.clean import filled
-from genperf.table.factor import Role
 from genperf.table.failures import FailureRule, rule_of
 from genperf.table.large import LargeSource, read_large, worth_aggregating
 from genperf.table.opened import understood

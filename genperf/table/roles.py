@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from genperf.errors import TableError
-from genperf.table.factor import Role
+from genperf.table.axis import Role
 from genperf.table.failures import FailureRule, pairs_of
 from genperf.table.target import TIME, Measurement, measurement_of
 

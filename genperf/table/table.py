@@ -16,9 +16,9 @@ import pandas as pd
 
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.scaling import Scaling
+from genperf.table.axis import Factor, Role, measure
 from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, label, mostly_numbers, rows_of
-from genperf.table.factor import Factor, Role, measure
 from genperf.table.failures import failure_notes, group_keys
 from genperf.table.target import Target, phase_columns, phase_seconds
 

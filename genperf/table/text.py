@@ -361,7 +361,7 @@ def one_line(name: str) -> str:
     return re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", name).strip()
 
 
-# --- records: JSON, and lines of pairs ---------------------------------------------------------------------------------
+# --- records: JSON, and lines of pairs --------------------------------------------------------------------------------
 
 
 def read_records(text: str, name: str) -> Source | None:

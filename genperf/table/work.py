@@ -12,9 +12,8 @@ import numpy.typing as npt
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Node, Number, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.scaling import KINDS, LISTED, Scaling
-from genperf.table.axis import axis_of
+from genperf.table.axis import Factor, axis_of
 from genperf.table.clean import numbers
-from genperf.table.factor import Factor
 from genperf.table.roles import Roles
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import COUNTED, canonical_of, column_of, noun_of

@@ -11,8 +11,7 @@ from genperf.models import ALIASES, MODELS
 from genperf.panel import Panel
 from genperf.panel.panel import DERIVED
 from genperf.table import Factor
-from genperf.table.axis import UNITS
-from genperf.table.factor import measure
+from genperf.table.axis import UNITS, measure
 
 ALL = list(MODELS.values())
 #: These take any factors.

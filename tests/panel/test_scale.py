@@ -9,8 +9,7 @@ from genperf.errors import ModelError
 from genperf.formula import parse, render
 from genperf.panel import Panel, Work, limits, possible_work
 from genperf.table import Factor
-from genperf.table.axis import Axis
-from genperf.table.factor import Role, measure
+from genperf.table.axis import Axis, Role, measure
 
 CONSTANT, SHARED = Work("1", False), Work("1/workers", False)
 

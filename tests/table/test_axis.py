@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genperf.table.factor import measure
+from genperf.table.axis import measure
 
 
 @pytest.mark.parametrize(
