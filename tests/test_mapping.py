@@ -8,7 +8,7 @@ import pytest
 import genperf as gp
 from genperf.advice import Job
 from genperf.attribution import Knee
-from genperf.reporting.held_out import scheme_of
+from genperf.reporting.html import scheme_of
 from genperf.result.file import dump_model, parse_model
 
 #: Columns of the one table → of the other.

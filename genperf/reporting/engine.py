@@ -47,14 +47,14 @@ def formula(node: Node, *names: Mapping[str, str]) -> Formula:
 
 
 def with_formulas(data: Any) -> tuple[str, str]:
-    """Return the data of a page as JSON, and the JavaScript that defines its formulas, each once."""
+    """Return the data of a page, which may hold arrays, as JSON, and the JavaScript of its formulas, each once."""
     numbers: dict[str, int] = {}
     text = json.dumps(
         data,
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
-        default=lambda formula: numbers.setdefault(formula.script, len(numbers)),
+        default=lambda v: numbers.setdefault(v.script, len(numbers)) if isinstance(v, Formula) else v.tolist(),
     )
     return text, "const FORMULAS=[\n" + ",\n".join(f"(x,c,t)=>{script}" for script in numbers) + "];"
 

@@ -3,11 +3,14 @@
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import kernel_script
@@ -15,16 +18,17 @@ from genperf.engine import Engine, Lost, doing, listening, run
 from genperf.errors import GenperfError
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
+from genperf.panel import Panel
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import Model, rules, with_formulas
-from genperf.reporting.held_out import held_out, shown
-from genperf.reporting.place import View, place_of, question_of
+from genperf.reporting.place import View, place_of, question_of, short
 from genperf.reporting.proposal import filled
 from genperf.reporting.provenance import command_of, versions
 from genperf.reporting.sheet import capacity_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
-from genperf.table import Table
-from genperf.validation import Validation
+from genperf.table import Factor, Table
+from genperf.validation import Validation, validate
+from genperf.validation.splits import split
 from genperf.words.numbers import with_article
 from genperf.words.quantity import heading
 from genperf.words.verdict import LIKELY_TO_FIT
@@ -34,6 +38,8 @@ _SCRIPTS = (
     *("data", "charts", "kernels", "discrepancy", "combinations", "feasibility", "engine", "measures", "further"),
     *("splits", "pictures", "figures", "beside", "groups", "address", "page"),
 )
+#: What a model is shown beside.
+BASELINES = ("last-point", "linear", "random-forest")
 #: Characters that end a script or begin a comment, written otherwise.
 _ENDS = re.compile("[&<>\u2028\u2029]")
 
@@ -52,6 +58,10 @@ class PageSettings:
     plain_groups: int = 40
     #: Rejected rows that are listed.
     max_rejected: int = 50
+    #: How configurations are held out where the user does not say it: with so many scales or more, the largest is
+    #: predicted from the smaller ones, as three are the least that a knee can be fitted to; else `folds`, a convention.
+    least_scales: int = 4
+    folds: int = 5
 
 
 PAGE = PageSettings()
@@ -99,33 +109,28 @@ def report(
     >>> "What takes the time?" in written.read_text()
     True
     """
-    text = page(what, view, table=table, validation=validation, model=model, seed=seed, workers=workers)
+    if isinstance(what, Table):
+        table, scheme, view = what, validation if isinstance(validation, str) else None, view or View()
+        if not isinstance(validation, Validation):
+            validation = held_out(table, model, scheme=scheme, along=view.along, seed=seed, workers=workers)
+        what = fit(table, model, seed=seed, workers=workers)
     place = Path(path)
-    place.write_text(text, encoding="utf-8")
+    place.write_text(page(what, view, table=table, validation=validation, workers=workers), encoding="utf-8")
     return place
 
 
 def page(
-    what: FitResult | GroupedResult | Table,
+    what: FitResult | GroupedResult,
     view: View | None = None,
     *,
     table: Table | None = None,
     validation: Validation | str | None = None,
-    model: str = "auto",
-    seed: int = 0,
     workers: int = 1,
 ) -> str:
     """Return the page's text."""
     view = view or View()
     if not 0.0 < view.interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {view.interval}", hint="--interval 0.9")
-    checked: Validation | str | None = validation
-    if isinstance(what, Table):
-        table = what
-        scheme = validation if isinstance(validation, str) else None
-        if not isinstance(validation, Validation):
-            checked = held_out(table, model, scheme=scheme, along=view.along, seed=seed, workers=workers)
-        what = fit(table, model, seed=seed, workers=workers)
     groups = _groups(what, view, workers)
     data = {
         "rules": rules(),
@@ -137,7 +142,7 @@ def page(
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
         "groupColumns": list(what.group),
-        "validation": shown(checked),
+        "validation": _shown(validation),
     }
     return _rendered(what, table, data, view.title)
 
@@ -258,3 +263,71 @@ def _policy(style: str, script: str) -> str:
 
     parts = ["default-src 'none'", f"style-src {hashed(style)}", f"script-src {hashed(script)}", "img-src data:"]
     return "; ".join([*parts, "base-uri 'none'", "form-action 'none'"])
+
+
+def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str] | None = None) -> str:
+    """Choose how to hold configurations out: the largest scale where there are enough of them, else folds.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "s": [9.0, 5.0, 3.0, 2.0, 1.5]})
+    >>> scheme_of(read_table(runs, time="s", extrinsic="workers"))
+    'extrapolate:workers:8'
+    """
+    for factor in _scale_factors(table, along, mapping):
+        scales = np.unique(table.columns[factor.name])
+        if len(scales) >= PAGE.least_scales:
+            return f"extrapolate:{factor.name}:{scales[-2]:g}"
+    return f"kfold:{min(PAGE.folds, len(table.medians()))}"
+
+
+def _scale_factors(table: Table, along: str | None, mapping: Mapping[str, str] | None) -> list[Factor]:
+    """Return the factors that may count the workers, the likeliest first."""
+    factors = Panel(table.factors, mapping or {})
+    names = (along, factors.mapping.get(along)) if along else ()
+    named = [f for f in table.numeric if f.name in names]
+    return named or list(factors.counts)
+
+
+def held_out(
+    table: Table,
+    model: str,
+    *,
+    scheme: str | None = None,
+    along: str | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    **options: Any,
+) -> Validation | str:
+    """Return the errors of a model beside those of the baselines; or why there are none."""
+    if scheme is not None:
+        split(table, scheme, seed)
+    chosen = scheme or scheme_of(table, along, options.get("mapping") or table.mapping)
+    try:
+        return validate(table, [model, *BASELINES], chosen, seed=seed, workers=workers, **options)
+    except GenperfError as error:
+        return error.message
+
+
+def _shown(validation: Validation | str | None) -> dict[str, Any] | None:
+    """Return a validation as the page shows it, a row per model with errors in %; or why there is none."""
+    if not isinstance(validation, Validation):
+        return {"why": validation} if validation else None
+    rows = [
+        [
+            m.model,
+            *(None if v is None else short(v, 4) for v in (m.median_ape, m.mape, m.coverage, m.width)),
+            m.predicted,
+            m.failed or "",
+        ]
+        for m in validation.models
+    ]
+    return {
+        "scheme": validation.scheme,
+        "interval": validation.interval,
+        "configurations": max((len(m.predictions) for m in validation.models), default=0),
+        "rows": rows,
+        "notes": [str(n) for n in validation.notes],
+    }

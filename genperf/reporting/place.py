@@ -1,6 +1,6 @@
 """What a page is about: what is asked, the configuration, and the predictions along the count of workers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -221,3 +221,8 @@ def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
 def short(value: float, digits: int = 6) -> float:
     """Round to some significant digits: what is only drawn needs no more."""
     return float(f"{value:.{digits}g}")
+
+
+def shorts(values: Iterable[float], digits: int = 6) -> list[float]:
+    """Round numbers to some significant digits."""
+    return [short(value, digits) for value in values]

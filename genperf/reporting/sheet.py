@@ -23,7 +23,7 @@ from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, growth_to, summary
 from genperf.reporting.engine import Formula, Model, engine, fitting, formula, judging
-from genperf.reporting.place import PLACE, Job, Place, short, slider, thinned
+from genperf.reporting.place import PLACE, Job, Place, short, shorts, slider, thinned
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.cells import frame_of
@@ -59,12 +59,12 @@ def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job:
         "answers": [vars(a) for a in answers(place, predicted["verdict"], grown)],
         "summary": predicted,
         "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
-        "at": [plain(place.values[n]) for n in names],
+        "at": [place.values[n] for n in names],
         "along": None if place.along is None else names.index(place.along.name),
         "path": None if place.scaling is None else _path(place.scaling.steps, names),
         "efficiency": _efficiency(place.scaling),
         "measured": [
-            [*m.values, short(m.value), short(m.lowest), short(m.highest), m.repeats]
+            [*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats]
             for m in schema.medians[: SHEET.max_measured]
         ],
         "engine": engine(model, interval) if live else None,
@@ -74,7 +74,8 @@ def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job:
         "doublings": _doublings(result, interval),
         "members": [[entry.label, round(entry.weight, 4)] for entry in by_label(result.members)],
         "facts": _facts(result),
-        "evidence": [_evidence(result, k) for k in range(len(result.evidence))],
+        # How the largest scale was predicted from the smaller ones, errors in %.
+        "evidence": [[e.factor, e.held_out, _percent(e.error), _percent(e.last_point)] for e in result.evidence],
         "notes": [str(n) for n in result.notes],
         "measures": _measures(model, group, job),
         "feasibility": fitting(model),
@@ -112,14 +113,14 @@ def _rate_unit(result: FitResult) -> str:
     return "samples/s" if known else "worker steps/s"
 
 
-def plain(value: Any) -> Any:
-    """Return what JSON can hold."""
-    return value.item() if hasattr(value, "item") else value
-
-
 def _finite(value: float | None, digits: int) -> float | None:
     """Round to some significant digits; None where there is no number."""
     return None if value is None or not np.isfinite(value) else short(value, digits)
+
+
+def _percent(logarithm: float | None) -> float | None:
+    """Return an error of ln T in %."""
+    return None if logarithm is None else short(100.0 * float(np.expm1(logarithm)), 4)
 
 
 def _factor(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
@@ -132,14 +133,14 @@ def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
     """Return the counts at which the slider stops, and the factors that follow them."""
     rows = slider(path.counts)
     follow = {
-        names.index(n): [plain(v) for v in values[rows]]
+        names.index(n): values[rows].tolist()
         for n, values in path.columns.items()
-        if n != path.along.name and n in names and len({plain(v) for v in values}) > 1
+        if n != path.along.name and n in names and len({*values.tolist()}) > 1
     }
     return {
         "counts": path.counts[rows].tolist(),
         "follow": {str(k): v for k, v in follow.items()},
-        "work": None if path.work is None else [short(float(w), 9) for w in path.work[rows]],
+        "work": None if path.work is None else shorts(path.work[rows], 9),
         "drawn": _drawn(path).tolist(),
     }
 
@@ -162,11 +163,10 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     points = scaling.points[scaling.points["what"] == "efficiency"]
     return {
         "counts": part[scaling.along].tolist(),
-        **{
-            end: [short(v, 4) for v in part[name]]
-            for end, name in (("middle", "efficiency"), ("lower", "efficiency_lower"), ("upper", "efficiency_upper"))
-        },
-        "knees": [[short(float(c)), float(v)] for c, v in zip(points["count"], points["level"], strict=True) if c == c],
+        "middle": shorts(part["efficiency"], 4),
+        "lower": shorts(part["efficiency_lower"], 4),
+        "upper": shorts(part["efficiency_upper"], 4),
+        "knees": [[short(c), level] for c, level in points[["count", "level"]].dropna().to_numpy().tolist()],
         "reference": scaling.reference,
     }
 
@@ -185,15 +185,11 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
     shown = {name: values[drawn] for name, values in columns.items()}
     parts = parts_of(result, shown, None if forecast is None else forecast.at(drawn), drawn=False)
     return {
-        "value": [float(f"{v:.12g}") for v in value],
-        "lower": [short(v, 7) for v in np.minimum(lower, value)],
-        "upper": [short(v, 7) for v in np.maximum(upper, value)],
-        "logWidth": [short(v, 7) for v in log_width],
-        "terms": {
-            name: [short(v, 4) for v in part]
-            for name, part in zip(parts.names, parts.amounts, strict=True)
-            if np.any(np.abs(part) > 0)
-        },
+        "value": shorts(value, 12),
+        "lower": shorts(np.minimum(lower, value), 7),
+        "upper": shorts(np.maximum(upper, value), 7),
+        "logWidth": shorts(log_width, 7),
+        "terms": {n: shorts(part, 4) for n, part in zip(parts.names, parts.amounts, strict=True) if part.any()},
     }
 
 
@@ -204,7 +200,7 @@ def _constants(result: FitResult, interval: float) -> list[list[Any]]:
     places = [k for k, member in enumerate(result.members) for _ in member.expression.constants]
     rows = zip(places, result.constants(interval).to_numpy().tolist(), strict=True)
     return [
-        [member, name, *(short(float(v), 5) for v in ends), constant_unit(unit, target), state]
+        [member, name, *shorts(ends, 5), constant_unit(unit, target), state]
         for place, (member, name, *ends, unit, state) in rows
         if place in heaviest
     ][: SHEET.max_constants]
@@ -234,14 +230,6 @@ def _facts(result: FitResult) -> dict[str, Any]:
         "options": {k: v for k, v in result.options.items() if v is not None and k != "request"},
         "seed": result.seed,
     }
-
-
-def _evidence(result: FitResult, k: int) -> list[Any]:
-    """Return how the largest scale was predicted from the smaller ones, errors in %."""
-    evidence = result.evidence[k]
-    last = None if evidence.last_point is None else 100.0 * float(np.expm1(evidence.last_point))
-    error = short(100.0 * float(np.expm1(evidence.error)), 4)
-    return [evidence.factor, evidence.held_out, error, _finite(last, 4)]
 
 
 #: What the page's formulas read beside the factors → the number that the script passes for it.
@@ -290,28 +278,21 @@ def _paid(panel: Panel, job: Job) -> str | None:
 
 def _further(place: Place, live: bool) -> list[dict[str, Any]]:
     """Return what the page needs to predict the further quantities of a model, live or at the slider's counts."""
-    result, interval = place.result, place.question.interval
-    shown = []
-    for name, one in result.further.items():
-        columns = {factor: np.array([value]) for factor, value in place.values.items()}
-        model = Model(one)
-        known = live or bool(known_rows(one, columns, 1).all())
+    shown, interval = [], place.question.interval
+    for name, one in place.result.further.items():
+        known = not live and bool(known_rows(one, place.query.columns, 1).all())
         shown.append(
             {
                 "name": name,
                 "unit": one.schema.target.unit,
                 "factors": [_factor(f, one.schema.medians, i) for i, f in enumerate(one.schema.factors)],
-                "engine": engine(model, interval) if live else None,
-                "stops": _stops(one, place, interval) if known and not live else None,
-                "judging": judging(model),
-                "measured": [_measured(median) for median in one.schema.medians],
+                "engine": engine(Model(one), interval) if live else None,
+                "stops": _stops(one, place, interval) if known else None,
+                "judging": judging(Model(one)),
+                "measured": [[*m.values, short(m.value), m.repeats] for m in one.schema.medians],
             }
         )
     return shown
-
-
-def _measured(median: Median) -> list[Any]:
-    return [*median.values, short(median.value), median.repeats]
 
 
 def _splits(model: Model) -> dict[str, Any] | None:

@@ -105,9 +105,9 @@ def test_written_where_it_is_told(tmp_path: Path) -> None:
     assert "<title>A &amp; B</title>" in written.read_text()
 
 
-def test_table_is_fitted_and_compared() -> None:
+def test_table_is_fitted_and_compared(tmp_path: Path) -> None:
     table = gp.read_table(runs(), time="s", extrinsic="workers")
-    text = page(table, model="amdahl")
+    text = gp.report(table, tmp_path / "page.html", model="amdahl").read_text()
     validation = data_of(text)["validation"]
     assert validation["scheme"] == "extrapolate:workers:8"
     assert [row[0] for row in validation["rows"]] == ["amdahl", "last-point", "linear", "random-forest"]
