@@ -6,39 +6,22 @@ from typing import Any
 import numpy as np
 
 from genperf.advice import suggest
-from genperf.advice.ask import beside_published, work_of
+from genperf.advice.ask import beside_published
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
-from genperf.attribution.growth import growth_of
 from genperf.attribution.scaling import of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
-from genperf.facts import Expectation, Growth
 from genperf.normal.record import RECORDS, record_like
 from genperf.normal.series import Normal, judged
 from genperf.prediction.predict import THROUGHPUT
-from genperf.reporting.place import Place, nearest, short, with_intervals
+from genperf.reporting.place import PAGE, Place, nearest, short, with_intervals
 from genperf.table.axis import several_nodes
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
 from genperf.words.quantity import further_words, only_for_times, with_unit
 from genperf.words.verdict import TRUST, fits_text
-
-
-@dataclass(frozen=True)
-class AnswerSettings:
-    """What the answers are about."""
-
-    #: Advice is about at least this many times the largest measured count: nearer, no power of two is left between.
-    advice_beyond: float = 4.0
-    #: Pairs of terms that cannot be told apart which are named, at most.
-    aliased_pairs: int = 2
-    #: Points of efficiency above 100 % that are worth a word: less is the noise of a good run. A guess.
-    above_perfect: float = 3.0
-
-
-ANSWERS = AnswerSettings()
 
 
 @dataclass(frozen=True)
@@ -61,24 +44,19 @@ NORMAL, WHY, PLAN = "Is this normal?", "Why is it slow?", "How many does the wor
 PAYS = "Does growing pay?"
 
 
-def answers(place: Place, verdict: str, grown: tuple[Growth, Expectation] | None = None) -> list[Answer]:
+def answers(place: Place) -> list[Answer]:
     """Return the answers about one model, those about scaling with the reason where there are none."""
-    result, curve = place.result, place.scaling
-    part, following = _largest_part(place), _next(place)
-    if curve is None or curve.refusal:
-        why, is_time = place.why_not, result.schema.target.is_time
-        if curve is not None and is_time:
-            return [*_of_each_kind(place, curve, verdict), part, following, *_normal(place)]
-        if curve is not None:
-            why = only_for_times("efficiency and knee", curve.quantity)
-        left = [Answer(about, "left out", (capitalised(why),)) for about in ([BAND, KNEE] if is_time else [BAND])]
-        return [*left, part, following, *_normal(place)]
-    pays = [] if grown is None else [_pays(*grown)]
-    pays += _plan(place)
-    return [_band(place, curve, verdict), _knee(place, curve), part, *pays, following, *_normal(place)]
+    curve, target = place.scaling, place.result.schema.target
+    if curve is None or not target.is_time:
+        why = place.why_not if curve is None else only_for_times("efficiency and knee", target)
+        scales = [Answer(about, "left out", (capitalised(why),)) for about in (BAND, KNEE)[: 1 + target.is_time]]
+    else:
+        scales = _of_each_kind(place, curve) if curve.refusal else [_band(place, curve), _knee(place, curve)]
+    pays = [] if curve is None or curve.refusal else [*_pays(place), *_plan(place)]
+    return [*scales, _largest_part(place), *pays, _next(place), *_normal(place)]
 
 
-def summary(place: Place, grown: tuple[Growth, Expectation] | None = None) -> dict[str, Any]:
+def summary(place: Place) -> dict[str, Any]:
     """Return the prediction at one configuration, and a sentence: whether growing to it pays, where that is known."""
     result, interval, quantity = place.result, place.question.interval, place.result.schema.target
     expected, row = place.expected
@@ -96,8 +74,8 @@ def summary(place: Place, grown: tuple[Growth, Expectation] | None = None) -> di
         words, ends = [f"at {place.shown}, expect {rate} {unit}"], f"{low} to {high}"
     words.append(f" ({100 * interval:g} % interval: {ends})")
     words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
-    if grown is not None:
-        words = [first_sentence(*grown)]
+    if place.growth is not None:
+        words = [first_sentence(place.growth, expected)]
     further, at = {n: f.schema.target for n, f in result.further.items()}, {n: cells[0] for n, cells in row.items()}
     parts = [*further_words(further, at), fits_text(expected.fits), TRUST[expected.verdict]]
     words += [f"; {text}" for text in parts if text]
@@ -113,19 +91,14 @@ def _normal(place: Place) -> list[Answer]:
     """Return how the measured efficiency compares with published series, and why it is low; nothing if not known."""
     if place.scaling is None:
         return []
-    work = work_of(place.result, place.question)
-    beside = beside_published(place.result, place.scaling, place.count, work, place.question)
+    beside = beside_published(place.result, place.scaling, place.count, place.work, place.question)
     if beside.normal is None or not isinstance(beside.normal.placed, Normal):
         return []
     compared, causes = beside.normal.placed, beside.numbers["causes"]
     marks = [round(100.0 * part, 1) for part in (compared.low, compared.median, compared.high, compared.value)]
     known = [one.sentence for one in (beside.normal, beside.exchange) if one is not None]
-    answer = Answer(
-        NORMAL,
-        f"{marks[-1]:.0f} %: {judged(compared.percentile)}",
-        tuple(map(capitalised, known)),
-        marks=tuple(marks),
-    )
+    short = f"{marks[-1]:.0f} %: {judged(compared.percentile)}"
+    answer = Answer(NORMAL, short, tuple(map(capitalised, known)), marks=tuple(marks))
     return [answer, *([_why(causes)] if causes else [])]
 
 
@@ -139,9 +112,9 @@ def _why(causes: list[dict[str, Any]]) -> Answer:
     return Answer(WHY, short, (*map(capitalised, sentences), *after))
 
 
-def _band(place: Place, answer: Scaling, verdict: str) -> Answer:
+def _band(place: Place, answer: Scaling) -> Answer:
     """Return the answer about the efficiency."""
-    count, largest = place.count, answer.steps.along.upper
+    count, largest, verdict = place.count, answer.steps.along.upper, place.expected[0].verdict
     measured, there = (_efficiency(answer, n) for n in (largest, count))
     ratio = count / largest
     beyond = f", {ratio:g} times the most that was measured," if ratio > 1 else ""
@@ -155,22 +128,20 @@ def _band(place: Place, answer: Scaling, verdict: str) -> Answer:
     return Answer(BAND, f"{there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
 
 
-def _of_each_kind(place: Place, unknown: Scaling, verdict: str) -> list[Answer]:
+def _of_each_kind(place: Place, unknown: Scaling) -> list[Answer]:
     """Return the answers about scaling for weak and for strong, with these names, where nothing shows which it is."""
     along = unknown.along
     each = of_each_kind(place.result, unknown, places=with_intervals(place.count, unknown.steps))
     why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
     out = []
-    for about, kinds in (
-        (BAND, [_band(place, one, verdict) for one in each]),
-        (KNEE, [_knee(place, one) for one in each]),
-    ):
+    for answered in (_band, _knee):
+        kinds = [answered(place, one) for one in each]
         named = [(one.kind, answer) for one, answer in zip(each, kinds, strict=True)]
         shorts = "; ".join(f"{kind}: {answer.short}" for kind, answer in named)
         alike = set.intersection(*(set(answer.sentences) for _, answer in named))
         sentences = [f"If {kind}: {text}" for kind, answer in named for text in answer.sentences if text not in alike]
         sentences += [text for text in kinds[0].sentences if text in alike]
-        out.append(Answer(about, shorts, (why, *sentences), kinds[0].verdict))
+        out.append(Answer(kinds[0].question, shorts, (why, *sentences), kinds[0].verdict))
     return out
 
 
@@ -192,7 +163,7 @@ def _record(place: Place, along: str, ratio: float, verdict: str) -> list[str]:
 
 def _above_perfect(answer: Scaling, efficiency: float) -> list[str]:
     """Return what an efficiency above 100 % means; nothing where there is none."""
-    if efficiency <= 100.0 + ANSWERS.above_perfect:
+    if efficiency <= 100.0 + PAGE.above_perfect:
         return []
     return [
         f"More than 100 % means that a worker does more than it did at {answer.reference:g}: the smallest run was slow "
@@ -245,24 +216,18 @@ def _largest_part(place: Place) -> Answer:
     pairs = [pair for pair in aliased(result, columns) if not any({*pair} <= group for group in groups)]
     sentences += [
         f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
-        for a, b in (pairs if limit.parts else [])[: ANSWERS.aliased_pairs]
+        for a, b in (pairs if limit.parts else [])[: PAGE.aliased_pairs]
     ]
     return Answer(about, limit_short(limit), tuple(sentences))
 
 
-def growth_to(place: Place) -> tuple[Growth, Expectation] | None:
-    """Return what growing to the target brings, and the prediction there; None where that is not known."""
-    result, answer, question = place.result, place.scaling, place.question
-    if answer is None or answer.refusal or not answer.quantity.is_time:
-        return None
-    growth = growth_of(answer, place.count, work_of(result, question), question.price, question.per)
-    return None if growth.target.rate is None or not growth.grows else (growth, place.expected[0])
-
-
-def _pays(growth: Growth, expected: Expectation) -> Answer:
-    """Return whether growing to the target pays."""
+def _pays(place: Place) -> list[Answer]:
+    """Return whether growing to the target pays; nothing where that is not known."""
+    growth, expected = place.growth, place.expected[0]
+    if growth is None:
+        return []
     judged = pays_judged(growth, expected.interval)
-    return Answer(PAYS, judged, (capitalised(pays_sentence(growth, expected)),), expected.verdict)
+    return [Answer(PAYS, judged, (capitalised(pays_sentence(growth, expected)),), expected.verdict)]
 
 
 def _plan(place: Place) -> list[Answer]:
@@ -270,8 +235,7 @@ def _plan(place: Place) -> list[Answer]:
     result, question = place.result, place.question
     if question.plan is None:
         return []
-    work = work_of(result, question)
-    plan = planned(result, place.values, question.plan, work, question.price, question.per, question.interval)
+    plan = planned(result, place.values, question.plan, place.work, question.price, question.per, question.interval)
     cheapest = plan.numbers["plan"]
     short = "no count is enough" if cheapest is None else " ".join(count_text(n, name) for name, n in plan.at.items())
     return [Answer(PLAN, short, (plan.sentence,), "" if cheapest is None else cheapest["verdict"])]
@@ -282,7 +246,7 @@ def _next(place: Place) -> Answer:
     result, at, along = place.result, dict(place.values), ""
     if place.scaling is not None:
         factor = place.scaling.steps.along
-        along, far = factor.name, ANSWERS.advice_beyond * factor.upper
+        along, far = factor.name, PAGE.advice_beyond * factor.upper
         at = {**place.scaling.at, along: place.count if place.target_given else max(place.count, far)}
     try:
         advice = suggest(result, at, interval=place.question.interval)

@@ -4,7 +4,6 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -21,7 +20,7 @@ from genperf.formula import JAVASCRIPT
 from genperf.panel import Panel
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import Model, rules, with_formulas
-from genperf.reporting.place import View, place_of, question_of, short
+from genperf.reporting.place import PAGE, View, place_of, question_of, short
 from genperf.reporting.proposal import filled
 from genperf.reporting.provenance import command_of, versions
 from genperf.reporting.sheet import capacity_of, quantity_of, sheet
@@ -42,29 +41,6 @@ _SCRIPTS = (
 BASELINES = ("last-point", "linear", "random-forest")
 #: Characters that end a script or begin a comment, written otherwise.
 _ENDS = re.compile("[&<>\u2028\u2029]")
-
-
-@dataclass(frozen=True)
-class PageSettings:
-    """How large a page may be."""
-
-    #: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
-    #: groups then take less than 5 MB.
-    max_draw_bytes: int = 3_000_000
-    #: `bytes_per_draw`, `bytes_per_anchor`: of a draw of a constant as text, and of an anchor's coordinate.
-    bytes_per_draw: int = 6
-    bytes_per_anchor: int = 11
-    #: Groups whose answers a page without JavaScript shows.
-    plain_groups: int = 40
-    #: Rejected rows that are listed.
-    max_rejected: int = 50
-    #: How configurations are held out where the user does not say it: with so many scales or more, the largest is
-    #: predicted from the smaller ones, as three are the least that a knee can be fitted to; else `folds`, a convention.
-    least_scales: int = 4
-    folds: int = 5
-
-
-PAGE = PageSettings()
 
 
 def report(

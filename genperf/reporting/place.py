@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from genperf.advice.ask import Question, expectation
+from genperf.advice.ask import Question, expectation, work_of
 from genperf.advice.plan import Plan, plan_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling
 from genperf.attribution.derived import price_of
+from genperf.attribution.growth import Work, growth_of
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
-from genperf.facts import Expectation
+from genperf.facts import Expectation, Growth
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured
 from genperf.prediction import Query, read_query
@@ -29,8 +30,8 @@ from genperf.words.numbers import count_text, samples_called
 
 
 @dataclass(frozen=True)
-class PlaceSettings:
-    """How far a page looks, in times the largest measured count."""
+class PageSettings:
+    """How far a page looks, in times the largest measured count, what it answers, and how much it holds."""
 
     #: The answers are about it: one doubling, the nearest question there is.
     answered: float = 2.0
@@ -44,9 +45,41 @@ class PlaceSettings:
     slider_steps: int = 8
     #: The slider stops at every whole count up to this one.
     whole_stops: int = 16
+    #: Advice is about at least this many times the largest measured count: nearer, no power of two is left between.
+    advice_beyond: float = 4.0
+    #: Pairs of terms that cannot be told apart which are named, at most.
+    aliased_pairs: int = 2
+    #: Points of efficiency above 100 % that are worth a word: less is the noise of a good run. A guess.
+    above_perfect: float = 3.0
+    #: Measured configurations of one group in the page: 300 points take 10 kB.
+    max_measured: int = 300
+    #: Measured values of a factor at which its slider stops.
+    max_values: int = 40
+    #: Constants in the table.
+    max_constants: int = 60
+    #: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
+    #: groups then take less than 5 MB.
+    max_draw_bytes: int = 3_000_000
+    #: `bytes_per_draw`, `bytes_per_anchor`: of a draw of a constant as text, and of an anchor's coordinate.
+    bytes_per_draw: int = 6
+    bytes_per_anchor: int = 11
+    #: Groups whose answers a page without JavaScript shows.
+    plain_groups: int = 40
+    #: Rejected rows that are listed.
+    max_rejected: int = 50
+    #: How configurations are held out where the user does not say it: with so many scales or more, the largest is
+    #: predicted from the smaller ones, as three are the least that a knee can be fitted to; else `folds`, a convention.
+    least_scales: int = 4
+    folds: int = 5
+    #: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
+    least_efficiency: float = 0.75
+    #: Of a proposal: doublings beyond the largest measured count that the table has: no verdict trusts more.
+    proposal_doublings: int = 2
+    #: Its rows in all: more do not print on two pages.
+    proposal_rows: int = 20
 
 
-PLACE = PlaceSettings()
+PAGE = PageSettings()
 
 
 @dataclass(frozen=True)
@@ -138,6 +171,19 @@ class Place:
             return None
         return self.forecast.at(np.array([nearest(self.scaling.steps.counts, self.count)]))
 
+    @cached_property
+    def work(self) -> Work:
+        """The samples of a step."""
+        return work_of(self.result, self.question)
+
+    @cached_property
+    def growth(self) -> Growth | None:
+        """What growing to the configuration brings; None where that is not known."""
+        if self.scaling is None or self.scaling.refusal:
+            return None
+        growth = growth_of(self.scaling, self.count, self.work, self.question.price, self.question.per)
+        return None if growth.target.rate is None or not growth.grows else growth
+
     @property
     def shown(self) -> str:
         """The configuration in a sentence."""
@@ -173,10 +219,10 @@ def place_of(
         # A count of nodes determines that of the workers.
         given.setdefault(name, float(given[nodes.name]) * factor.upper / nodes.upper)
     at = _completed(result, {**most_measured(result.panel, name), **given})
-    upto = max(factor.upper * PLACE.evaluated, float(given.get(name, 0.0)))
+    upto = max(factor.upper * PAGE.evaluated, float(given.get(name, 0.0)))
     if name not in given:
         del at[name]
-    count = float(given.get(name, PLACE.answered * factor.upper))
+    count = float(given.get(name, PAGE.answered * factor.upper))
     answered = answering(result, at)
     steps = ladder(answered, at, name, upto)
     curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
@@ -197,7 +243,7 @@ def thinned(counts: Array, steps: int, keep: Array) -> Index:
 
 def slider(counts: Array) -> Index:
     """Return the places of the counts at which the slider stops."""
-    return thinned(counts, PLACE.slider_steps, np.arange(1.0, PLACE.whole_stops + 1.0))
+    return thinned(counts, PAGE.slider_steps, np.arange(1.0, PAGE.whole_stops + 1.0))
 
 
 def nearest(counts: Array, count: float) -> int:
@@ -208,7 +254,7 @@ def nearest(counts: Array, count: float) -> int:
 def with_intervals(count: float, steps: Ladder) -> Index:
     """Return the steps whose efficiency is shown with an interval: those of the figure and of the answers."""
     answered = [nearest(steps.counts, n) for n in (count / 4.0, count / 2.0, count, steps.along.upper)]
-    return np.unique([*thinned(steps.counts, PLACE.drawn_steps, np.empty(0)), *answered])
+    return np.unique([*thinned(steps.counts, PAGE.drawn_steps, np.empty(0)), *answered])
 
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from genperf import __version__
-from genperf.advice.ask import Question, work_of
+from genperf.advice.ask import Question
 from genperf.arrays import Index
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.growth import Work
@@ -20,28 +19,13 @@ from genperf.errors import GenperfError
 from genperf.formula import values_of
 from genperf.panel.derived import paid_for
 from genperf.prediction.verdict import VERDICTS
-from genperf.reporting.place import PLACE, View, place_of, question_of
+from genperf.reporting.place import PAGE, View, place_of, question_of
 from genperf.reporting.provenance import command_of
 from genperf.result import FitResult, GroupedResult
 from genperf.table.cells import frame_of
 from genperf.words.numbers import count_text, join_values, range_text, singular, three_digits, with_article
 
 FORMATS = ("html", "tex", "csv")
-
-
-@dataclass(frozen=True)
-class ProposalSettings:
-    """What a proposal shows."""
-
-    #: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
-    efficiency: float = 0.75
-    #: Doublings beyond the largest measured count that the table has: no verdict trusts more.
-    doublings: int = 2
-    #: Rows in all: more do not print on two pages.
-    max_rows: int = 20
-
-
-PROPOSAL = ProposalSettings()
 
 
 def proposal_page(
@@ -57,7 +41,7 @@ def proposal_page(
     GenperfError
         For several groups, and where the efficiency is not known.
     """
-    view, limit = view or View(), PROPOSAL.efficiency if efficiency is None else efficiency
+    view, limit = view or View(), PAGE.least_efficiency if efficiency is None else efficiency
     if len(what.results) > 1:
         raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")
     if not 0.0 < limit < 1.0:
@@ -68,15 +52,14 @@ def proposal_page(
     if place.scaling is None:
         raise GenperfError(f"no proposal without a count of workers: {place.why_not}")
     name, largest = place.scaling.along, place.scaling.steps.along.upper
-    work = work_of(result, question)
-    upto = max(largest * 2.0**PROPOSAL.doublings, place.count if place.target_given else 0.0)
+    upto = max(largest * 2.0**PAGE.proposal_doublings, place.count if place.target_given else 0.0)
     at = place.values if place.target_given else place.scaling.at
-    far, formula = PLACE.evaluated * upto, work.formula
+    far, formula = PAGE.evaluated * upto, place.work.formula
     answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
     places = _shown_places(answer, upto, place.count if place.target_given else largest)
-    machine, rows = _rows(result, answer, places, work, question)
+    machine, rows = _rows(result, answer, places, place.work, question)
     if kind == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
     kept = rows[(rows["efficiency"] >= limit) & (rows["verdict"] != VERDICTS[-1])]
@@ -94,7 +77,7 @@ def proposal_page(
         parts=dict(iter(rows.groupby("kind", sort=False))),
         tables=_tables(rows, name, hours, f"({100 * view.interval:g} %)"),
         figure=figure,
-        findings=_findings(answer, rows, limit, requested, question, work, hours),
+        findings=_findings(answer, rows, limit, requested, question, place.work, hours),
         definitions=_definitions(answer, hours),
         measured=_measured(result, answer),
     )
@@ -142,9 +125,9 @@ def _shown_places(answer: Scaling, upto: float, further: float) -> Index:
     beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(upto / largest) + 1e-9) + 1.0)
     near = [int(np.argmin(np.abs(counts - count))) for count in (counts[0], *beyond, further)]
     places = np.unique(np.array([*measured, *near], dtype=np.int64))
-    if len(places) <= PROPOSAL.max_rows:
+    if len(places) <= PAGE.proposal_rows:
         return places
-    return np.asarray(places[np.unique(np.linspace(0, len(places) - 1, PROPOSAL.max_rows).round().astype(int))])
+    return np.asarray(places[np.unique(np.linspace(0, len(places) - 1, PAGE.proposal_rows).round().astype(int))])
 
 
 def _rows(

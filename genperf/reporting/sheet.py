@@ -1,7 +1,6 @@
 """The contents of the page for one model, as plain data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,9 +20,9 @@ from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.panel import Median
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
-from genperf.reporting.answers import answers, growth_to, summary
+from genperf.reporting.answers import answers, summary
 from genperf.reporting.engine import Formula, Model, engine, fitting, formula, judging
-from genperf.reporting.place import PLACE, Job, Place, short, shorts, slider, thinned
+from genperf.reporting.place import PAGE, Job, Place, short, shorts, slider, thinned
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.cells import frame_of
@@ -33,39 +32,22 @@ from genperf.words.numbers import samples_called
 from genperf.words.quantity import constant_unit, heading
 
 
-@dataclass(frozen=True)
-class SheetSettings:
-    """How much of a model the page holds."""
-
-    #: Measured configurations of one group in the page: 300 points take 10 kB.
-    max_measured: int = 300
-    #: Measured values of a factor at which its slider stops.
-    max_values: int = 40
-    #: Constants in the table.
-    max_constants: int = 60
-
-
-SHEET = SheetSettings()
-
-
 def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job: Job) -> dict[str, Any]:
     """Return the contents of the page for one model; where it is not live, with predictions at the slider's counts."""
-    result, interval, grown = place.result, place.question.interval, growth_to(place)
-    schema, predicted = result.schema, summary(place, grown)
+    result, interval, schema = place.result, place.question.interval, place.result.schema
     names = [f.name for f in schema.factors]
     return {
         "model": result.model,
         "formula": result.best.expression.text(result.best.values),
-        "answers": [vars(a) for a in answers(place, predicted["verdict"], grown)],
-        "summary": predicted,
+        "answers": [vars(a) for a in answers(place)],
+        "summary": summary(place),
         "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [place.values[n] for n in names],
         "along": None if place.along is None else names.index(place.along.name),
         "path": None if place.scaling is None else _path(place.scaling.steps, names),
         "efficiency": _efficiency(place.scaling),
         "measured": [
-            [*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats]
-            for m in schema.medians[: SHEET.max_measured]
+            [*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats] for m in schema.medians[: PAGE.max_measured]
         ],
         "engine": engine(model, interval) if live else None,
         "stops": None if live else _stops(result, place, interval),
@@ -126,7 +108,7 @@ def _percent(logarithm: float | None) -> float | None:
 def _factor(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
     """Return what the page needs of a factor."""
     measured = sorted({float(m.values[index]) for m in medians}) if factor.numeric else []
-    return {**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured[: SHEET.max_values]}
+    return {**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured[: PAGE.max_values]}
 
 
 def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
@@ -148,8 +130,8 @@ def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
 def _drawn(path: Ladder) -> Index:
     """Return which stops of the slider are in the figures."""
     counts = path.counts[slider(path.counts)]
-    drawn = thinned(counts, PLACE.drawn_steps, np.array([path.along.upper]))
-    return np.asarray(drawn[counts[drawn] <= path.along.upper * PLACE.drawn * 1.0001])
+    drawn = thinned(counts, PAGE.drawn_steps, np.array([path.along.upper]))
+    return np.asarray(drawn[counts[drawn] <= path.along.upper * PAGE.drawn * 1.0001])
 
 
 def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
@@ -157,8 +139,8 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     if scaling is None or scaling.refusal:
         return None
     counts = scaling.curve[scaling.along].to_numpy(float)
-    largest = scaling.upto * PLACE.drawn / PLACE.evaluated
-    rows = [i for i in thinned(counts, PLACE.drawn_steps, np.empty(0)) if counts[i] <= largest * 1.0001]
+    largest = scaling.upto * PAGE.drawn / PAGE.evaluated
+    rows = [i for i in thinned(counts, PAGE.drawn_steps, np.empty(0)) if counts[i] <= largest * 1.0001]
     part = scaling.curve.iloc[rows]
     points = scaling.points[scaling.points["what"] == "efficiency"]
     return {
@@ -203,7 +185,7 @@ def _constants(result: FitResult, interval: float) -> list[list[Any]]:
         [member, name, *shorts(ends, 5), constant_unit(unit, target), state]
         for place, (member, name, *ends, unit, state) in rows
         if place in heaviest
-    ][: SHEET.max_constants]
+    ][: PAGE.max_constants]
 
 
 def _doublings(result: FitResult, interval: float) -> dict[str, Any] | None:

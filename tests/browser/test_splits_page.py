@@ -9,6 +9,7 @@ from layouts import CAPACITY_GIB, layout_runs
 import genperf as gp
 from genperf.advice import layouts
 from genperf.reporting import View, html, page
+from genperf.reporting.place import PageSettings
 from genperf.result import FitResult
 
 AT = {"dp": 2, "tp": 2, "pp": 2, "mbs": 1, "gbs": 64, "layers": 24, "nodes": 2}
@@ -93,7 +94,7 @@ def test_another_capacity_changes_what_fits_and_stays_in_the_address(browser: Br
 def test_without_draws_the_page_holds_the_memory_along_the_scale(
     browser: Browser, fitted: FitResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "PAGE", html.PageSettings(max_draw_bytes=0))
+    monkeypatch.setattr(html, "PAGE", PageSettings(max_draw_bytes=0))
     browser.open(page(fitted, View(AT, capacity={"memory": CAPACITY_GIB})))
     expected = fitted.predict(AT).iloc[0]
     assert float(browser.js("return $('further-0').dataset.value")) == pytest.approx(expected.memory, rel=1e-6)
