@@ -1,6 +1,6 @@
 """What a level of a categorical factor, or a combination of levels, may do beyond the shared constants."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -32,27 +32,6 @@ class Interaction:
     #: `batch × net`.
     name: str
     effects: tuple[Effect, ...]
-
-
-@dataclass(frozen=True)
-class _Levels:
-    """A categorical factor, or the combinations of several."""
-
-    factors: tuple[str, ...]
-    #: Each with the column that is 1 where it is, and 0 elsewhere.
-    levels: tuple[tuple[str, Node], ...]
-
-    @property
-    def name(self) -> str:
-        return JOINT.join(self.factors)
-
-    def at(self, changed: Effect) -> Iterator[Effect]:
-        """Yield what is changed, at each level alone."""
-        whole = changed.meaning.part == "level"
-        for level, node in self.levels:
-            meaning = changed.meaning._replace(categorical=self.name, level=level)
-            column = node if whole else call("multiply", node, changed.node)
-            yield Effect(f"{changed.name}_{self.name}[{level}]", column, meaning)
 
 
 def interactions(
@@ -89,11 +68,26 @@ def interactions(
         if f.name in following
     ]
     offered = powers if categorical else []
-    for levels in (*map(_levels, categorical), *_combinations(categorical, columns)):
-        if len(levels.factors) > 1:
-            offered.append(Interaction(levels.name, tuple(levels.at(Effect("d", Number(1.0), Meaning("level"))))))
-        offered += [Interaction(f"{one.meaning.factor} × {levels.name}", tuple(levels.at(one))) for one in changed]
+    for kept in (*([f] for f in categorical), *_separating(categorical, columns)):
+        measured = _distinct(kept, columns)
+        # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.
+        levels = [one for one in product(*(f.levels for f in kept)) if one in measured]
+        levels = levels if len(kept) > 1 or len(levels) > 2 else levels[1:]
+        joint = [Effect("d", Number(1.0), Meaning("level"))] if len(kept) > 1 else []
+        offered += [_at_levels(one, kept, levels) for one in (*joint, *changed)]
     return _distinguishable(offered, columns)
+
+
+def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tuple[str, ...]]) -> Interaction:
+    """Return what is changed, at each level of a categorical factor, or combination of levels of several, alone."""
+    joint, whole = JOINT.join(f.name for f in factors), changed.meaning.part == "level"
+    effects = []
+    for combination in levels:
+        level, node = JOINT.join(combination), chain("multiply", map(at_level, factors, combination))
+        meaning = changed.meaning._replace(categorical=joint, level=level)
+        column = node if whole else call("multiply", node, changed.node)
+        effects.append(Effect(f"{changed.name}_{joint}[{level}]", column, meaning))
+    return Interaction(joint if whole else f"{changed.meaning.factor} × {joint}", tuple(effects))
 
 
 def _power(factor: Factor) -> Effect:
@@ -104,16 +98,15 @@ def _power(factor: Factor) -> Effect:
 
 def with_interactions(expression: Expression, offered: Sequence[Interaction]) -> Expression:
     """Return the expression with every term but the constant one multiplied by exp(d·column) for each effect."""
-    columns = set(expression.factors)
+    columns, effects = set(expression.factors), [effect for one in offered for effect in one.effects]
+    if not effects:
+        return expression
     constants = [
         Constant(unused_name(name, columns), "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
-        for one in offered
-        for name, _, meaning in one.effects
+        for name, _, meaning in effects
     ]
-    if not constants:
-        return expression
-    nodes = (effect.node for one in offered for effect in one.effects)
-    powers = [call("exp", call("multiply", Name(c.name), node)) for c, node in zip(constants, nodes, strict=True)]
+    parts = zip(constants, effects, strict=True)
+    powers = [call("exp", call("multiply", Name(constant.name), effect.node)) for constant, effect in parts]
     terms = tuple(
         term if term.name == CONSTANT_TERM else Term(term.name, chain("multiply", [term.node, *powers]))
         for term in expression.terms
@@ -121,30 +114,15 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
     return replace(expression, terms=terms, constants=(*expression.constants, *constants))
 
 
-def _levels(factor: Factor) -> _Levels:
-    """Return the levels of a categorical factor; of two only the second: the first has the shared constants."""
-    kept = factor.levels if len(factor.levels) > 2 else factor.levels[1:]
-    return _Levels((factor.name,), tuple((level, at_level(factor, level)) for level in kept))
-
-
-def _combinations(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[_Levels]:
-    """Return the measured combinations of levels, named by as few factors as separate them; none of one factor."""
-    rows = len(columns[categorical[0].name]) if categorical else 0
-    kept = list(categorical)
-    whole = _distinct(kept, columns)
+def _separating(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[list[Factor]]:
+    """Return as few factors as separate the measured combinations of levels; none where one does, or few rows do."""
+    kept, whole = list(categorical), len(_distinct(categorical, columns))
     for factor in reversed(categorical):
         fewer = [f for f in kept if f is not factor]
-        if fewer and len(_distinct(fewer, columns)) == len(whole):
+        if fewer and len(_distinct(fewer, columns)) == whole:
             kept = fewer
-    if len(kept) < 2 or len(whole) > GENERIC.combined_share * rows:
-        return []
-    levels = []
-    # In the order of the factors' levels, and not of their names.
-    measured = _distinct(kept, columns)
-    for combination in (one for one in product(*(f.levels for f in kept)) if one in measured):
-        nodes = [at_level(f, level) for f, level in zip(kept, combination, strict=True)]
-        levels.append((JOINT.join(combination), chain("multiply", nodes)))
-    return [_Levels(tuple(f.name for f in kept), tuple(levels))]
+    enough = len(kept) > 1 and whole <= GENERIC.combined_share * len(columns[kept[0].name])
+    return [kept] if enough else []
 
 
 def _distinct(factors: Sequence[Factor], columns: Mapping[str, Any]) -> set[tuple[str, ...]]:
