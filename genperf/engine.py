@@ -134,24 +134,17 @@ def _dask_backend(client: Any) -> Any:
             def report(done: Any) -> None:
                 error = done.exception()
                 if error is not None and callback is not None:
-                    callback(_Died(error))
+                    callback(error)
 
             future.add_done_callback(report)
             return future
 
         def retrieve_result_callback(self, out: Any) -> Any:
-            if isinstance(out, _Died):
-                raise out.error
+            if isinstance(out, BaseException):
+                raise out
             return super().retrieve_result_callback(out)
 
     return Reporting(client=client)
-
-
-@dataclass(frozen=True)
-class _Died:
-    """The failure of a task whose workers died."""
-
-    error: BaseException
 
 
 def _ray(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:

@@ -94,11 +94,7 @@ _LATEX = Language(
     between=", ",
     text=lambda text: rf"\mathrm{{{_escape(text)}}}",
 )
-_OPERATORS = {
-    **{"less": "({0}<{1})", "less_equal": "({0}<={1})", "greater": "({0}>{1})", "greater_equal": "({0}>={1})"},
-    **{"equal": "({0}=={1})", "not_equal": "({0}!={1})", "add": "({0}+{1})", "subtract": "({0}-{1})"},
-    **{"multiply": "({0}*{1})", "divide": "({0}/{1})", "negative": "(-{0})"},
-}
+_OPERATORS = {name: f"({{0}}{f.symbol}{{1}})" for name, f in FUNCTIONS.items() if f.symbol} | {"negative": "(-{0})"}
 #: Those of C's family.
 _LIKE_C = {**_OPERATORS, "or": "({0}||{1})", "and": "({0}&&{1})", "not": "(!{0})", "where": "({0}?{1}:{2})"}
 
@@ -126,8 +122,7 @@ PYTHON = Language(
     _forms(
         {
             **{**_OPERATORS, "or": "({0} or {1})", "and": "({0} and {1})", "not": "(not {0})"},
-            **{"where": "({1} if {0} else {2})", "remainder": "({0}%{1})", "power": "({0}**{1})"},
-            **{"abs": "abs({0})", "min": "min({0},{1})", "max": "max({0},{1})"},
+            **{"where": "({1} if {0} else {2})", "abs": "abs({0})", "min": "min({0},{1})", "max": "max({0},{1})"},
         }
     ),
     "math.{0}({1})",
@@ -202,11 +197,7 @@ def render(node: Node, number: Callable[[float], str] = _number) -> str:
     >>> render(parse("(a + b)/(2*c)**-n").node)
     '(a + b)/(2*c)**-n'
     """
-
-    def written(value: float) -> _Part:
-        return number(value), _TIGHTEST if value >= 0 else _NEGATIVE
-
-    return _written(node, _FORMULA, written, quote_name)[0]
+    return _written(node, _FORMULA, lambda v: (number(v), _TIGHTEST if v >= 0 else _NEGATIVE), quote_name)[0]
 
 
 def latex(node: Node, number: Callable[[float], str] = _number) -> str:

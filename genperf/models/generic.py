@@ -181,8 +181,12 @@ class _Writer:
 
     def effect(self, name: str, column: Node, meaning: Meaning) -> Node:
         """Return exp(d·column), with the constant d of that name: column is 1 where the effect is, and 0 elsewhere."""
-        constant = self.constant(Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning))
-        return call("exp", call("multiply", constant, column))
+        return call("exp", call("multiply", self.constant(level_effect(name, meaning)), column))
+
+
+def level_effect(name: str, meaning: Meaning) -> Constant:
+    """Return a constant d of a term that is multiplied by exp(d)."""
+    return Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
 
 
 def relative(factor: Factor) -> Node:

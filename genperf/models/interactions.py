@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from genperf.expression import Constant, Expression, Meaning, Part, Term
+from genperf.expression import Expression, Meaning, Part, Term
 from genperf.formula import Name, Node, Number, call, chain, evaluate
 from genperf.models.compose import at_level, unused_name
-from genperf.models.generic import CONSTANT_TERM, GENERIC, relative, steps_of, together
+from genperf.models.generic import CONSTANT_TERM, GENERIC, level_effect, relative, steps_of, together
 from genperf.table import Factor
 
 #: What is between the levels, and between the factors, of a combination.
@@ -101,10 +101,7 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
     columns, effects = set(expression.factors), [effect for one in offered for effect in one.effects]
     if not effects:
         return expression
-    constants = [
-        Constant(unused_name(name, columns), "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
-        for name, _, meaning in effects
-    ]
+    constants = [level_effect(unused_name(name, columns), meaning) for name, _, meaning in effects]
     parts = zip(constants, effects, strict=True)
     powers = [call("exp", call("multiply", Name(constant.name), effect.node)) for constant, effect in parts]
     terms = tuple(

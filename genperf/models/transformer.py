@@ -79,15 +79,11 @@ class _Writer:
     def __init__(self, factors: Panel, form: Form) -> None:
         self.form, self.layout = form, Layout(factors)
         self.counted = self.layout.known("micro_batch")
-        units = {
-            **dict.fromkeys(_OF_SAMPLES, "s/sample"),
-            **dict.fromkeys(_OF_PASSES, "s" if self.counted else "s/sample"),
-        }
-        plain = {name: coefficient(name, units.get(name, "s")) for name in _COEFFICIENTS}
+        of_samples = _OF_SAMPLES if self.counted else (*_OF_SAMPLES, *_OF_PASSES)
+        plain = {name: coefficient(name, "s/sample" if name in of_samples else "s") for name in _COEFFICIENTS}
         slowest = {n: replace(c, upper=LONGEST_LATENCY) for n, c in plain.items() if n.startswith("alpha")}
-        alike, of_all = self._alike(), plain | slowest
-        constants = {name: of_all[alike.get(name, name)] for name in of_all}
-        formulas = self._formulas()
+        constants, formulas = plain | slowest, self._formulas()
+        constants |= {name: constants[alike] for name, alike in self._alike().items()}
         self.expression = self.layout.expression("transformer", formulas, constants, self._total(formulas))
 
     def _formulas(self) -> dict[str, str]:

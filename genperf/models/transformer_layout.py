@@ -12,7 +12,7 @@ from genperf.errors import ModelError, suggest
 from genperf.expression import Constant, Expression, Meaning, Term
 from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
 from genperf.models.compose import at_level, unused_name
-from genperf.models.generic import GENERIC
+from genperf.models.generic import level_effect
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES, WAYS
@@ -172,7 +172,7 @@ class Layout:
         """
         columns = {f.name for f in self.factors.factors}
         named = {name: replace(one, name=unused_name(one.name, columns)) for name, one in constants.items()}
-        levels = level_effects(self.factors, columns)
+        levels = _level_effects(self.factors, columns)
         factor = [call("multiply", Name(level.name), indicator) for level, indicator in levels.items()]
         scale = [call("exp", chain("add", factor))] if factor else []
         nodes = {name: Name(one.name) for name, one in named.items()}
@@ -223,21 +223,12 @@ def switch_columns(factors: Panel) -> list[Factor]:
     return [factor for factor in named if factor is not None]
 
 
-def level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant, Node]:
-    """Return the effect of each level but the first of its factor, with 1 where a row has it and 0 elsewhere.
-
-    Examples
-    --------
-    >>> from genperf.table import Factor
-    >>> framework = Factor("framework", "categorical", distinct=2, levels=("megatron", "nemo"))
-    >>> [constant.name for constant in level_effects(Panel((framework,)), ())]
-    ['d_framework[nemo]']
-    """
+def _level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant, Node]:
+    """Return the effect of each level but the first of its factor, with 1 where a row has it and 0 elsewhere."""
     switches = {factor.name for factor in switch_columns(factors)}
     effects: dict[Constant, Node] = {}
     for factor in factors.factors:
         for level in factor.levels[1:] if factor.name not in switches else ():
-            name, meaning = unused_name(f"d_{factor.name}[{level}]", columns), Meaning("level", "", factor.name, level)
-            constant = Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
-            effects[constant] = at_level(factor, level)
+            name = unused_name(f"d_{factor.name}[{level}]", columns)
+            effects[level_effect(name, Meaning("level", "", factor.name, level))] = at_level(factor, level)
     return effects
