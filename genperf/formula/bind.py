@@ -86,10 +86,10 @@ class _Term:
         """What terms of the same powers have in common."""
         return tuple((position, values.tobytes()) for position, values in self.powers)
 
-    def times(self, other: _Term) -> _Term | None:
-        """Return a product; None where both have a constant."""
+    def times(self, other: _Term) -> _Term:
+        """Return a product, of which one has a constant at most."""
         if NO_CONSTANT not in (self.constant, other.constant):
-            return None
+            raise _NoSumError
         constant = max(self.constant, other.constant)
         return _Term(self.multiplier * other.multiplier, constant, self.powers + other.powers)
 
@@ -122,7 +122,7 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
     >>> power_sum(bind(parse("max(a, b)").node, {}), ["a", "b"], 2) is None
     True
     """
-    written = _terms(node, {name: j for j, name in enumerate(names)})
+    written = _read(node, {name: j for j, name in enumerate(names)})
     if written is None:
         return None
     terms = _merged(written)
@@ -130,18 +130,15 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
     inside = {position for t in terms for position, _ in t.powers}
     if len(set(fronts)) < len(fronts) or not inside.isdisjoint(fronts):
         return None
-    places: dict[Hashable, int] = {}
+    alike: dict[Hashable, list[_Term]] = {}
     for term in terms:
         if term.powers:
-            places.setdefault(term.same_powers, len(places))
-    powered = sorted((t for t in terms if t.powers), key=lambda t: places[t.same_powers])
-    product = np.array([places[t.same_powers] for t in powered], np.intp)
-    first = np.flatnonzero(np.diff(product, prepend=-1))
-    max_powers = max((len(t.powers) for t in powered), default=0)
-    exponent = np.zeros((len(first), max_powers), np.intp)
-    logarithms = np.zeros((len(first), max_powers, rows))
-    for i, t in enumerate(first.tolist()):
-        for k, (position, values) in enumerate(powered[t].powers):
+            alike.setdefault(term.same_powers, []).append(term)
+    powered = [term for products in alike.values() for term in products]
+    shape = (len(alike), max((len(t.powers) for t in powered), default=0))
+    exponent, logarithms = np.zeros(shape, np.intp), np.zeros((*shape, rows))
+    for i, (first, *_) in enumerate(alike.values()):
+        for k, (position, values) in enumerate(first.powers):
             exponent[i, k], logarithms[i, k] = position, values
     beside = np.array([np.broadcast_to(t.multiplier, rows) for t in powered]).reshape(len(powered), rows)
     return PowerSum(
@@ -149,7 +146,7 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
         tuple((t.constant, np.broadcast_to(t.multiplier, rows)) for t in terms if not t.powers),
         np.array([t.constant for t in powered], np.intp),
         None if np.all(beside == 1.0) else beside,
-        None if len(first) == len(powered) else product,
+        None if len(alike) == len(powered) else np.repeat(np.arange(len(alike)), [*map(len, alike.values())]),
         exponent,
         logarithms,
         rows,
@@ -190,10 +187,12 @@ def _with_sums(node: Node, rows: int) -> Node:
         return whole
     if node.function not in ("add", "subtract"):
         return Call(node.function, tuple(_with_sums(a, rows) for a in node.arguments))
-    parts = addends(node)
-    positions = dict.fromkeys(names_in(node), 0)
-    plain = [(sign, part) for sign, part in parts if _terms(part, positions) is not None]
-    others = [(sign, _with_sums(part, rows)) for sign, part in parts if _terms(part, positions) is None]
+    plain, others = [], []
+    for sign, part in addends(node):
+        if _read(part, dict.fromkeys(names_in(part), 0)) is None:
+            others.append((sign, _with_sums(part, rows)))
+        else:
+            plain.append((sign, part))
     together = _summed(plain, rows)
     return added(others + plain) if together is None else added([(1.0, together), *others])
 
@@ -206,23 +205,30 @@ def _summed(parts: list[tuple[float, Node]], rows: int) -> PowerSum | None:
     return total if total is not None and (total.terms > 1 or total.exponent.size) else None
 
 
-def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[_Term] | None:
-    """Write a tree as a sum of products, multiplied out; None where it is no such sum."""
+class _NoSumError(Exception):
+    """A tree is no sum of products of powers."""
+
+
+def _read(node: Node, positions: Mapping[str, int]) -> list[_Term] | None:
+    """Write a tree as a sum of products of powers; None where it is no such sum."""
+    try:
+        return _terms(node, positions)
+    except _NoSumError:
+        return None
+
+
+def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[_Term]:
+    """Write a tree as a sum of products, multiplied out."""
     match node:
         case Call("add" | "subtract" | "negative"):
-            each = [_terms(addend, positions, s) for s, addend in addends(node, sign)]
-            return None if None in each else [term for terms in each if terms for term in terms]
+            return [term for s, addend in addends(node, sign) for term in _terms(addend, positions, s)]
         case Call("multiply", (left, right)):
             lefts, rights = _terms(left, positions, sign), _terms(right, positions)
-            if lefts is None or rights is None or len(lefts) * len(rights) > MAX_TERMS:
-                return None
-            products = [a.times(b) for a in lefts for b in rights]
-            return None if None in products else [term for term in products if term is not None]
+            if len(lefts) * len(rights) <= MAX_TERMS:
+                return [a.times(b) for a in lefts for b in rights]
         case Call("divide", (left, Column(values) | Number(values))):
-            terms = _terms(left, positions, sign)
-            if terms is not None:
-                terms = [replace(term, multiplier=term.multiplier / np.asarray(values, float)) for term in terms]
-            return terms
+            divisor = np.asarray(values, float)
+            return [replace(t, multiplier=t.multiplier / divisor) for t in _terms(left, positions, sign)]
         case Column(values) | Number(values):
             return [_Term(sign * np.asarray(values, float))]
         case Name(name):
@@ -232,11 +238,9 @@ def _terms(node: Node, positions: Mapping[str, int], sign: float = 1.0) -> list[
         case Call("exp", (inside,)):
             # A power where it is linear in constants.
             linear = _terms(inside, positions)
-            if linear is None or any(term.constant == NO_CONSTANT or term.powers for term in linear):
-                return None
-            return [_Term(sign, powers=tuple((term.constant, np.asarray(term.multiplier)) for term in linear))]
-        case _:
-            return None
+            if not any(term.constant == NO_CONSTANT or term.powers for term in linear):
+                return [_Term(sign, powers=tuple((term.constant, np.asarray(term.multiplier)) for term in linear))]
+    raise _NoSumError
 
 
 def _merged(terms: list[_Term]) -> list[_Term]:
