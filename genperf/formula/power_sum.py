@@ -68,15 +68,11 @@ class PowerSum:
             if self.product is not None:
                 # From here on, the sum of the terms of each product of powers.
                 terms = np.add.reduceat(terms, np.flatnonzero(np.diff(self.product, prepend=-1)), axis=1)
-            for position, uses in self._uses.items():
-                if position not in column:
-                    continue
-                slope = column.pop(position)
-                for i, (k, among) in enumerate(uses):
-                    part = slope if i == 0 else np.empty_like(slope)
-                    np.einsum("str,tr->sr", terms[:, among], self.logarithms[among, k], out=part)
-                    if i > 0:
-                        slope += part
+            for position in column.keys() & self._uses.keys():
+                slope, ((k, among), *others) = column.pop(position), self._uses[position]
+                np.einsum("str,tr->sr", terms[:, among], self.logarithms[among, k], out=slope)
+                for k, among in others:
+                    slope += np.einsum("str,tr->sr", terms[:, among], self.logarithms[among, k])
             for slope in column.values():
                 slope[:] = 0.0
             return self._with_plain(terms.sum(axis=1), constants), slopes
