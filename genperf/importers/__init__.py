@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 from genperf.errors import GenperfError, Note, TableError, listed, suggest
 from genperf.importers import (
@@ -43,33 +44,26 @@ class Format:
     binary: bool = False
 
 
-FORMATS: dict[str, Format] = {
-    "hyperfine": Format("hyperfine --export-json, with parameter scans", hyperfine.read, r'\{\s*"results"\s*:'),
-    "extra-p": Format("Extra-P's text, JSON and JSON Lines", extra_p.read, extra_p.SIGNATURE),
-    "pytorch-profiler": Format(
-        "torch.profiler's Chrome traces: a row a step, with its phases",
-        pytorch_profiler.read,
-        SIGNATURES["pytorch-profiler"],
-    ),
-    "mlperf": Format("logs of MLPerf training", mlperf.read, SIGNATURES["mlperf"]),
-    "training-log": Format(
-        "logs of Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, Composer",
-        training_log.read,
-        SIGNATURES["training-log"],
-    ),
-    "trainer-state": Format(
-        "trainer_state.json of Hugging Face's Trainer", trainer_state.read, trainer_state.SIGNATURE
-    ),
-    "lightning": Format("metrics.csv of PyTorch Lightning's CSVLogger", lightning.read, lightning.SIGNATURE),
-    "nccl-tests": Format("what nccl-tests print: times of collectives", nccl_tests.read, SIGNATURES["nccl-tests"]),
-    "serving": Format("results of vLLM's and SGLang's serving benchmarks", serving.read, serving.SIGNATURE),
-    "pytest-benchmark": Format("pytest-benchmark's JSON", pytest_benchmark.read, pytest_benchmark.SIGNATURE),
-    "tensorboard": Format(
-        "TensorBoard's event files: a row a logged step", tensorboard.read, tensorboard.SIGNATURE, binary=True
-    ),
-    "nsight": Format(
-        "Nsight Systems' SQLite exports: a row a step, with its phases", nsight.read, nsight.SIGNATURE, binary=True
-    ),
+_READ: dict[str, tuple[str, ModuleType]] = {
+    "hyperfine": ("hyperfine --export-json, with parameter scans", hyperfine),
+    "extra-p": ("Extra-P's text, JSON and JSON Lines", extra_p),
+    "pytorch-profiler": ("torch.profiler's Chrome traces: a row a step, with its phases", pytorch_profiler),
+    "mlperf": ("logs of MLPerf training", mlperf),
+    "training-log": ("logs of Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, Composer", training_log),
+    "trainer-state": ("trainer_state.json of Hugging Face's Trainer", trainer_state),
+    "lightning": ("metrics.csv of PyTorch Lightning's CSVLogger", lightning),
+    "nccl-tests": ("what nccl-tests print: times of collectives", nccl_tests),
+    "serving": ("results of vLLM's and SGLang's serving benchmarks", serving),
+    "pytest-benchmark": ("pytest-benchmark's JSON", pytest_benchmark),
+    "tensorboard": ("TensorBoard's event files: a row a logged step", tensorboard),
+    "nsight": ("Nsight Systems' SQLite exports: a row a step, with its phases", nsight),
+}
+#: A signature stands with the reader, or where a table's own reader names the format.
+FORMATS = {
+    name: Format(
+        what, module.read, getattr(module, "SIGNATURE", "") or SIGNATURES[name], module in (tensorboard, nsight)
+    )
+    for name, (what, module) in _READ.items()
 }
 
 

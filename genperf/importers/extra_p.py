@@ -17,6 +17,7 @@ from genperf.importers.imported import (
     Json,
     Rows,
     exact,
+    json_lines,
     read_json,
     refuse_clashes,
     shortened,
@@ -61,14 +62,11 @@ def read(text: str, name: str) -> Imported:
     json = text.lstrip()[0] in "{["
     parameters, measured = measurements_of(text, name) if json else _of_text(text, name)
     refuse_clashes(parameters, (CALLPATH, METRIC, REPEAT, VALUE), name)
-    rows = Rows()
+    rows = Rows(VALUE, dict.fromkeys(column for one in measured for column in one.series))
     for one in measured:
         for value in one.values:
             rows.add({**one.series, **dict(zip(parameters, one.point, strict=True))}, {VALUE: value})
-    if not rows:
-        raise TableError("holds no measurement", where=name)
-    series = tuple(dict.fromkeys(column for one in measured for column in one.series))
-    return Imported(tuple(rows), VALUE, REPEAT, tuple(parameters), series)
+    return rows.table(parameters, name, "holds no measurement")
 
 
 def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
@@ -155,14 +153,12 @@ Held = TypeVar("Held")
 
 def measurements_of(text: str, name: str) -> Read:
     """Return the parameters' names and what was measured."""
-    lines = [line.strip() for line in text.split("\n")]
-    # As Extra-P separates them: a file that opens a bracket on every line is no JSON as a whole.
-    filled = [line for line in lines if line]
-    if len(filled) > 1 and all(line.startswith("{") for line in filled):
-        return _of_lines(lines, name)
+    lines = json_lines(text, name)
+    if lines is not None:
+        return _of_lines(lines)
     file = read_json(text, name)
     if file.has("params"):
-        return _of_lines(lines, name)
+        return _of_lines([file])
     if not file.has("measurements") or not file.has("parameters"):
         hint = "it needs 'parameters' and 'measurements', or a line of 'params' and 'value' for each measurement"
         raise FormatError("is JSON, but not as Extra-P writes it", where=name, hint=hint)
@@ -216,14 +212,11 @@ def _named(one: Json, key: str, known: Mapping[int | float, Held]) -> Held:
     return known[number]
 
 
-def _of_lines(lines: list[str], name: str) -> Read:
+def _of_lines(lines: Iterable[Json]) -> Read:
     """Read a measurement a line."""
     parameters: list[str] = []
     measured: list[Measured] = []
-    for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        one = read_json(line, name, number, f"line {number}")
+    for one in lines:
         if not one.has("params") and not measured:
             raise FormatError("is not as Extra-P writes it (no 'params')", where=one.where)
         given = one.member("params").object()

@@ -6,9 +6,10 @@ Its members are those of `BenchmarkResult` in hyperfine's sources (1.11 to 1.20)
 """
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Json, read_json, refuse_clashes, shortened
+from genperf.importers.imported import REPEAT, Cell, Imported, Json, Rows, export_of, refuse_clashes, shortened
 
 COMMAND, TIME, MEMORY = "command", "time_s", "memory_bytes"
+SIGNATURE = r'\{\s*"results"\s*:'
 
 
 def read(text: str, name: str) -> Imported:
@@ -23,12 +24,8 @@ def read(text: str, name: str) -> Imported:
     (({'command': 'train 2', 'workers': '2', 'repeat': 0, 'time_s': 5.1},),
      ("runs.json: results[0], run 1 of 'train 2': exit code 1",))
     """
-    file = read_json(text, name)
-    if not file.has("results"):
-        raise FormatError("is JSON, but no export of hyperfine", where=name, hint="hyperfine --export-json FILE …")
-    rows: list[dict[str, Cell]] = []
-    parameters: dict[str, None] = {}
-    left_out: list[str] = []
+    file = export_of(text, name, "results", "export of hyperfine", "hyperfine --export-json FILE …")
+    rows, parameters = Rows(TIME), dict[str, None]()
     for result in file.member("results").list():
         given = result.member("parameters").object() if result.has("parameters") else {}
         scanned = {key: _scanned(value) for key, value in given.items()}
@@ -37,15 +34,13 @@ def read(text: str, name: str) -> Imported:
         command = result.member("command").text()
         for run, (seconds, why) in enumerate(_runs(result)):
             if why:
-                left_out.append(f"{result.where}, run {run} of '{shortened(command)}': {why}")
+                rows.left_out.append(f"{result.where}, run {run} of '{shortened(command)}': {why}")
             else:
                 rows.append({COMMAND: command, **scanned, REPEAT: run, **seconds})
-    if not rows:
-        hint = "look at what the command prints: hyperfine --show-output …" if left_out else None
-        raise TableError("holds no run that ended well" if left_out else "holds no run", where=name, hint=hint)
+    empty = f"holds no run{' that ended well' * bool(rows.left_out)}"
+    hint = "look at what the command prints: hyperfine --show-output …" if rows.left_out else None
     # Without a scan, the commands are what was compared.
-    factors = tuple(parameters) or (COMMAND,)
-    return Imported(tuple(rows), TIME, REPEAT, factors, (), tuple(left_out), _ambiguous(rows, list(parameters)))
+    return rows.table(parameters or [COMMAND], name, empty, hint, _ambiguous(rows, list(parameters)))
 
 
 def _scanned(value: Json) -> str:
@@ -76,7 +71,7 @@ def _why(code: object) -> str:
     return "ended by a signal" if code is None else f"exit code {code}"
 
 
-def _ambiguous(rows: list[dict[str, Cell]], parameters: list[str]) -> tuple[Note, ...]:
+def _ambiguous(rows: Rows, parameters: list[str]) -> tuple[Note, ...]:
     """Note where a scan ran several commands at the same parameters: only the command separates these runs."""
     commands: dict[tuple[Cell | None, ...], set[Cell]] = {}
     for row in rows:

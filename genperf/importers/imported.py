@@ -71,18 +71,20 @@ class Imported:
 
 
 class Rows(list[Row]):
-    """Rows of a table, whose repeats are numbered among those of the same factors.
+    """The rows of a file, whose repeats are numbered among those of the same factors.
 
     Examples
     --------
-    >>> rows = Rows()
+    >>> rows = Rows("time_s")
     >>> rows.add({"workers": 2}, {"time_s": 0.5}); rows.add({"workers": 2}, {"time_s": 0.25})
     >>> rows[1]
     {'workers': 2, 'repeat': 1, 'time_s': 0.25}
     """
 
-    def __init__(self) -> None:
+    def __init__(self, time: str, group: Iterable[str] = (), rate: bool = False) -> None:
         super().__init__()
+        self.time, self.group, self.rate = time, tuple(group), rate
+        self.left_out: list[str] = []
         self.repeats: Counter[tuple[Cell, ...]] = Counter()
 
     def add(self, factors: Row, measured: Row) -> None:
@@ -90,6 +92,23 @@ class Rows(list[Row]):
         key = tuple(factors.values())
         self.append({**factors, REPEAT: self.repeats[key], **measured})
         self.repeats[key] += 1
+
+    def table(
+        self, factors: Iterable[str], where: str, empty: str, hint: str | None = None, notes: Sequence[Note] = ()
+    ) -> Imported:
+        """Return the table of the rows.
+
+        Raises
+        ------
+        TableError
+            Where no row was added: that the file is `empty`, and what to try.
+        """
+        if not self:
+            raise TableError(empty, where=where, hint=hint)
+        names = tuple(dict.fromkeys(factors))
+        return Imported(
+            tuple(self), self.time, REPEAT, names, self.group, tuple(self.left_out), tuple(notes), self.rate
+        )
 
 
 def joined(parts: Sequence[Imported]) -> Imported:
@@ -266,6 +285,22 @@ def read_json(text: str, name: str, line: int | None = None, path: str = "") -> 
     except ValueError as error:
         # Python refuses whole numbers of thousands of digits.
         raise TableError(f"holds a number that cannot be read ({error})", where=name) from None
+
+
+def export_of(text: str, name: str, key: str, what: str, hint: str) -> Json:
+    """Return an export: JSON that has a member of its own."""
+    file = read_json(text, name)
+    if not file.has(key):
+        raise FormatError(f"is JSON, but no {what}", where=name, hint=hint)
+    return file
+
+
+def json_lines(text: str, name: str) -> Iterator[Json] | None:
+    """Return the objects of a file that has one a line; None for another file."""
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(lines) < 2 or not all(line.lstrip().startswith("{") for _, line in lines):
+        return None
+    return (read_json(line, name, number, f"line {number}") for number, line in lines)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Json, read_json
+from genperf.importers.imported import Cell, FormatError, Imported, Json, Rows, read_json
 
 TIME, THROUGHPUT = "step_time_s", "throughput"
 _LINE = re.compile(r":::(MLLOG|SYSJSON)\s+(.*)")
@@ -42,7 +42,8 @@ def read(text: str, name: str) -> Imported:
     and is used where there is no other. Where none is logged, it is the samples of an epoch or block over its time,
     less the evaluations in it.
     """
-    events, system, left_out = _events(text, name)
+    rows = Rows(TIME)
+    events, system = _events(text, name, rows.left_out)
     settings: dict[str, Cell] = {**system, **_settings(events)}
     batch = settings.get("global_batch_size")
     if not isinstance(batch, int | float) or batch <= 0:
@@ -50,20 +51,19 @@ def read(text: str, name: str) -> Imported:
     speeds, notes = list(_logged(events)), []
     if not speeds:
         speeds, skipped = _timed(events)
-        left_out += skipped
+        rows.left_out += skipped
         notes = [
             Note("no throughput is logged: it is the samples of each interval over its time, less the evaluations")
         ]
-    if not speeds:
-        hint = "log tracked_stats with a throughput, or the samples_count of each block"
-        raise TableError("logs neither a throughput nor the samples of an epoch or block", where=name, hint=hint)
-    rows = [{**settings, REPEAT: i, THROUGHPUT: x, TIME: batch / x} for i, x in enumerate(speeds)]
-    return Imported(tuple(rows), TIME, REPEAT, tuple(settings), (), tuple(left_out), tuple(notes))
+    for speed in speeds:
+        rows.add(settings, {THROUGHPUT: speed, TIME: batch / speed})
+    hint = "log tracked_stats with a throughput, or the samples_count of each block"
+    return rows.table(settings, name, "logs neither a throughput nor the samples of an epoch or block", hint, notes)
 
 
-def _events(text: str, name: str) -> tuple[list[_Event], dict[str, Cell], list[str]]:
-    """Read the lines; a line that two processes wrote into each other is left out and named."""
-    events, left_out = [], []
+def _events(text: str, name: str, left_out: list[str]) -> tuple[list[_Event], dict[str, Cell]]:
+    """Read the lines; a line that two processes wrote into each other is named among those left out."""
+    events = []
     system: dict[str, Cell] = {}
     for number, line in enumerate(text.split("\n"), 1):
         tagged = _LINE.search(line)
@@ -84,7 +84,7 @@ def _events(text: str, name: str) -> tuple[list[_Event], dict[str, Cell], list[s
     if not events:
         hint = "name the log of mlperf_logging"
         raise FormatError("holds no ':::MLLOG' line that can be read", where=name, hint=hint)
-    return events, system, left_out
+    return events, system
 
 
 def _system(entry: Json) -> dict[str, Cell]:

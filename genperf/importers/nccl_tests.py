@@ -6,8 +6,7 @@ place. The ranks are the lines `#  Rank  0 Group … on HOST device …`.
 
 import re
 
-from genperf.errors import TableError
-from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Rows
+from genperf.importers.imported import Cell, FormatError, Imported, Rows
 from genperf.table.content import SIGNATURES
 
 TIME = "time_s"
@@ -31,7 +30,7 @@ def read(text: str, name: str) -> Imported:
     """
     hosts = _RANK.findall(text)
     counts: dict[str, Cell] = {"devices": len(hosts), "nodes": len(set(hosts))} if hosts else {}
-    rows, left_out = Rows(), []
+    rows = Rows(TIME)
     for number, line in enumerate(text.splitlines(), 1):
         row = _ROW.fullmatch(line)
         if row is None:
@@ -41,12 +40,10 @@ def read(text: str, name: str) -> Imported:
         cells = numbers.split()
         for buffers, cell in zip(("out of place", "in place"), cells[::4], strict=False):
             if not re.fullmatch(r"\d+(\.\d+)?", cell) or float(cell) <= 0.0:
-                left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
+                rows.left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
                 continue
             factors = {"bytes": int(size), "type": kind, "operation": operation, "buffers": buffers}
             rows.add({**counts, **factors}, {TIME: float(cell) / 1e6})
     if not rows and not re.search(SIGNATURES["nccl-tests"], text):
         raise FormatError("is no output of nccl-tests", where=name, hint="name what all_reduce_perf printed")
-    if not rows:
-        raise TableError("holds no time of a message", where=name)
-    return Imported(tuple(rows), TIME, REPEAT, (*counts, "bytes", "type", "operation", "buffers"), (), tuple(left_out))
+    return rows.table((*counts, "bytes", "type", "operation", "buffers"), name, "holds no time of a message")

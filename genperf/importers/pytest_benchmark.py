@@ -1,7 +1,6 @@
 """pytest-benchmark's `--benchmark-json`: one row a round; the parameters of a test are factors, its name a group."""
 
-from genperf.errors import TableError
-from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Rows, read_json, refuse_clashes
+from genperf.importers.imported import REPEAT, Cell, Imported, Rows, export_of, refuse_clashes
 
 NAME, TIME = "test", "time_s"
 SIGNATURE = r'"benchmarks"\s*:'
@@ -17,24 +16,20 @@ def read(text: str, name: str) -> Imported:
     >>> read(export, "bench.json").rows[1]
     {'test': 't.py::test_step', 'workers': 2, 'repeat': 1, 'time_s': 0.25}
     """
-    file = read_json(text, name)
-    if not file.has("benchmarks"):
-        raise FormatError("is JSON, but no export of pytest-benchmark", where=name, hint="pytest --benchmark-json=FILE")
-    rows, factors, left_out = Rows(), dict[str, None](), []
+    hint, rows, factors = "pytest --benchmark-json=FILE", Rows(TIME, [NAME]), list[str]()
+    file = export_of(text, name, "benchmarks", "export of pytest-benchmark", hint)
     for test in file.member("benchmarks").list():
         given = test.member("params").object() if test.has("params") and test.value["params"] else {}
         params: dict[str, Cell] = {
             key: v.value if isinstance(v.value, int | float) else str(v.value) for key, v in given.items()
         }
         refuse_clashes(params, (NAME, REPEAT, TIME), test.where)
-        factors.update(dict.fromkeys(params))
+        factors += params
         stats = test.member("stats")
         label = test.member("fullname" if test.has("fullname") else "name").text().split("[")[0]
         if not stats.has("data"):
-            left_out.append(f"{test.where}: no rounds; run pytest with --benchmark-save-data")
+            rows.left_out.append(f"{test.where}: no rounds; run pytest with --benchmark-save-data")
             continue
         for time in stats.member("data").list():
             rows.add({NAME: label, **params}, {TIME: time.number()})
-    if not rows:
-        raise TableError("holds no round", where=name, hint="pytest --benchmark-save-data --benchmark-json=FILE")
-    return Imported(tuple(rows), TIME, REPEAT, tuple(factors), (NAME,), tuple(left_out))
+    return rows.table(factors, name, "holds no round", hint.replace(" ", " --benchmark-save-data "))

@@ -8,7 +8,7 @@ it.
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -118,8 +118,7 @@ def step_times(trace: Trace) -> list[float | None]:
 
 def number_of(step: Span) -> int:
     """Return a step's number."""
-    match = _STEP.fullmatch(step.name)
-    return int(match[1]) if match else 0
+    return int(step.name.partition("#")[2])
 
 
 def _is_timed(event: dict[str, Any]) -> bool:
@@ -151,7 +150,8 @@ def covered(spans: Iterable[Span], less: Iterable[Span] = ()) -> float:
     held = list(spans)
     first, last = min((s.start for s in held), default=0.0), max((s.end for s in held), default=0.0)
     without = [s for s in less if s.start < last and first < s.end]
-    return _union(without + held) - _union(without)
+    both, other = (math.fsum(length for *_, length in _merged(each)) for each in (without + held, without))
+    return both - other
 
 
 def seconds(microseconds: float) -> float:
@@ -165,42 +165,15 @@ def seconds(microseconds: float) -> float:
     return float(Decimal(repr(round(microseconds, 3))).scaleb(-6))
 
 
-def _union(spans: Iterable[Span]) -> float:
-    reach, lengths = -math.inf, list[float]()
-    for span in sorted(spans, key=lambda s: s.start):
-        # A span that overlaps no other gives its length as it was written, not a difference of two large times.
-        lengths.append(span.length if span.start >= reach else max(0.0, span.end - reach))
-        reach = max(reach, span.end)
-    return math.fsum(lengths)
-
-
-_Test = Callable[[Span], bool]
-
-
-def _starts(prefix: str) -> _Test:
-    return lambda span: span.name.startswith(prefix)
-
-
-def _named(phase: str) -> _Test:
-    words = frozenset(PHASES[phase])
-
-    def test(span: Span) -> bool:
-        return span.category == "user_annotation" and re.sub(r"[\s#_-]+", "_", span.name.lower()).strip("_") in words
-
-    return test
-
-
-#: Phase → how its ranges are recognised on the host, the surest first: what PyTorch marks itself, before what the
-#: program marks by `record_function` under one of the names of `PHASES`. Backward is what the autograd engine runs:
-#: waiting for an exchange is no part of it. DistributedDataParallel's forward leaves the loss out, so that a named
-#: one is better.
-_RANGES: dict[str, tuple[_Test, ...]] = {
-    "input": (_starts("enumerate(DataLoader)"), _named("input")),
-    "transfer": (_named("transfer"),),
-    "forward": (_named("forward"), lambda span: span.name.endswith("DataParallel.forward")),
-    "backward": (_starts("autograd::engine::evaluate_function"), _named("backward")),
-    "exchange": (lambda span: span.name.startswith(("gloo:", "mpi:", "ucc:")), _named("exchange")),
-    "update": (_starts("Optimizer.step#"), _named("update")),
+#: Phase → what PyTorch calls its ranges on the host. Backward is what the autograd engine runs: waiting for an exchange
+#: is no part of it.
+_RANGES = {
+    "input": r"enumerate\(DataLoader\)",
+    "transfer": r"$",
+    "forward": r".*DataParallel\.forward$",
+    "backward": r"autograd::engine::evaluate_function",
+    "exchange": r"(gloo|mpi|ucc):",
+    "update": r"Optimizer\.step#",
 }
 #: The host's call of a collective, whatever executes it.
 _CALL = "c10d::"
@@ -214,7 +187,7 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     what the host waits for. Without one, it is the time of the ranges themselves, less the calls of collectives in
     them.
     """
-    ranges = {phase: _matching(trace.host, tests) for phase, tests in _RANGES.items()}
+    ranges = {phase: _ranges(trace.host, phase) for phase in _RANGES}
     if trace.device:
         return _on_device(trace, ranges), []
     if trace.has_device:
@@ -223,9 +196,13 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     return _on_host(trace, ranges)
 
 
-def _matching(host: Sequence[Span], tests: tuple[_Test, ...]) -> list[Span]:
-    """Return the ranges that match the first test that any range matches."""
-    return next((ranges for test in tests if (ranges := [span for span in host if test(span)])), [])
+def _ranges(host: Sequence[Span], phase: str) -> list[Span]:
+    """Return the ranges that PyTorch marks itself, or else those that the program marks by one of the phase's names."""
+    marked = [span for span in host if re.match(_RANGES[phase], span.name)]
+    annotated = (span for span in host if span.category == "user_annotation")
+    named = [s for s in annotated if re.sub(r"[\s#_-]+", "_", s.name.lower()).strip("_") in PHASES[phase]]
+    # DistributedDataParallel's forward leaves the loss out, so that a named one is better.
+    return named or marked if phase == "forward" else marked or named
 
 
 def _on_host(trace: Trace, ranges: dict[str, list[Span]]) -> tuple[list[dict[str, float]], list[str]]:
@@ -254,27 +231,30 @@ def _on_device(trace: Trace, ranges: dict[str, list[Span]]) -> list[dict[str, fl
     return steps
 
 
-def _phase(kernel: Span, launched: dict[str, list[tuple[float, float]]]) -> str:
+def _phase(kernel: Span, launched: Mapping[str, list[tuple[float, float, float]]]) -> str:
     """Return the phase of a kernel, or nothing: of nested ranges it was launched in the innermost."""
     if "nccl" in kernel.name.lower():
         return "exchange"
     if "HtoD" in kernel.name:
         return "transfer"
-    since = {"": float("-inf")}
+    since = {"": -math.inf}
     for phase, merged in launched.items():
-        at = bisect_right(merged, (kernel.launched, float("inf"))) - 1
+        at = bisect_right(merged, (kernel.launched, math.inf, 0.0)) - 1
         if at >= 0 and kernel.launched < merged[at][1]:
             since[phase] = merged[at][0]
     return max(since, key=lambda phase: since[phase])
 
 
-def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:
-    merged: list[tuple[float, float]] = []
+def _merged(spans: Iterable[Span]) -> list[tuple[float, float, float]]:
+    """Return when at least one of some spans is under way: starts, ends and lengths."""
+    merged: list[tuple[float, float, float]] = []
     for span in sorted(spans, key=lambda s: s.start):
-        if merged and span.start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], span.end))
+        start, end, length = merged[-1] if merged else (0.0, -math.inf, 0.0)
+        if span.start < end:
+            merged[-1] = (start, max(end, span.end), length + max(0.0, span.end - end))
         else:
-            merged.append((span.start, span.end))
+            # Its length as it was written is no difference of two large times.
+            merged.append((span.start, span.end, span.length))
     return merged
 
 

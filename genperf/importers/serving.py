@@ -3,8 +3,7 @@
 JSON, or a JSON object a line. Names are those of vLLM's `benchmarks/serve.py` and SGLang's `bench_serving.py` of 2025.
 """
 
-from genperf.errors import TableError
-from genperf.importers.imported import REPEAT, FormatError, Imported, Rows, read_json
+from genperf.importers.imported import FormatError, Imported, Rows, json_lines, read_json
 
 RATE = "output_throughput"
 SIGNATURE = r'"output_throughput"\s*:'
@@ -30,28 +29,21 @@ def read(text: str, name: str) -> Imported:
     >>> read(run, "serve.json").rows
     ({'max_concurrency': 8, 'repeat': 0, 'output_throughput': 910.5, 'mean_ttft_ms': 41.0},)
     """
-    lines = text.strip().splitlines()
-    if len(lines) > 1 and all(line.startswith("{") and line.rstrip().endswith("}") for line in lines if line.strip()):
-        numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-        runs = [read_json(line, name, number, f"line {number}") for number, line in numbered]
-    else:
-        file = read_json(text, name)
-        runs = file.list() if isinstance(file.value, list) else [file]
+    runs = [*(json_lines(text, name) or [read_json(text, name)])]
+    if isinstance(runs[0].value, list):
+        runs = runs[0].list()
     if not any(run.has(RATE) for run in runs):
         hint = "vllm bench serve --save-result"
         raise FormatError(f"holds no '{RATE}' of a serving benchmark", where=name, hint=hint)
-    rows, left_out = Rows(), []
+    rows = Rows(RATE, rate=True)
     for run in runs:
         if not run.has(RATE) or run.member(RATE).number() <= 0:
-            left_out.append(f"{run.where}: no request was answered")
+            rows.left_out.append(f"{run.where}: no request was answered")
             continue
-        factors = {key: run.value.get(key) for key in SETTINGS}
         measured = [key for key in (RATE, *MEASURED) if run.value.get(key) is not None]
         rows.add(
-            {key: value for key, value in factors.items() if isinstance(value, int | float | str)},
+            {key: run.value[key] for key in SETTINGS if isinstance(run.value.get(key), int | float | str)},
             {key: run.member(key).number() for key in measured},
         )
-    if not rows:
-        raise TableError("holds no run that answered a request", where=name)
-    used = tuple(key for key in SETTINGS if any(key in row for row in rows))
-    return Imported(tuple(rows), RATE, REPEAT, used, (), tuple(left_out), rate=True)
+    used = (key for key in SETTINGS if any(key in row for row in rows))
+    return rows.table(used, name, "holds no run that answered a request")

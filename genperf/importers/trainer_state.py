@@ -4,8 +4,8 @@ The last entries of `log_history` have `train_samples_per_second`, `train_steps_
 `transformers.trainer_utils.speed_metrics`.
 """
 
-from genperf.errors import Note, TableError
-from genperf.importers.imported import REPEAT, Cell, FormatError, Imported, Rows, read_json
+from genperf.errors import Note
+from genperf.importers.imported import Cell, Imported, Rows, export_of
 
 RATE = "samples_per_s"
 SIGNATURE = r'"log_history"\s*:'
@@ -21,13 +21,10 @@ def read(text: str, name: str) -> Imported:
     >>> read(state, "trainer_state.json").rows
     ({'batch_per_device': 16, 'repeat': 0, 'samples_per_s': 640.0, 'step_time_s': 0.5},)
     """
-    file = read_json(text, name)
-    if not file.has("log_history"):
-        raise FormatError("is JSON, but no state of a Trainer", where=name, hint="name its trainer_state.json")
-    batch: dict[str, Cell] = {}
+    file = export_of(text, name, "log_history", "state of a Trainer", "name its trainer_state.json")
+    rows, batch = Rows(RATE, rate=True), dict[str, Cell]()
     if file.value.get("train_batch_size"):
         batch["batch_per_device"] = file.member("train_batch_size").number()
-    rows = Rows()
     for entry in file.member("log_history").list():
         samples, steps = (
             entry.member(key).number() if entry.has(key) else 0.0
@@ -35,8 +32,6 @@ def read(text: str, name: str) -> Imported:
         )
         if samples > 0.0:
             rows.add(batch, {RATE: samples, **({"step_time_s": 1.0 / steps} if steps > 0.0 else {})})
-    if not rows:
-        hint = "train to the end: the Trainer logs train_samples_per_second there"
-        raise TableError("logs no throughput", where=name, hint=hint)
-    notes = (Note("the throughput is that of the whole run, its start included", "whole_run"),)
-    return Imported(tuple(rows), RATE, REPEAT, tuple(batch), notes=notes, rate=True)
+    note = Note("the throughput is that of the whole run, its start included", "whole_run")
+    hint = "train to the end: the Trainer logs train_samples_per_second there"
+    return rows.table(batch, name, "logs no throughput", hint, [note])
