@@ -21,7 +21,7 @@ from genperf.formula import Number, parse, substitute
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.exchange import Exchange, exchange_of
 from genperf.normal.series import AmongPublished, Normal, among_published, series_of, trains_networks
-from genperf.panel.following import NODE
+from genperf.panel.following import PANEL
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import Forecast
 from genperf.result import FitResult, answering
@@ -229,7 +229,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     shows, given = question.training.shows(price is not None), question.training.given
     columns = {**query.columns, **predicted}
     training = derived_columns(result, columns, shows, price, interval, given)
-    few = growth.start.count <= NODE.usual_devices < growth.target.count
+    few = growth.start.count <= PANEL.usual_devices < growth.target.count
     return Answer(
         at=target,
         taken=_taken(result, target, at),

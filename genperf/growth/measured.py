@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import Note
-from genperf.formula import Node, evaluate, names_in, parse, render, substitute
+from genperf.formula import evaluate, names_in, parse, render
 from genperf.models.network import network_of
 from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
@@ -120,7 +120,7 @@ class MeasuredSeries:
     def values(self, text: str) -> Array:
         """Return a formula over canonical names at every configuration."""
         if text not in self._known:
-            values = evaluate(self._node(text), self.columns)
+            values = evaluate(self.factors.over_columns(text), self.columns)
             self._known[text] = np.asarray(np.broadcast_to(values, self.logarithms.shape), float)
         return self._known[text]
 
@@ -140,13 +140,7 @@ class MeasuredSeries:
 
     def over_columns(self, text: str) -> str:
         """Return a formula over canonical names as one over the table's columns."""
-        return render(self._node(text))
-
-    def _node(self, text: str) -> Node:
-        """Return a formula over canonical names with the table's columns in their place."""
-        node = parse(text).node
-        known = {name: self.factors.node(name) for name in names_in(node)}
-        return substitute(node, {name: tree for name, tree in known.items() if tree is not None})
+        return render(self.factors.over_columns(text))
 
 
 def series_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from genperf.errors import GenperfError
 from genperf.formula import Node, Number, evaluate, names_in, render, substitute
 from genperf.formula.parse import Formula
-from genperf.panel.following import NODE, PER_NODE, workers_of_node
+from genperf.panel.following import PANEL, PER_NODE, workers_of_node
 from genperf.panel.panel import Median, Panel, medians_of
 from genperf.panel.work import kind_of_scaling, share
 from genperf.scaling import KINDS, Scaling
@@ -33,20 +33,12 @@ Array = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
-class Point(NamedTuple):
-    """A measured configuration on a curve: the factor's value there, and seconds of its repeats."""
+def medians_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Median]:
+    """Return the measured configurations that agree with a curve in all that is constant along it.
 
-    at: float
-    value: float
-    lowest: float
-    highest: float
-
-
-def measured_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Point]:
-    """Return the measured configurations that agree with a curve in all that is constant along it, in its order.
-
-    The curve has a row per configuration, where a factor with one value in the model's table may be missing. A table
-    has other measurements of the same factors, in the place of those the model keeps.
+    They are in order of the factor and the measured value. The curve has a row per configuration, where a factor with
+    one value in the model's table may be missing. A table has other measurements of the same factors, in the place of
+    those the model keeps.
 
     Examples
     --------
@@ -55,16 +47,9 @@ def measured_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | 
     >>> runs = pd.DataFrame({"workers": [1, 2, 2], "batch": [8, 8, 16], "s": [1.0, 0.6, 0.9]})
     >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
     >>> panel = Panel(table.factors, medians=medians_of(table))
-    >>> [p.at for p in measured_along(panel, "workers", pd.DataFrame({"workers": [1, 64], "batch": 8}))]
-    [1.0, 2.0]
+    >>> [m.values for m in medians_along(panel, "workers", pd.DataFrame({"workers": [1, 64], "batch": 8}))]
+    [(8.0, 1.0), (8.0, 2.0)]
     """
-    place = [f.name for f in (panel if table is None else table).factors].index(along)
-    medians = medians_along(panel, along, rows, table)
-    return [Point(float(m.values[place]), m.value, m.lowest, m.highest) for m in medians]
-
-
-def medians_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Median]:
-    """Return the same configurations with the values of all factors, in order of the factor and the measured value."""
     names = [f.name for f in (panel if table is None else table).factors]
     medians = panel.medians if table is None else medians_of(table, most=len(table))
     constant = {n: rows[n].iloc[0] for n in names if n in rows and n != along and (rows[n] == rows[n].iloc[0]).all()}
@@ -147,15 +132,6 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
             total = near if factor.name in given else central
             total += _distances(factor, [run[factor.name] for run in alike], given)
     return alike[int(np.lexsort((central.round(9), near.round(9)))[0])]
-
-
-def ratio_at_the_largest(panel: Panel, given: Mapping[str, Any], above: str, below: str) -> float | None:
-    """Return the ratio of two factors, as of devices and nodes, in the runs with the usual levels; None without runs.
-
-    It is that at the largest measured value of the first factor, and of several runs there the largest.
-    """
-    runs = _with_levels(panel, _measured_levels(panel, given))
-    return max(((float(run[above]), run[above] / run[below]) for run in runs), default=(0.0, None))[1]
 
 
 def range_with_levels(panel: Panel, columns: Columns, factor: Factor) -> tuple[float, float]:
@@ -395,12 +371,16 @@ def _levels_of(panel: Panel, columns: Columns) -> list[tuple[tuple[str, str], ..
 
 
 def _full_nodes(panel: Panel, rows: Sequence[tuple[tuple[str, str], ...]]) -> Array | None:
-    """Return the devices of a node at the largest measured scale of each row's levels, shape (rows,)."""
+    """Return the devices of a node at the largest scale of the runs with each row's usual levels, shape (rows,)."""
     workers, nodes = panel.workers, panel.nodes
     if workers is None or nodes is None:
         return None
-    full = {row: ratio_at_the_largest(panel, dict(row), workers.name, nodes.name) for row in set(rows)}
-    return np.array([full[row] or workers.upper / nodes.upper for row in rows])
+    full = {}
+    for row in set(rows):
+        runs = _with_levels(panel, _measured_levels(panel, dict(row)))
+        held = ((float(run[workers.name]), run[workers.name] / run[nodes.name]) for run in runs)
+        full[row] = max(held, default=(0.0, workers.upper / nodes.upper))[1]
+    return np.array([full[row] for row in rows])
 
 
 def _representative(values: npt.NDArray[Any], factor: Factor) -> float | None:
@@ -418,7 +398,7 @@ def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, 
     if panel.workers is None and panel.nodes is not None:
         return np.ones(len(devices)), devices, None
     if node is None:
-        return devices, np.ceil(devices / NODE.usual_devices), NODE.usual_devices
+        return devices, np.ceil(devices / PANEL.usual_devices), PANEL.usual_devices
     return devices, np.broadcast_to(np.ceil(np.asarray(evaluate(node, columns), float)), devices.shape), None
 
 

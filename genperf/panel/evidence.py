@@ -17,8 +17,19 @@ Texts = Mapping[Any, npt.NDArray[np.object_]]
 
 
 @dataclass(frozen=True)
-class EvidenceSettings:
-    """When cells look chosen, and when a column adds to the others."""
+class ReadingSettings:
+    """When cells look chosen, when a column adds to the others, and when arithmetic is no chance."""
+
+    #: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
+    max_columns: int = 1000
+    #: In log odds that a column was chosen: a header that is one of the field's names for a setting, against cells
+    #: that look measured.
+    named: float = 4.0
+    #: The exponent of a time below which all workers share one amount of work: they make it fall. A guess.
+    falling: float = -0.35
+    #: Of a measured column with an unknown header: the least exponent by which a throughput grows with the count. A
+    #: time that grows so is read as a rate as well. A guess.
+    least_growth: float = 0.2
 
     #: The share of empty cells above which a column is of no use: its rows would be lost. A guess.
     max_empty: float = 0.2
@@ -26,8 +37,6 @@ class EvidenceSettings:
     max_levels: float = 0.5
     #: Different combinations of kinds per row up to which they may determine another column. A guess.
     max_combinations: float = 0.75
-    #: Relative difference below which two numbers are one: of rounding.
-    same: float = 1e-6
     #: Counts of workers in the series of the median run below which the series are rows of one table.
     least_counts: float = 3.0
     #: The largest odd part of a number that is still round: 96 = 3·32, 288 = 9·32, 15·4. A guess.
@@ -40,9 +49,20 @@ class EvidenceSettings:
     share: float = 0.7
     #: Rows from which it is evidence that no two cells are equal. A guess.
     fewest_rows: int = 3
+    #: Half a unit of the last digit that is written, as a share: what rounding may change. Cells of three digits.
+    rounding: float = 0.006
+    #: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
+    least_change: float = 0.1
+    #: Rows beyond the free constant of a formula from which it is no chance. A guess.
+    more_rows: int = 2
+    #: The share of a column's cells that a formula must explain. A guess.
+    filled: float = 0.8
+    #: Rows and columns that are looked at for arithmetic: more of them take seconds.
+    arithmetic_rows: int = 64
+    arithmetic_columns: int = 60
 
 
-SETTINGS = EvidenceSettings()
+READING = ReadingSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +103,19 @@ class Evidence:
             return 0.0, []
         whole = bool(np.all(sizes == np.floor(sizes)))
         digits = np.array([_digits(value) for value in sizes])
-        few = (digits == 1) | ((digits <= SETTINGS.chosen_digits) & (sizes >= SETTINGS.hundred))
-        rounded = few | ((sizes == np.floor(sizes)) & (_odd_part(sizes) <= SETTINGS.max_odd_part))
+        few = (digits == 1) | ((digits <= READING.chosen_digits) & (sizes >= READING.hundred))
+        rounded = few | ((sizes == np.floor(sizes)) & (_odd_part(sizes) <= READING.max_odd_part))
         different = len(np.unique(sizes))
         repeated = 1.0 - (different - 1) / max(len(sizes) - 1, 1)
         matched: list[tuple[float, str]] = [(1.0, "whole numbers") if whole else (-1.0, "fractions")]
-        if np.mean(rounded) >= SETTINGS.share:
+        if np.mean(rounded) >= READING.share:
             matched.append((1.5, "round numbers or powers of two"))
-        elif float(np.median(digits)) >= SETTINGS.measured_digits:
+        elif float(np.median(digits)) >= READING.measured_digits:
             matched.append((-1.5, f"{np.median(digits):.0f} significant digits"))
-        if len(sizes) >= SETTINGS.fewest_rows:
-            if repeated > 1.0 - SETTINGS.share:
+        if len(sizes) >= READING.fewest_rows:
+            if repeated > 1.0 - READING.share:
                 matched.append((1.5, "values that repeat from row to row"))
-            elif np.mean(rounded) < SETTINGS.share:
+            elif np.mean(rounded) < READING.share:
                 matched.append((-1.5, "hardly two equal values"))
         return sum(score for score, _ in matched), [reason for _, reason in matched]
 
@@ -124,12 +144,12 @@ def often_empty(texts: npt.NDArray[np.object_]) -> bool:
     >>> often_empty(labels(["", "", "8"])), often_empty(labels(["4", "", "8", "1", "1"]))
     (True, False)
     """
-    return bool(np.mean(texts == "") > SETTINGS.max_empty)
+    return bool(np.mean(texts == "") > READING.max_empty)
 
 
 def names_kinds(evidence: Evidence) -> bool:
     """Tell whether a column of texts names kinds of runs: several, and not almost one for each row."""
-    return 1 < len(evidence.levels) <= max(2.0, SETTINGS.max_levels * len(evidence.texts))
+    return 1 < len(evidence.levels) <= max(2.0, READING.max_levels * len(evidence.texts))
 
 
 def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
@@ -162,7 +182,7 @@ def alone(columns: Texts) -> bool:
     (False, True)
     """
     series = numbered([*columns.values()])
-    return bool(series.max() + 1 > SETTINGS.max_combinations * len(series))
+    return bool(series.max() + 1 > READING.max_combinations * len(series))
 
 
 def sparse(columns: Texts, counts: Array) -> bool:
@@ -176,7 +196,7 @@ def sparse(columns: Texts, counts: Array) -> bool:
     """
     series, scales = numbered([*columns.values()]), np.unique(counts, return_inverse=True)[1]
     counted = np.bincount(np.unique(np.stack([series, scales]), axis=1)[0])
-    return len(np.unique(scales)) >= SETTINGS.least_counts > float(np.median(counted[series]))
+    return len(np.unique(scales)) >= READING.least_counts > float(np.median(counted[series]))
 
 
 def numbered(columns: Sequence[npt.NDArray[np.object_]]) -> npt.NDArray[np.intp]:
@@ -196,26 +216,6 @@ def _odd_part(values: Array) -> Array:
     while (even := (odd % 2 == 0) & (odd > 0)).any():
         odd[even] /= 2
     return odd
-
-
-@dataclass(frozen=True)
-class ConsequenceSettings:
-    """When arithmetic is no chance."""
-
-    #: Half a unit of the last digit that is written, as a share: what rounding may change. Cells of three digits.
-    rounding: float = 0.006
-    #: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
-    least_change: float = 0.1
-    #: Rows beyond the free constant of a formula from which it is no chance. A guess.
-    more_rows: int = 2
-    #: The share of a column's cells that a formula must explain. A guess.
-    filled: float = 0.8
-    #: Rows that are looked at, and columns: more of them take seconds.
-    max_rows: int = 64
-    max_columns: int = 60
-
-
-CONSEQUENCES = ConsequenceSettings()
 
 
 @dataclass(frozen=True)
@@ -254,8 +254,8 @@ def consequences(
     {'speedup': 'a constant / t'}
     """
     usable = {n: v for n, v in columns.items() if np.nanmin(v, initial=1.0) > 0.0 and np.isfinite(v).sum() > 1}
-    names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][: CONSEQUENCES.max_columns]
-    rows = np.arange(min(CONSEQUENCES.max_rows, len(next(iter(columns.values()), []))))
+    names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][: READING.arithmetic_columns]
+    rows = np.arange(min(READING.arithmetic_rows, len(next(iter(columns.values()), []))))
     logs = {n: np.log(usable[n][rows]) for n in names}
     parts = np.zeros(len(rows), dtype=np.intp) if series is None else np.unique(series[rows], return_inverse=True)[1]
     matched: dict[str, Consequence] = {}
@@ -296,6 +296,6 @@ def _constant(residuals: Array, target: Array, parts: npt.NDArray[np.intp]) -> n
     means = (plain @ member) / np.maximum(counts, 1.0)
     away = np.where(known, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
     cells, free = known.sum(axis=1), (counts > 0.0).sum(axis=1)
-    enough = (cells >= free + CONSEQUENCES.more_rows) & (cells >= CONSEQUENCES.filled * np.isfinite(target).sum())
+    enough = (cells >= free + READING.more_rows) & (cells >= READING.filled * np.isfinite(target).sum())
     changed = np.where(known, target, -np.inf).max(axis=1) - np.where(known, target, np.inf).min(axis=1)
-    return np.asarray(enough & (changed >= CONSEQUENCES.least_change) & (away <= CONSEQUENCES.rounding))
+    return np.asarray(enough & (changed >= READING.least_change) & (away <= READING.rounding))

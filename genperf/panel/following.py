@@ -22,14 +22,17 @@ PER_NODE = ""
 
 
 @dataclass(frozen=True)
-class NodeSettings:
-    """What is taken of a node where no run went beyond one count of them."""
+class PanelSettings:
+    """What is taken of nodes, and what is kept of the runs."""
 
-    #: Workers that one node may hold although fewer were measured: the devices of most servers.
+    #: Workers that one node may hold although fewer were measured, where no run went beyond one count of nodes: the
+    #: devices of most servers.
     usual_devices: float = 8.0
+    #: Configurations that a model keeps, at most: enough to draw its data beside it.
+    medians: int = 500
 
 
-NODE = NodeSettings()
+PANEL = PanelSettings()
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def workers_of_node(workers: Factor, nodes: Factor) -> float:
     8.0
     """
     held = workers.upper / nodes.upper
-    return held if nodes.distinct > 1 else max(held, NODE.usual_devices)
+    return held if nodes.distinct > 1 else max(held, PANEL.usual_devices)
 
 
 def rules_of(

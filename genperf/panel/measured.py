@@ -7,6 +7,7 @@ from typing import Literal
 
 from genperf.errors import TableError
 from genperf.formula import quote_name
+from genperf.panel.evidence import READING
 from genperf.table.target import TIME_UNITS
 from genperf.vocabulary import any_of
 from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, Header, header_of, is_bandwidth
@@ -29,17 +30,6 @@ _OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
 
 #: Columns that a message lists.
 _SHOWN = 12
-
-
-@dataclass(frozen=True)
-class RateSettings:
-    """When a measured column of an unknown header is a throughput."""
-
-    #: The least exponent by which it grows with the count: a time that grows so is read as a rate as well. A guess.
-    least_growth: float = 0.2
-
-
-RATES = RateSettings()
 
 
 @dataclass(frozen=True)
@@ -169,7 +159,7 @@ def measurement_of_column(
     """
     header = header or header_of(name)
     if not header.kind:
-        return Measured({"throughput" if growth > RATES.least_growth else "quantity": name}, name)
+        return Measured({"throughput" if growth > READING.least_growth else "quantity": name}, name)
     if header.kind == "time":
         return Measured({"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, name)
     if header.kind == "quantity":

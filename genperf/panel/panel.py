@@ -14,7 +14,7 @@ import numpy.typing as npt
 from genperf.errors import ModelError, TableError, suggest
 from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
 from genperf.formula.amounts import amount
-from genperf.panel.following import Rule, rises_with, rules_of
+from genperf.panel.following import PANEL, Rule, rises_with, rules_of
 from genperf.scaling import KINDS, Scaling, is_whole
 from genperf.table import Factor, Target
 from genperf.table.axis import Axis, axis_of, factor_of, several_nodes
@@ -50,17 +50,6 @@ DERIVED: tuple[tuple[str, str], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class MedianSettings:
-    """What a model keeps of what was measured: enough to draw its data beside it."""
-
-    #: At most this many configurations.
-    most: int = 500
-
-
-MEDIANS = MedianSettings()
-
-
 class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One measured configuration."""
 
@@ -74,7 +63,7 @@ class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     repeats: int
 
 
-def medians_of(table: Table, most: int = MEDIANS.most) -> tuple[Median, ...]:
+def medians_of(table: Table, most: int = PANEL.medians) -> tuple[Median, ...]:
     """Return the configurations of a table, in order of first appearance; of more than `most`, evenly spaced ones.
 
     Examples

@@ -12,6 +12,7 @@ from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
+    READING,
     Consequence,
     Evidence,
     consequences,
@@ -23,7 +24,6 @@ from genperf.panel.evidence import (
     sparse,
 )
 from genperf.panel.measured import (
-    RATES,
     described,
     is_relative,
     measurement_of_column,
@@ -64,21 +64,6 @@ _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount
 _HEADERS = {kind: f"its header or its unit is that of {what}" for kind, what in _KINDS.items()}
 #: Headers of one word that are times where something must have been measured, and their units.
 TIME_HEADERS = {"s": "s", "t": "s", "ms": "ms", "us": "us", "ns": "ns"}
-
-
-@dataclass(frozen=True)
-class ReadingSettings:
-    """How evidence is weighed, in log odds that a column was chosen."""
-
-    #: A header that is one of the field's names for a setting, against cells that look measured.
-    named: float = 4.0
-    #: The exponent of a time below which all workers share one amount of work: they make it fall. A guess.
-    falling: float = -0.35
-    #: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
-    max_columns: int = 1000
-
-
-READING = ReadingSettings()
 
 
 @dataclass(frozen=True)
@@ -370,7 +355,7 @@ def _with_relative(reading: Reading) -> Reading:
     if not grown or reading.scale is None:
         return reading
     name = max(grown, key=lambda n: grown[n])
-    header = Header("rate", "s", "units", shared=grown[name] <= RATES.least_growth)
+    header = Header("rate", "s", "units", shared=grown[name] <= READING.least_growth)
     meaning = replace(
         reading.meanings[name], role="measured", reasons=("it goes with a throughput that no column has",)
     )

@@ -14,7 +14,7 @@ from genperf.arrays import Array
 from genperf.attribution import Comparison, Scaling, Sensitivity, explain
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError, counted
-from genperf.panel.configurations import measured_along
+from genperf.panel.configurations import medians_along
 from genperf.plots.style import (
     BLUE,
     FAINT,
@@ -102,10 +102,11 @@ def scaling(
         perfect = _perfect(answer, x) if work is None else work / _perfect(answer, x)
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
     ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
-    points = measured_along(result.panel, answer.along, pd.DataFrame(answer.steps.columns), table)
-    if points:
-        at = [p.at for p in points]
-        measured, low, high = np.array([[p.value, p.lowest, p.highest] for p in points]).T
+    medians = medians_along(result.panel, answer.along, pd.DataFrame(answer.steps.columns), table)
+    if medians:
+        place = [f.name for f in (result.panel if table is None else table).factors].index(answer.along)
+        at = [float(m.values[place]) for m in medians]
+        measured, low, high = np.array([[m.value, m.lowest, m.highest] for m in medians]).T
         if work is not None:
             there = np.exp(np.interp(np.log(at), np.log(x), np.log(work)))
             measured, low, high = there / [measured, high, low]

@@ -8,6 +8,7 @@ import pytest
 from genperf.errors import ModelError
 from genperf.formula import parse, render
 from genperf.panel import Panel, Work, limits, possible_work
+from genperf.panel.configurations import following
 from genperf.table import Factor
 from genperf.table.axis import Axis, Role, measure
 
@@ -182,3 +183,42 @@ def test_what_shares_a_machine_may_exhaust_it(column: str, ends: bool) -> None:
 def test_processes_on_several_nodes_exhaust_no_machine(nodes: list[int], ends: bool) -> None:
     scale = panel({"procs": [1, 2, 4, 8], "nodes": nodes})
     assert bool(limits(scale, np.array([1.0, 2.0, 4.0, 8.0]))) is ends
+
+
+# --- what follows -------------------------------------------------------------------------------------------------
+
+
+def test_what_follows_is_a_formula_over_columns() -> None:
+    rules = {
+        rule.name: render(rule.node) for rule in panel({"gpus": [8, 16, 32], "dp": [2, 4, 8], "tp": [4, 4, 4]}).rules
+    }
+    assert rules == {"dp": "max(1, gpus/tp)"}
+    with_nodes = panel({"gpus": [8, 16, 32], "hosts": [1, 2, 4], "batch": [4, 4, 4], "global_batch": [32, 64, 128]})
+    assert {rule.name for rule in with_nodes.rules} == {"gpus", "hosts", "global_batch"}
+    assert with_nodes.followers == {"hosts", "global_batch"}
+
+
+def test_a_count_that_is_varied_is_settled_by_no_other() -> None:
+    # Without a column of the devices, the data-parallel ways count the workers.
+    layout = panel({"dp": [1, 2, 4], "tp": [2, 2, 2]})
+    assert layout.workers is not None
+    assert layout.workers.name == "dp"
+    after = following(layout, layout.workers, {"dp": np.array([1.0, 8.0]), "tp": np.full(2, 2.0)})
+    assert after == {}
+
+
+@pytest.mark.parametrize(
+    ("columns", "group", "samples"),
+    [
+        ({"gpus": [1, 2], "batch": [32, 32]}, {}, "batch*gpus"),
+        ({"gpus": [1, 2], "global_batch": [64, 64]}, {}, "global_batch"),
+        ({"gpus": [1, 2]}, {"batch_per_gpu": "32"}, "32*gpus"),
+        ({"gpus": [1, 2]}, {"global_batch": "64"}, "64"),
+        # A column is surer than the name of a group.
+        ({"gpus": [1, 2], "batch": [32, 32]}, {"global_batch": "64"}, "batch*gpus"),
+        ({"gpus": [1, 2]}, {"model": "bert"}, None),
+    ],
+)
+def test_samples_of_a_step(columns: dict[str, list[float]], group: dict[str, str], samples: str | None) -> None:
+    node = panel(columns).within(group).samples
+    assert (None if node is None else render(node)) == samples
