@@ -1,6 +1,7 @@
 """Names for the arrays that functions take and return; docstrings give their shapes."""
 
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -9,3 +10,5 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 #: Positions.
 Index: TypeAlias = npt.NDArray[np.intp]
+#: Columns of one length by name.
+Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]

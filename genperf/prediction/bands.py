@@ -9,9 +9,9 @@ from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from genperf.arrays import Array, Index
+
 Band = Literal["prediction", "confidence"]
 
 #: ln of the largest end of a band.
@@ -71,7 +71,7 @@ class Forecast:
     #: Mean and variance of each member, (draws, rows) or (1, rows), without what the distance from the data adds.
     parts: Sequence[tuple[Array, Array]] = ()
 
-    def at(self, rows: npt.NDArray[np.intp]) -> Forecast:
+    def at(self, rows: Index) -> Forecast:
         """Return the forecast of some of the rows."""
         mean, variance, total = (each[:, rows] for each in (self.mean, self.variance, self.total))
         centre = None if self.centre is None else self.centre[rows]
@@ -205,7 +205,7 @@ class Mixture:
         # The points of a draw without spread lie within one cell.
         self.per_cell = _PER_UNIT / np.maximum(self.sd, 1e-9 * self.sd.max(axis=0))
 
-    def take(self, rows: npt.NDArray[np.intp] | slice) -> Mixture:
+    def take(self, rows: Index | slice) -> Mixture:
         """Return some of the rows."""
         return Mixture(self.centres[:, rows], self.shares, self.sd[:, rows])
 

@@ -18,11 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Columns, Index
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-
-Array = npt.NDArray[np.float64]
-Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -206,7 +204,7 @@ def apart(factors: Sequence[Factor], tested: Sequence[Corner], columns: Columns,
     return far, worst
 
 
-def nearest_runs(schema: Schema, places: Sequence[int], columns: Columns, rows: npt.NDArray[np.intp]) -> list[int]:
+def nearest_runs(schema: Schema, places: Sequence[int], columns: Columns, rows: Index) -> list[int]:
     """Return the place of the run nearest to each of some rows, over the factors at some places."""
     nearest: list[int] = []
     measured = [(schema.factors[i], _measured(schema, i)) for i in places if len(rows)]

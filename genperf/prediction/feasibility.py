@@ -10,19 +10,16 @@ is. What was measured bounds it: a configuration that needs no more than one tha
 no less than one that failed does not.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Columns, Mask
 from genperf.discrepancy.product import Positive
 from genperf.formula import evaluate, parse
 
-Array = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
-Columns = Mapping[str, npt.NDArray[Any]]
 Values = tuple[float | str, ...]
 #: Which values of a factor need more: larger ones, smaller ones, or none that can be compared.
 Direction = Literal["larger", "smaller", "unordered"]
@@ -121,7 +118,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         probability = np.where(fits, np.maximum(self.certain, probability), probability)
         return np.where(fails, np.minimum(1.0 - self.certain, probability), probability)
 
-    def known_to_fail(self, columns: Columns) -> Truth:
+    def known_to_fail(self, columns: Columns) -> Mask:
         """Return which configurations failed and never succeeded, or need no less than one that failed."""
         demanded, again = self.demanded(columns), self._demanded_by(self.contradicted)
         same = surpassed(demanded, again, 1) & surpassed(demanded, again, -1)
@@ -151,7 +148,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.demanded(columns)
 
 
-def surpassed(demanded: Array, others: Array, sign: int) -> Truth:
+def surpassed(demanded: Array, others: Array, sign: int) -> Mask:
     """Return which configurations need no less (1), or no more (−1), than any of some others.
 
     Parameters

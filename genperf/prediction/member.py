@@ -12,11 +12,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.expression import Constant, Expression
 from genperf.prediction.bands import Forecast
-
-Array = npt.NDArray[np.float64]
 
 #: Size of a number that is a logarithm of a time, or its standard deviation. Times are 1e-30 to 1e30: ln T spans 140.
 LARGEST_LOGARITHM = 1000.0

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Columns, Index, Mask
 from genperf.errors import TableError
 from genperf.expression import Expression, Term
 from genperf.formula import Call, Name, Node, Text, substitute
@@ -27,9 +28,6 @@ from genperf.prediction.member import Member, stack_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 
-Array = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
-Columns = Mapping[str, npt.NDArray[Any]]
 #: By factor: levels that were not measured.
 Levels = Mapping[str, tuple[str, ...]]
 
@@ -57,28 +55,28 @@ class StandIns:
     """Rows, each once for every way to put measured levels in the place of those that were not."""
 
     #: By factor: which rows have a level that was not measured.
-    new: dict[str, Truth]
+    new: dict[str, Mask]
     #: The columns of the ways.
     columns: dict[str, npt.NDArray[Any]]
     #: Shape (ways,). The row of each way, in order.
-    rows: npt.NDArray[np.intp]
+    rows: Index
     #: Shape (rows,). Measured levels of the factor with the fewest, of those with a new level.
-    fewest: npt.NDArray[np.intp]
+    fewest: Index
 
     @property
-    def unknown(self) -> Truth:
+    def unknown(self) -> Mask:
         """Which rows have a new level, shape (rows,)."""
         return np.asarray(np.any([np.zeros(len(self.fewest), dtype=bool), *self.new.values()], axis=0))
 
 
-def new_levels(schema: Schema, columns: Columns) -> dict[str, Truth]:
+def new_levels(schema: Schema, columns: Columns) -> dict[str, Mask]:
     """Return the rows in which a categorical factor has a level that was not measured, by the factor's name."""
     texts = (f for f in schema.factors if not f.numeric and f.name in columns)
     new = {f.name: ~np.isin(columns[f.name].astype(str), f.levels) for f in texts}
     return {name: rows for name, rows in new.items() if rows.any()}
 
 
-def stand_ins(schema: Schema, columns: Columns, new: dict[str, Truth]) -> StandIns:
+def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIns:
     """Put every measured level in the place of a new one; of several new ones in a row, every combination.
 
     Examples
@@ -161,7 +159,7 @@ def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[
     return out
 
 
-def reasons(schema: Schema, columns: Columns, new: Mapping[str, Truth], ways: StandIns, value: Array) -> dict[int, str]:
+def reasons(schema: Schema, columns: Columns, new: Mapping[str, Mask], ways: StandIns, value: Array) -> dict[int, str]:
     """Return for each row with a new level which one was not measured, and how far the measured ones differ.
 
     Parameters

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Columns, Index, Mask
 from genperf.engine import doing
 from genperf.errors import GenperfError, Note
 from genperf.prediction.bands import Band, Forecast
@@ -23,9 +24,6 @@ from genperf.prediction.verdict import VERDICTS, Basis, Evidence, basis_of, verd
 from genperf.table.cells import Source
 from genperf.table.work import evaluated
 from genperf.words.verdict import reasons as worded
-
-Array = npt.NDArray[np.float64]
-Columns = Mapping[str, npt.NDArray[Any]]
 
 #: How far a prediction can be trusted, and the probability that a run does not fail.
 JUDGED = ("verdict", "reason", "fits")
@@ -188,7 +186,7 @@ def _refuse_unusable(schema: Schema, columns: Columns, value: Array) -> None:
         )
 
 
-def distinct_rows(query: Query) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def distinct_rows(query: Query) -> tuple[Index, Index]:
     """Return the first row of each configuration, and for every row which of these it repeats.
 
     Configurations follow those that differ in one factor: every second run of a factor's values is turned round.
@@ -233,7 +231,7 @@ def central_values(model: Fitted, columns: Columns, rows: int) -> dict[str, Arra
     return out
 
 
-def known_rows(model: Fitted, columns: Columns, rows: int, new_levels: Schema | None = None) -> npt.NDArray[np.bool_]:
+def known_rows(model: Fitted, columns: Columns, rows: int, new_levels: Schema | None = None) -> Mask:
     """Return the rows whose levels were all measured, or have measured ones that replace them, shape (rows,).
 
     With the schema of another model, levels that are new to that model too are let through where this one can answer.

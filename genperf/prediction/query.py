@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Index, Mask
 from genperf.errors import Note, TableError, suggest
 from genperf.formula import parse
 from genperf.panel.configurations import settled
@@ -45,7 +46,7 @@ class Query:
     #: What was filled in or left aside.
     notes: tuple[Note, ...] = ()
 
-    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Query:
+    def take(self, rows: Mask | Index) -> Query:
         """Return some of the rows: those of a mask, or at some positions."""
         count = int(rows.sum()) if rows.dtype == bool else len(rows)
         return replace(self, rows=count, columns={k: v[rows] for k, v in self.columns.items()})

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import Array, Columns, Mask
 from genperf.discrepancy.product import NotNegative
 from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
 from genperf.prediction import distance
-from genperf.prediction.distance import Array, Columns
 from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
@@ -169,7 +169,7 @@ class _Grades:
         self.grade = np.zeros(rows, int)
         self.marks: list[Mark] = []
 
-    def mark(self, where: npt.NDArray[np.bool_], level: int, about: str, **values: Any) -> None:
+    def mark(self, where: Mask, level: int, about: str, **values: Any) -> None:
         """Give some rows at least a grade for a reason; of values of shape (rows,) each row has its own."""
         if where.any():
             self.grade[where] = np.maximum(self.grade[where], level)
@@ -281,7 +281,7 @@ def _shown(value: Any) -> str:
     return str(value) if isinstance(value, str) else f"{value:g}"
 
 
-def _by_evidence(look_back: Evidence, several_forms: bool, beyond: npt.NDArray[np.bool_], grades: _Grades) -> None:
+def _by_evidence(look_back: Evidence, several_forms: bool, beyond: Mask, grades: _Grades) -> None:
     """Judge by the largest measured scale; of several forms the interval contains their errors already."""
     error, last_point = look_back.error, look_back.last_point
     shown = {"name": look_back.factor, "value": look_back.held_out, "error": error}

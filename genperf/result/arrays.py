@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-
+from genperf.arrays import Array
 
 #: Size of a number in a model file. Tables hold numbers up to 1e30; their products and squares are far below.
 LARGEST = 1e100

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Process
 from genperf.errors import FormulaError, ModelError
 from genperf.expression import Constant, Expression, Term
@@ -321,7 +321,7 @@ def _encode_hook(value: object) -> object:
     raise TypeError(f"a model file holds no {type(value).__name__}")
 
 
-def _decode_hook(kind: type, value: object) -> npt.NDArray[np.float64]:
+def _decode_hook(kind: type, value: object) -> Array:
     """Return an array from plain values; msgspec names the field where that fails."""
     if not str(kind).startswith("numpy.ndarray"):
         raise TypeError(f"a model file holds no {kind}")

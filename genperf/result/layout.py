@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Columns
 from genperf.discrepancy import Discrepancy, Extrapolation, RandomWalk, Stack
 from genperf.discrepancy.product import NotNegative
 from genperf.errors import ModelError, Note
@@ -27,8 +27,6 @@ from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
 from genperf.prediction.member import LARGEST_LOGARITHM
 from genperf.table import Factor
 
-Array = npt.NDArray[np.float64]
-Columns = Mapping[str, npt.NDArray[Any]]
 SOME = msgspec.Meta(min_length=1)
 
 

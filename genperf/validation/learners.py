@@ -16,14 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array, Mask
 from genperf.errors import FitError
 from genperf.formula import Node, Number, call, evaluate
 from genperf.panel import Panel
 from genperf.scaling import is_whole
 from genperf.table import Factor, Table
 from genperf.table.target import SECONDS
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -329,7 +328,7 @@ def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
     """Fit and predict; the interval is that of the residuals of folds of the training part."""
     from sklearn.base import clone
 
-    def predicted(use: npt.NDArray[np.bool_], at: Array) -> Array:
+    def predicted(use: Mask, at: Array) -> Array:
         fitted = clone(model).fit(rows.x[use], rows.y[use], sample_weight=rows.weights[use])
         return np.asarray(fitted.predict(at), dtype=float)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Mask
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError, GenperfError, ModelError, Note, suggest
 from genperf.fitting import fit
@@ -173,7 +174,7 @@ def validate(
     return Validation(tuple(scores), held, scheme, interval, seed, table.source, notes, table.target)
 
 
-def _missing(texts: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+def _missing(texts: npt.NDArray[np.object_]) -> Mask:
     return np.array([text is None for text in texts], dtype=bool)
 
 

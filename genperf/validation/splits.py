@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import Array, Mask
 from genperf.errors import TableError, suggest
 from genperf.table import Table
 from genperf.table.clean import label
@@ -23,8 +24,6 @@ SCHEMES: dict[str, str] = {
     "leave-group-out:COLUMN": "how well a kind of runs is predicted from the other kinds",
     "extrapolate:COLUMN[:LIMIT]": "how well configurations beyond the measured ones are predicted",
 }
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +171,7 @@ def _column(table: Table, name: str) -> pd.Series[Any]:
     return table.frame[name]
 
 
-def _numbers(table: Table, name: str) -> npt.NDArray[np.float64]:
+def _numbers(table: Table, name: str) -> Array:
     """Return a column as numbers; one in no role has not been checked yet."""
     values = pd.to_numeric(_column(table, name), errors="coerce").to_numpy(dtype=float)
     bad = np.flatnonzero(~np.isfinite(values))
