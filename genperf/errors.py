@@ -147,5 +147,6 @@ def suggest(word: str, known: Sequence[str]) -> str | None:
     """
     import difflib
 
-    near = difflib.get_close_matches(word, [str(k) for k in known], n=1, cutoff=0.6)
-    return f"did you mean '{near[0]}'?" if near else None
+    folded = {str(k).casefold(): k for k in known}
+    near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
+    return f"did you mean '{folded[near[0]]}'?" if near else None

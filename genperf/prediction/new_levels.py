@@ -7,7 +7,6 @@ geometric mean, is then the mean of ln T over the measured levels, as `predict` 
 level by itself.
 """
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array, Columns, Index, Mask
-from genperf.errors import TableError
+from genperf.errors import TableError, suggest
 from genperf.expression import Expression, Term
 from genperf.formula import Call, Name, Node, Text, substitute
 from genperf.prediction.feasibility import Feasibility
@@ -36,8 +35,6 @@ Levels = Mapping[str, tuple[str, ...]]
 class NewLevelSettings:
     """How a level that was not measured is answered for."""
 
-    #: Similarity of two spellings, from 0 to 1, from which on the nearest measured level is named. A guess.
-    nearest: float = 0.6
     #: Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
     most: int = 300
     #: Measured levels that a reason lists at most.
@@ -190,11 +187,10 @@ def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
     >>> not_measured(Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2), "B200")
     'gpu=B200 was not measured: the mean of the 2 measured levels (A100, H100)'
     """
-    near = difflib.get_close_matches(level.casefold(), [one.casefold() for one in factor.levels], 1, NEW_LEVELS.nearest)
-    spelled = next((one for one in factor.levels if near and one.casefold() == near[0]), None)
+    near = suggest(level, factor.levels)
     shown = ", ".join(factor.levels[: NEW_LEVELS.shown]) + (", …" if len(factor.levels) > NEW_LEVELS.shown else "")
     text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({shown})"
-    return text if spelled is None else f"{text}, or did you mean '{spelled}'?"
+    return text if near is None else f"{text}, or {near}"
 
 
 def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) -> tuple[Member, ...]:
