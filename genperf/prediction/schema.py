@@ -55,15 +55,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     @cached_property
     def panel(self) -> Panel:
         """What the factors mean: which one counts the workers, what the work is, what follows what."""
-        return Panel(
-            self.factors,
-            self.mapping,
-            group=self.group,
-            scaling=self.scaling,
-            target=self.target,
-            derived=self.derived,
-            medians=self.medians,
-        )
+        same = ("factors", "mapping", "group", "scaling", "target", "derived", "medians")
+        return Panel(**{name: getattr(self, name) for name in same})
 
     def column(self, name: str) -> str:
         """Return the column of a name: a field's name that the user mapped is as good as its column's.
@@ -106,20 +99,15 @@ def schema_of(table: Table) -> Schema:
     4.0
     """
     names, noise = {f.name for f in table.factors}, table.noise()
+    same = ("factors", "group", "source", "sha256", "rows", "reading", "scaling")
     return Schema(
-        factors=table.factors,
+        **{name: getattr(table, name) for name in same},
         target=msgspec.structs.replace(table.target, work=work_over_factors(table)),
-        group=table.group,
         derived={name: text for name, text in table.derived.items() if name in names},
-        source=table.source,
-        sha256=table.sha256,
-        rows=table.rows,
         configurations=len(table.medians()),
         rejected=table.rejected_rows,
         noise=noise if math.isfinite(noise) else None,
         lowest=float(table.extremes[0].min()),
         highest=float(table.extremes[1].max()),
         medians=medians_of(table),
-        reading=table.reading,
-        scaling=table.scaling,
     )
