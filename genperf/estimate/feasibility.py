@@ -1,8 +1,19 @@
-"""The probability of fitting, from runs that succeeded and runs that failed: a probit with signs and a penalty."""
+"""The probability of fitting, from runs that succeeded and runs that failed.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+Of the factors alone it is a probit with signs and a penalty. Where they show a transformer's layout, its need of a
+device's memory is learned: the runs that failed are censored observations, whose need was above the capacity by an
+unknown amount. With the parts u_k of `transformer-memory`, in logarithms of memory,
+
+    ln M(x) = ln Σ_k e^{θ_k} u_k(x) + Σ_j β_j ln(x_j/c_j) + Σ_l δ_l,    P(fits) = Φ(κ·s·(c + Σ_l γ_l − ln M(x))),
+
+and where the memory of runs was measured, ln m ~ N(ln M(x), σ²). The constants are the most likely ones under normal
+priors: about the known bytes of each part for θ, about nothing for β and the levels' γ and δ. They are points, without
+what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs most likely.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
@@ -11,24 +22,59 @@ import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri
 
 from genperf.arrays import Array, Mask
-from genperf.estimate.memory_demand import MEMORY, Outcomes, calibration, held_out_folds, memory_demand, rounded
-from genperf.formula import render
+from genperf.errors import ModelError
+from genperf.formula import Node, Number, call, chain, evaluate, render, substitute
 from genperf.formula.parse import LIMITS
+from genperf.models import MODELS
+from genperf.models.transformer_layout import switch_columns
+from genperf.models.transformer_memory import PARTS, build
 from genperf.panel import Panel
-from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, surpassed
-from genperf.table import Table
+from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
+from genperf.table import Factor, Table
+
+#: Constants → a cost and its slopes by them.
+Cost = Callable[[Array], tuple[float, Array]]
 
 
 @dataclass(frozen=True)
 class FeasibilitySettings:
-    """How the probability of fitting is estimated."""
+    """How the probability of fitting is estimated; `experiments/transformers_fits.py` set the priors of a need."""
 
-    #: Strengths λ of the penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with which
-    #: every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the fewest
-    #: wrong outcomes. Where a plane separates the outcomes, the most likely slopes are infinite without it.
+    #: Strengths λ of the probit's penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with
+    #: which every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the
+    #: fewest wrong outcomes. Where a plane separates the outcomes, the most likely slopes are infinite without it.
     strengths: tuple[float, ...] = tuple(10.0 ** (-k / 4) for k in range(33))
-    #: Steps of L-BFGS-B for each strength; a dozen suffice, as the cost is convex.
-    max_steps: int = 500
+    #: Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
+    part_sd: float = 1.0
+    #: `supposed_part_sd`, `supposed_sequence`: the same of parts in proportion to tokens where it is supposed of the
+    #: parameters, and the tokens of a sample.
+    supposed_part_sd: float = 1.5
+    supposed_sequence: float = 2048.0
+    #: The same of parts that some programs do without.
+    optional_part_sd: float = 3.0
+    #: The same where the parameters are not known: the parts then begin with equal shares.
+    unknown_part_sd: float = 2.0
+    #: Of the power β of a factor beside the parts, and of the levels of a switch, whose meaning the parts have.
+    factor_sd: float = 0.1
+    #: `level_sd`, `need_level_sd`: of the logarithms by which a level changes the capacity, and the need: devices of 16
+    #: and of 80 GB lie 1.6 apart.
+    level_sd: float = 1.0
+    need_level_sd: float = 0.5
+    #: `scatter`, `scatter_sd`: 1/s: how far ln of the need lies from the capacity's before a run is sure; and the
+    #: standard deviation of its logarithm. Fragmentation and what no part has are about a tenth.
+    scatter: float = 0.1
+    scatter_sd: float = 0.7
+    #: σ is no less: memory is often read in whole gigabytes.
+    least_noise: float = 0.01
+    #: By how much the logarithm of the likelihood of held-out outcomes is to be larger without the need before it is
+    #: taken that something else than memory failed. A guess: odds of seven.
+    doubt: float = 2.0
+    #: In which κ is learned.
+    folds: int = 5
+    #: Values of κ.
+    calibrations: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
+    #: Of L-BFGS-B; a dozen suffice for a probit, whose cost is convex.
+    max_steps: int = 1000
 
 
 SETTINGS = FeasibilitySettings()
@@ -62,70 +108,103 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
     """
     if table.failures.empty:
         return None
-    outcomes = _outcomes(table)
-    physical = _of_memory(table, outcomes, mapping or {})
+    runs = _outcomes(table)
+    physical = _of_memory(Panel(table.factors, mapping or {}), runs)
     if physical is None:
-        return _bounded(_of_factors(table, outcomes, calibrated=False)[0], outcomes)
-    if physical[1] >= -MEMORY.doubt:
-        return _bounded(physical[0], outcomes)  # nothing is likelier than certain
-    plain = _of_factors(table, outcomes, calibrated=True)
-    return _bounded(plain[0] if plain[1] > physical[1] + MEMORY.doubt else physical[0], outcomes)
+        return _bounded(_of_factors(runs, calibrated=False)[0], runs)
+    if physical[1] >= -SETTINGS.doubt:
+        return _bounded(physical[0], runs)  # nothing is likelier than certain
+    plain = _of_factors(runs, calibrated=True)
+    return _bounded(plain[0] if plain[1] > physical[1] + SETTINGS.doubt else physical[0], runs)
 
 
-def _of_factors(table: Table, outcomes: Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
-    """Return the probit of the factors alone, and the logarithm of how likely it makes held-out outcomes."""
-    design, signs, demands = np.hstack([outcomes.scaled, outcomes.at_levels]), outcomes.signs, outcomes.demands
-    theta, free = _signed_probit(design, signs, outcomes)
-    if free:
-        extrinsic = {f.name for f in outcomes.factors if f.role == "extrinsic"}
-        slope_of = dict(zip(demands, theta[1:].tolist(), strict=False))
-        demands = {n: _turned(d, slope_of[n]) if n in extrinsic else d for n, d in demands.items()}
-    likely = 0.0
-    if calibrated:
-        margins = np.zeros(len(signs))
-        for held in held_out_folds(len(signs)):
-            fitted, _ = _signed_probit(design[~held], signs[~held], outcomes)
-            margins[held] = fitted[0] - design[held] @ fitted[1:]
-        kappa, likely = calibration(signs * margins)
-        theta = kappa * theta
-    return _written(table, demands, theta, outcomes), likely
+@dataclass(frozen=True, eq=False)
+class _Outcomes:
+    """The distinct configurations: their factors, and whether each succeeded."""
+
+    factors: tuple[Factor, ...]
+    columns: dict[str, npt.NDArray[Any]]
+    #: Shape (rows,).
+    succeeded: Mask
+    #: Shape (rows,). Their memory, in any unit; NaN where it was not measured.
+    measured: Array
+    #: How many runs failed.
+    failures: int
+
+    @cached_property
+    def signs(self) -> Array:
+        """1 for a run that succeeded, −1 for one that failed."""
+        return np.where(self.succeeded, 1.0, -1.0)
+
+    @cached_property
+    def demands(self) -> dict[str, Demand]:
+        """The demands of the numeric factors, with a slope of zero."""
+        demands = {}
+        for factor in (f for f in self.factors if f.numeric):
+            values = self.columns[factor.name]
+            positive = bool(np.all(values > 0.0))
+            centre = _middle(values) if positive else float(np.mean(np.abs(values))) or 1.0
+            more: Direction = "larger" if factor.role == "intrinsic" else "smaller"
+            demands[factor.name] = Demand(0.0, centre, positive, more if positive else "unordered")
+        return demands
+
+    @cached_property
+    def scaled(self) -> Array:
+        """ln(x/c) of the numeric factors, shape (rows, factors)."""
+        parts = [demand.scaled(self.columns[name].astype(float)) for name, demand in self.demands.items()]
+        return np.array(parts).reshape(len(parts), len(self.succeeded)).T.copy()
+
+    @cached_property
+    def levels(self) -> list[tuple[str, str]]:
+        """Each level of the other factors, behind its factor."""
+        texts = [f.name for f in self.factors if not f.numeric]
+        return [(name, level) for name in texts for level in sorted(set(map(str, self.columns[name])))]
+
+    @cached_property
+    def at_levels(self) -> Array:
+        """1 where a run has a level and 0 elsewhere, shape (rows, levels)."""
+        parts = [(self.columns[name].astype(str) == level).astype(float) for name, level in self.levels]
+        return np.array(parts).reshape(len(parts), len(self.succeeded)).T.copy()
+
+    def bounds(self, free: bool) -> list[tuple[float, float]]:
+        """Return the bounds of the numeric factors' slopes; `free` where larger values that help may also harm."""
+        directions = [demand.more for demand in self.demands.values()]
+        lower = [0.0 if more == "larger" else -np.inf for more in directions]
+        upper = [0.0 if more == "smaller" and not free else np.inf for more in directions]
+        return list(zip(lower, upper, strict=True))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> tuple[Values, ...]:
+        """Return some configurations: their numbers, then their levels."""
+        cells = [self.columns[f.name][rows].tolist() for f in self.factors]
+        return tuple(zip(*cells, strict=True))
+
+    def feasibility(self, margin: Array, need: Need | None = None) -> Feasibility:
+        """Return the probability that a margin gives: of the headroom, the factors' slopes and the levels' offsets."""
+        headroom, *slopes = [_rounded(b) for b in margin]
+        demands = {
+            name: msgspec.structs.replace(demand, slope=slope)
+            for (name, demand), slope in zip(self.demands.items(), slopes, strict=False)
+        }
+        offsets: dict[str, dict[str, float]] = {f.name: {} for f in self.factors if not f.numeric}
+        for (name, level), offset in zip(self.levels, slopes[len(demands) :], strict=True):
+            offsets[name][level] = offset
+        return Feasibility(self.failures, headroom, demands, offsets, need=need)
+
+    def calibrated(self, margins_of: Callable[[Mask], Array]) -> tuple[float, float]:
+        """Return κ, which makes held-out outcomes most likely, and the logarithm of how likely.
+
+        `margins_of` returns by how much every run fits, from a fit to some of them.
+        """
+        fold = np.random.default_rng(0).permutation(len(self.signs)) % SETTINGS.folds
+        margins = np.zeros(len(self.signs))
+        for k in range(SETTINGS.folds):
+            margins[fold == k] = margins_of(fold != k)[fold == k]
+        likely = [float(log_ndtr(kappa * self.signs * margins).sum()) for kappa in SETTINGS.calibrations]
+        best = int(np.argmax(likely))
+        return SETTINGS.calibrations[best], likely[best]
 
 
-def _signed_probit(design: Array, signs: Array, outcomes: Outcomes) -> tuple[Array, bool]:
-    """Return headroom and slopes, and whether factors whose larger values help may also harm."""
-    theta = _probit(design, signs, outcomes.bounds(free=False))
-    wrong = _wrong(design, signs, theta)
-    if wrong:
-        freer = _probit(design, signs, outcomes.bounds(free=True))
-        if _wrong(design, signs, freer) < wrong:
-            return freer, True
-    return theta, False
-
-
-def _of_memory(table: Table, outcomes: Outcomes, mapping: Mapping[str, str]) -> tuple[Feasibility, float] | None:
-    """Return the probit of what a layout needs of a device's memory, and how likely it makes held-out outcomes."""
-    fitted = memory_demand(Panel(table.factors, mapping), outcomes)
-    text = "" if fitted is None else render(fitted.need)
-    if fitted is None or len(text) > LIMITS.max_characters:
-        return None
-    written = _written(table, outcomes.demands, fitted.margin, outcomes)
-    return msgspec.structs.replace(written, need=Need(text, rounded(fitted.slope))), fitted.likely
-
-
-def _written(table: Table, demands: dict[str, Demand], theta: Array, outcomes: Outcomes) -> Feasibility:
-    """Return the probability of fitting with its constants rounded."""
-    headroom, *slopes = [rounded(b) for b in theta]
-    demands = {
-        name: Demand(slope, d.centre, d.logarithmic, d.more)
-        for (name, d), slope in zip(demands.items(), slopes, strict=False)
-    }
-    offsets: dict[str, dict[str, float]] = {f.name: {} for f in outcomes.factors if not f.numeric}
-    for (name, level), offset in zip(outcomes.levels, slopes[len(demands) :], strict=True):
-        offsets[name][level] = offset
-    return Feasibility(len(table.failures), headroom, demands, offsets)
-
-
-def _outcomes(table: Table) -> Outcomes:
+def _outcomes(table: Table) -> _Outcomes:
     """Return the distinct configurations of a table; one that succeeded and failed is there twice."""
     middle = table.medians()
     factors = (*table.numeric, *table.categorical)
@@ -145,31 +224,74 @@ def _outcomes(table: Table) -> Outcomes:
         )
         memory = dict(zip(known, medians.measured, strict=True))
         measured[:succeeded] = [memory.get(row, np.nan) for row in rows[:succeeded]]
-    return Outcomes(factors, columns, np.arange(len(measured)) < succeeded, measured)
+    return _Outcomes(factors, columns, np.arange(len(measured)) < succeeded, measured, len(table.failures))
 
 
-def _turned(demand: Demand, slope: float) -> Demand:
-    """Return an extrinsic factor's demand with the direction of its slope."""
-    if not demand.logarithmic:
-        return demand
-    more: Direction = "larger" if slope > 0.0 else "smaller" if slope < 0.0 else "unordered"
-    return Demand(slope, demand.centre, True, more)
+def _likelihood(signs: Array, margin: Array) -> tuple[Array, Array]:
+    """Return ln Φ(±η) of each run, and minus its slope by ±η."""
+    logarithm = log_ndtr(signs * margin)
+    # In logarithms: both are tiny where a configuration is far on the wrong side.
+    return logarithm, np.exp(-0.5 * margin**2 - 0.5 * np.log(2.0 * np.pi) - logarithm)
 
 
-def _probit(design: Array, signs: Array, slopes: Array) -> Array:
-    """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside bounds of slopes."""
+def _least(cost: Cost, start: Array, bounds: list[tuple[float, float]], gradient: float) -> Array:
+    """Return the constants of least cost inside bounds."""
     # It takes a quarter of a second to import, and only tables with failed runs need it.
     from scipy.optimize import minimize
 
+    options: Any = {"maxiter": SETTINGS.max_steps, "ftol": 1e-12, "gtol": gradient}
+    answer = minimize(cost, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
+    return np.asarray(answer.x, float)
+
+
+def _of_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
+    """Return the probit of the factors alone, and the logarithm of how likely it makes held-out outcomes."""
+    design = np.hstack([runs.scaled, runs.at_levels])
+    theta, free = _signed_probit(design, runs.signs, runs)
+    likely = 0.0
+    if calibrated:
+
+        def margins_of(train: Mask) -> Array:
+            fitted, _ = _signed_probit(design[train], runs.signs[train], runs)
+            return np.asarray(fitted[0] - design @ fitted[1:])
+
+        kappa, likely = runs.calibrated(margins_of)
+        theta = kappa * theta
+    fitted = runs.feasibility(theta)
+    if not free:
+        return fitted, likely
+    extrinsic = {f.name for f in runs.factors if f.role == "extrinsic"}
+    demands = {name: _turned(d) if name in extrinsic else d for name, d in fitted.demands.items()}
+    return msgspec.structs.replace(fitted, demands=demands), likely
+
+
+def _turned(demand: Demand) -> Demand:
+    """Return an extrinsic factor's demand with the direction of its slope."""
+    if not demand.logarithmic:
+        return demand
+    more: Direction = "larger" if demand.slope > 0.0 else "smaller" if demand.slope < 0.0 else "unordered"
+    return msgspec.structs.replace(demand, more=more)
+
+
+def _signed_probit(design: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
+    """Return headroom and slopes, and whether factors whose larger values help may also harm."""
+    theta = _probit(design, signs, runs.bounds(free=False))
+    wrong = _wrong(design, signs, theta)
+    if wrong:
+        freer = _probit(design, signs, runs.bounds(free=True))
+        if _wrong(design, signs, freer) < wrong:
+            return freer, True
+    return theta, False
+
+
+def _probit(design: Array, signs: Array, slopes: list[tuple[float, float]]) -> Array:
+    """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside bounds of slopes."""
     basis = np.column_stack([np.ones(len(signs)), -design])
-    free = [(-np.inf, np.inf)] * (design.shape[1] - len(slopes))
-    bounds = [(-np.inf, np.inf), *map(tuple, slopes), *free]
+    free = (-np.inf, np.inf)
+    bounds = [free, *slopes, *[free] * (design.shape[1] - len(slopes))]
 
     def cost(strength: float, theta: Array) -> tuple[float, Array]:
-        margin = signs * (basis @ theta)
-        logarithm = log_ndtr(margin)
-        # −d ln Φ(m)/dm, in logarithms: both are tiny where a configuration is far on the wrong side.
-        pull = np.exp(-0.5 * margin**2 - 0.5 * np.log(2.0 * np.pi) - logarithm)
+        logarithm, pull = _likelihood(signs, basis @ theta)
         slopes = np.concatenate([[0.0], theta[1:]])
         value = -logarithm.sum() + 0.5 * strength * float(slopes @ slopes)
         return float(value), strength * slopes - basis.T @ (signs * pull)
@@ -177,9 +299,7 @@ def _probit(design: Array, signs: Array, slopes: Array) -> Array:
     theta = np.zeros(basis.shape[1])
     best, fewest = theta, len(signs) + 1
     for strength in SETTINGS.strengths:
-        options: Any = {"maxiter": SETTINGS.max_steps, "ftol": 1e-12, "gtol": 1e-9}
-        answer = minimize(partial(cost, strength), theta, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
-        theta = np.asarray(answer.x, dtype=float)
+        theta = _least(partial(cost, strength), theta, bounds, 1e-9)
         wrong = _wrong(design, signs, theta)
         if wrong < fewest:
             best, fewest = theta, wrong
@@ -193,9 +313,153 @@ def _wrong(design: Array, signs: Array, theta: Array) -> int:
     return int(np.sum(signs * (theta[0] - design @ theta[1:]) <= 0.0))
 
 
-def _bounded(fitted: Feasibility, outcomes: Outcomes) -> Feasibility:
+def _of_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | None:
+    """Return what a layout's need of memory gives, and the logarithm of how likely it makes held-out outcomes.
+
+    None where the factors do not show a transformer's layout.
+    """
+    if MODELS["transformer-memory"].missing(factors) or not runs.columns:
+        return None
+    try:
+        parts = _parts(factors)
+    except ModelError:
+        return None  # a word of a switch that is not known
+    rows = len(runs.succeeded)
+    sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in parts.values()], float)
+    if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
+        return None
+    scales = _scales(list(parts), sizes, runs.measured, factors)
+    law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(parts), factors, runs)
+    theta, slope, capacity, _, powers, room, need = law.split(law.solved(np.ones(rows)))
+    kappa, likely = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
+    sharpness = float(np.exp(slope[0])) * kappa
+    values = [_rounded(float(value)) for value in scales * np.exp(theta)]
+    total = chain("add", [call("multiply", value, node) for value, node in zip(values, parts.values(), strict=True)])
+    text = render(total)
+    if len(text) > LIMITS.max_characters:
+        return None
+    margin = sharpness * np.concatenate([capacity, powers, need - room])
+    return runs.feasibility(margin, Need(text, _rounded(sharpness))), likely
+
+
+def _parts(factors: Panel) -> dict[str, Node]:
+    """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
+    switches = switch_columns(factors)
+    without = tuple(f for f in factors.factors if f.numeric or f in switches)
+    names = {f.name for f in without}
+    mapping = {canonical: column for canonical, column in factors.mapping.items() if column in names}
+    expression = build(replace(factors, factors=without, mapping=mapping))
+    ones = {constant.name: Number(1.0) for constant in expression.constants}
+    kept = [t for t in expression.terms if factors.has("parameters") or not PARTS[t.name].optional]
+    return {term.name: substitute(term.node, ones) for term in kept}
+
+
+def _part_sd(name: str, factors: Panel) -> float:
+    """Return the standard deviation of ln of a part's bytes about the known ones."""
+    if not factors.has("parameters"):
+        return SETTINGS.unknown_part_sd
+    if PARTS[name].optional:
+        return SETTINGS.optional_part_sd
+    shape = all(factors.has(one) for one in ("sequence", "layers", "hidden"))
+    return SETTINGS.part_sd if shape or PARTS[name].of != "tokens" else SETTINGS.supposed_part_sd
+
+
+def _scales(names: list[str], sizes: Array, measured: Array, factors: Panel) -> Array:
+    """Return the scale factors that the prior is about, shape (parts,): known bytes or equal shares."""
+    if factors.has("parameters"):
+        tokens = 1.0 if factors.has("sequence") else SETTINGS.supposed_sequence
+        scales = np.array([PARTS[n].per_size * (tokens if PARTS[n].of == "tokens" else 1.0) for n in names])
+    else:
+        scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
+    return np.asarray(scales * _middle(measured[np.isfinite(measured)]) / _middle(scales @ sizes))
+
+
+def _middle(values: Array) -> float:
+    """Return the geometric mean; 1 of nothing."""
+    return float(np.exp(np.mean(np.log(values)))) if values.size else 1.0
+
+
+def _rounded(value: float) -> float:
+    """Return a constant with eight digits: further ones depend on the machine."""
+    return float(f"{value:.8g}")
+
+
+class _MemoryLaw:
+    """The posterior of the constants of a need: θ, ln s, c, ln σ, β, γ and δ, in one array z.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (parts, rows)
+        ln u_k, scaled so that θ = 0 is the middle of the prior.
+    """
+
+    def __init__(self, parts: Array, names: list[str], factors: Panel, runs: _Outcomes) -> None:
+        self.parts, self.runs, self.signs, self.levels = parts, runs, runs.signs, runs.at_levels
+        self.there = np.isfinite(runs.measured)
+        self.logs = np.log(np.where(self.there, runs.measured, 1.0))
+        powers, levels = runs.scaled.shape[1], self.levels.shape[1]
+        self.places = np.cumsum([len(parts), 1, 1, 1, powers, levels])
+        scatter = np.log(SETTINGS.scatter)
+        self.means = np.concatenate([np.zeros(len(parts)), [-scatter, 0.0, scatter], np.zeros(powers + 2 * levels)])
+        # The levels that are words of a switch, whose meaning the parts have.
+        switches = [factor.name for factor in switch_columns(factors)]
+        switched = np.isin([name for name, _ in runs.levels], switches)
+        of_levels = [np.where(switched, SETTINGS.factor_sd, sd) for sd in (SETTINGS.level_sd, SETTINGS.need_level_sd)]
+        of_scatter = [SETTINGS.scatter_sd, np.inf, SETTINGS.scatter_sd]
+        of_parts = [_part_sd(name, factors) for name in names]
+        self.sds = np.concatenate([of_parts, of_scatter, np.full(powers, SETTINGS.factor_sd), *of_levels])
+
+    def split(self, z: Array) -> list[Array]:
+        """Return θ, ln s, c, ln σ, β, γ and δ."""
+        return np.split(z, self.places)
+
+    def margins(self, z: Array) -> tuple[Array, Array, Array]:
+        """Return by how much each run fits, in standard deviations, ln M without levels, and each part's share of M."""
+        theta, slope, capacity, _, powers, room, need = self.split(z)
+        raised = self.parts + theta[:, None]
+        top = raised.max(axis=0)
+        shares = np.exp(raised - top)
+        total = shares.sum(axis=0)
+        log_need = top + np.log(total) + self.runs.scaled @ powers
+        headroom = capacity[0] + self.levels @ (room - need) - log_need
+        return np.asarray(float(np.exp(slope[0])) * headroom), log_need, shares / total
+
+    def cost(self, counted: Array, z: Array) -> tuple[float, Array]:
+        """Return −ln of the posterior, given the runs that count, and its slopes."""
+        _, slope, _, noise, _, _, need = self.split(z)
+        sharpness, precision = float(np.exp(slope[0])), np.exp(-noise[0])
+        margin, log_need, shares = self.margins(z)
+        logarithm, density = _likelihood(self.signs, margin)
+        pull = -self.signs * counted * density
+        there = counted * self.there
+        residuals = there * (self.logs - (log_need + self.levels @ need)) * precision
+        off = np.where(np.isfinite(self.sds), (z - self.means) / self.sds, 0.0)
+        value = -(counted @ logarithm) + 0.5 * residuals @ residuals + noise[0] * there.sum() + 0.5 * off @ off
+        by_need = -sharpness * pull - residuals * precision
+        slopes = [
+            shares @ by_need,
+            [pull @ margin, sharpness * pull.sum(), there.sum() - residuals @ residuals],
+            self.runs.scaled.T @ by_need,
+            sharpness * self.levels.T @ pull,
+            self.levels.T @ by_need,
+        ]
+        return float(value), np.concatenate(slopes) + np.where(np.isfinite(self.sds), off / self.sds, 0.0)
+
+    def solved(self, counted: Array) -> Array:
+        """Return the most likely constants, given the runs that count, β inside its bounds."""
+        start, parts = self.means.copy(), self.places[0]
+        middle = self.margins(start)[1]
+        known = middle[self.runs.succeeded & (counted > 0.0)]
+        start[parts + 1] = float(np.max(known)) if known.size else float(np.min(middle))
+        limits = [(-np.inf, np.inf)] * len(start)
+        limits[parts + 2] = (float(np.log(SETTINGS.least_noise)), 0.0)
+        limits[self.places[3] : self.places[4]] = self.runs.bounds(free=False)
+        return _least(partial(self.cost, counted), start, limits, 1e-7)
+
+
+def _bounded(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
     """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
-    demanded, good = fitted.demanded(outcomes.columns), outcomes.succeeded
+    demanded, good = fitted.demanded(runs.columns), runs.succeeded
     covered = np.zeros(len(good), dtype=bool)
     most = _extreme(demanded, good, 1)
     covered[~good] = surpassed(demanded[~good], demanded[most], -1)
@@ -203,9 +467,9 @@ def _bounded(fitted: Feasibility, outcomes: Outcomes) -> Feasibility:
     again[covered] = [bool(np.any(np.all(demanded[good] == one, axis=1))) for one in demanded[covered]]
     return msgspec.structs.replace(
         fitted,
-        succeeded=outcomes.take(most),
-        failed=outcomes.take(_extreme(demanded, ~good & ~covered, -1)),
-        contradicted=outcomes.take(np.flatnonzero(covered & ~again)),
+        succeeded=runs.take(most),
+        failed=runs.take(_extreme(demanded, ~good & ~covered, -1)),
+        contradicted=runs.take(np.flatnonzero(covered & ~again)),
         certain=CERTAINTY if fitted.need is None else _certain(demanded, good),
     )
 
@@ -217,9 +481,9 @@ def _certain(demanded: Array, good: Mask) -> float:
         others = np.arange(len(good)) != row
         fits = bool(surpassed(demanded[[row]], demanded[others & good], -1)[0])
         fails = bool(surpassed(demanded[[row]], demanded[others & ~good], 1)[0])
-        right += bool(fits and outcome) + bool(fails and not outcome)
-        wrong += bool(fits and not outcome) + bool(fails and outcome)
-    return CERTAINTY if not wrong else rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
+        right += fits if outcome else fails
+        wrong += fails if outcome else fits
+    return CERTAINTY if not wrong else _rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
 
 
 def _extreme(demanded: Array, among: Mask, sign: int) -> npt.NDArray[np.int64]:
