@@ -24,8 +24,6 @@ class CheckpointSettings:
 
     #: Time after which a checkpoint is due, seconds: the work that a kill may cost.
     interval_s: float = 30.0
-    #: Groups after which a checkpoint is due sooner. A guess: of fast fits, a few seconds' work.
-    groups: int = 250
     #: Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
     pause_ratio: float = 10.0
 
@@ -43,9 +41,7 @@ class _Done:
         self.keys: list[Key] = []
         #: By the group's place in the table.
         self.outcomes: dict[int, Outcome] = {}
-        self.saved = 0
         self.due = time.monotonic() + CHECKPOINTS.interval_s
-        self.earliest = time.monotonic()
 
     def result(self) -> GroupedResult:
         """Return the outcomes in the table's order."""
@@ -60,15 +56,12 @@ class _Done:
         """Add the outcomes of a task, or its failure for each of its groups; save where it is due."""
         listed = [outcomes.reason] * len(numbers) if isinstance(outcomes, Lost) else outcomes
         self.outcomes.update(zip(numbers, listed, strict=True))
-        now, count = time.monotonic(), len(self.outcomes)
-        many = count - self.saved >= CHECKPOINTS.groups
-        if now >= self.earliest and (many or now >= self.due):
+        now = time.monotonic()
+        if now >= self.due:
             self.save()
             end = time.monotonic()
-            self.saved = count
-            self.earliest = end + CHECKPOINTS.pause_ratio * (end - now)
-            self.due = max(end + CHECKPOINTS.interval_s, self.earliest)
-        self.progress(count, self.total)
+            self.due = end + max(CHECKPOINTS.interval_s, CHECKPOINTS.pause_ratio * (end - now))
+        self.progress(len(self.outcomes), self.total)
 
     def save(self) -> None:
         """Save the outcomes so far, if there are any."""

@@ -24,7 +24,7 @@ from genperf.models import MODELS
 from genperf.panel.configurations import typical_run
 from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 from genperf.result.fit_result import UNTESTED
-from genperf.words.quantity import value_name
+from genperf.words.quantity import heading, value_name
 
 #: Of many groups, the kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
@@ -198,9 +198,7 @@ def formula_lines(result: FitResult) -> list[str]:
     written = written_lines(result)
     if written:
         return written
-    target = result.schema.target
-    unit = f" ({target.unit})" if target.unit else ""
-    return [f"{target.name}{unit} = {result.best.expression.text(result.best.values)}"]
+    return [f"{heading(result.schema.target)} = {result.best.expression.text(result.best.values)}"]
 
 
 def shares_line(result: FitResult) -> str:
@@ -208,9 +206,8 @@ def shares_line(result: FitResult) -> str:
     shares = result.shares()
     if len(shares) == 1:
         return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
-    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= PRINTED.min_share][
-        : PRINTED.max_members
-    ]
+    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= PRINTED.min_share]
+    named = named[: PRINTED.max_members]
     more = len(shares) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more else [])])
 

@@ -5,8 +5,9 @@ import errno
 import glob
 import os
 import re
+import secrets
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -54,9 +55,9 @@ def refuse_unwritable(path: str) -> None:
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         _clear_unfinished(target)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target), suffix=UNFINISHED)
-        os.close(handle)
-        Path(name).unlink(missing_ok=True)
+        file, name = _unfinished(target)
+        file.close()
+        name.unlink(missing_ok=True)
 
 
 def refuse_overwriting(given: Mapping[str, Any]) -> None:
@@ -140,18 +141,18 @@ def _explained(path: str, complaint: str, otherwise: str = "name another file") 
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     """Write an unfinished file beside the target, to the disk, and give it the target's name."""
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     _clear_unfinished(target)
     file, name = _unfinished(target)
     try:
         with file:
+            if target.exists():
+                shutil.copymode(target, name)
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
-            os.chmod(name, mode)
             os.replace(name, target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
 
@@ -160,14 +161,14 @@ def _prefix(target: Path) -> str:
     return f".{target.name.encode()[NAME_PART].decode(errors='ignore')}."
 
 
-def _unfinished(target: Path) -> tuple[BinaryIO, str]:
+def _unfinished(target: Path) -> tuple[BinaryIO, Path]:
     """Return a new locked file beside the target, and its name."""
     while True:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target), suffix=UNFINISHED)
-        file = os.fdopen(handle, "wb")
+        name = target.parent / f"{_prefix(target)}{secrets.token_hex(4)}{UNFINISHED}"
+        file = open(name, "xb")  # noqa: SIM115
         _lock(file, wait=True)
         # Another run may have cleared it away before it was locked.
-        if os.path.exists(name):
+        if name.exists():
             return file, name
         file.close()
 
@@ -203,9 +204,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

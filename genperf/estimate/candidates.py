@@ -12,10 +12,10 @@ import numpy as np
 
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, Note, counted
-from genperf.estimate.grow import NO_GROWTH, Growth, grow, growth_problem
+from genperf.estimate.grow import NO_GROWTH, Growth, GrowthProblem, grow
 from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
+from genperf.estimate.problem import continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.formula import Call, Node
 from genperf.losses import penalty_named
@@ -56,8 +56,6 @@ class SelectionSettings:
     starts: int = 4
     #: Such starts of an expression that continues a smaller one.
     beside: int = 2
-    #: Starts that continue the fit of a smaller expression.
-    continued: int = 2
     #: Best fits of each part that continue to the next λ.
     kept_starts: int = 2
     #: How much more than the best one an expression may err, as a share, to continue along the path of λ.
@@ -85,10 +83,9 @@ class Candidate:
     """An expression with a penalty, and its errors on held-out configurations."""
 
     expression: Expression
-    #: λ.
-    strength: float
-    #: Shape (n,). Fitted to the whole table.
-    constants: Array
+    problem: Problem
+    #: Shape (parts, kept, n). Best fits of each part of the rows, of which the whole table is the first.
+    sets: Array
     #: Shape (rows,). |predicted/measured − 1| of each configuration when it was held out, at most
     #: `SelectionSettings.largest_error`; NaN where none was.
     errors: Array
@@ -98,6 +95,16 @@ class Candidate:
     fit_error: float = 0.0
     #: Whether the rows have Huber's weights in its last fit too.
     robust: bool = False
+
+    @property
+    def strength(self) -> float:
+        """λ."""
+        return self.problem.penalty.strength
+
+    @property
+    def constants(self) -> Array:
+        """Shape (n,). Fitted to the whole table."""
+        return np.asarray(self.sets[0, 0])
 
     @property
     def error(self) -> float:
@@ -242,26 +249,15 @@ def candidates_of(
         return list(grown.values())
     sized = parts.enlarged(first, growth.sized)
     # One that has grown is also the one without interactions: their sizes may come to nothing.
-    plain = [fitted for fitted in first if id(fitted.candidate.expression) not in grown]
-    judged = [*(fitted.candidate for fitted in plain), *sized.values(), *grown.values()]
-    limit = min(c.error for c in judged) * (1.0 + SELECTION.promising)
+    plain = [candidate for candidate in first if id(candidate.expression) not in grown]
+    limit = min(c.error for c in (*plain, *sized.values(), *grown.values())) * (1.0 + SELECTION.promising)
     candidates = []
-    for fitted in plain:
-        candidates.append(fitted.candidate)
+    for candidate in plain:
+        candidates.append(candidate)
         # Without folds there is no error, and nothing is chosen. Learned sizes take the place of a stronger penalty.
-        if fitted.candidate.error <= limit and id(fitted.candidate.expression) not in sized:
-            candidates += parts.stronger(fitted, path[1:])
-    return candidates + list(sized.values()) + list(grown.values())
-
-
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """An expression fitted to every part with one λ."""
-
-    problem: Problem
-    #: Shape (parts, kept, n). Best fits of each part.
-    sets: Array
-    candidate: Candidate
+        if candidate.error <= limit and id(candidate.expression) not in sized:
+            candidates += parts.stronger(candidate, path[1:])
+    return [*candidates, *sized.values(), *grown.values()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,77 +271,77 @@ class _Parts:
     options: FitOptions
     seed: int
 
-    def with_the_weakest(self, expressions: Sequence[Expression], strength: float) -> list[_Fitted]:
+    def with_the_weakest(self, expressions: Sequence[Expression], strength: float) -> list[Candidate]:
         """Fit expressions with one λ, each continuing the largest one that it contains."""
-        out: list[_Fitted] = []
+        out: list[Candidate] = []
         best, worse_sizes = np.inf, 0
         for _, of_one_size in groupby(expressions, key=lambda e: e.freedom):
             error = np.inf
             for expression in of_one_size:
-                fitted = self._first_fit(expression, strength, out)
-                if fitted is not None:
-                    out.append(fitted)
-                    error = min(error, fitted.candidate.error)
+                candidate = self._first_fit(expression, strength, out)
+                if candidate is not None:
+                    out.append(candidate)
+                    error = min(error, candidate.error)
             worse_sizes = worse_sizes + 1 if error > best * (1.0 + SELECTION.worse) else 0
             best = min(best, error)
             if worse_sizes == SELECTION.patience:
                 break
         return out
 
-    def _first_fit(self, expression: Expression, strength: float, before: Sequence[_Fitted]) -> _Fitted | None:
+    def _first_fit(self, expression: Expression, strength: float, before: Sequence[Candidate]) -> Candidate | None:
         """Fit an expression to every part; None where no constants within the bounds give finite values."""
         problem = problem_of(expression, self.table, self.options, strength)
         rng = np.random.default_rng([self.seed, 3])
-        smaller = None
-        for fitted in before:
-            smaller = smaller_of(fitted.candidate.expression, expression, fitted.sets[:, 0]) or smaller
+        names = set(expression.constant_names)
+        smaller = next((c for c in reversed(before) if set(c.expression.constant_names) <= names), None)
         spread = spread_starts(problem, SELECTION.starts if smaller is None else SELECTION.beside, rng)
         sets = np.broadcast_to(spread, (len(self.rows), *spread.shape))
         if smaller is not None:
             weights = np.where(self.rows, problem.weights, 0.0)
-            sets = np.concatenate([continued_starts(problem, smaller, weights, SELECTION.continued, rng), sets], axis=1)
+            known = smaller.expression, smaller.sets[:, 0]
+            sets = np.concatenate([continued_starts(problem, expression, *known, weights, rng), sets], axis=1)
         return self._fit(expression, problem, sets)
 
-    def stronger(self, fitted: _Fitted, strengths: Sequence[float]) -> list[Candidate]:
+    def stronger(self, candidate: Candidate, strengths: Sequence[float]) -> list[Candidate]:
         """Fit an expression with stronger penalties, from its fits on, until it errs more."""
         out: list[Candidate] = []
-        best, last = fitted.candidate.error, fitted
+        best, last = candidate.error, candidate
         for strength in strengths:
             penalty = penalty_named(self.options.penalty, strength)
-            now = self._fit(fitted.candidate.expression, replace(last.problem, penalty=penalty), last.sets)
+            now = self._fit(candidate.expression, replace(last.problem, penalty=penalty), last.sets)
             if now is None:
                 break
-            out.append(now.candidate)
-            if now.candidate.error > best * (1.0 + SELECTION.too_strong):
+            out.append(now)
+            if now.error > best * (1.0 + SELECTION.too_strong):
                 break
-            best, last = min(best, now.candidate.error), now
+            best, last = min(best, now.error), now
         return out
 
     def enlarged(
         self,
-        first: Sequence[_Fitted],
+        first: Sequence[Candidate],
         bases: Sequence[tuple[Expression, Sequence[str]]],
         offered: Sequence[Interaction] = (),
     ) -> dict[int, Candidate]:
         """Let expressions grow, or learn their constants' sizes, until one with more terms errs more; by identity."""
         out: dict[int, Candidate] = {}
-        by_identity = {id(f.candidate.expression): f for f in first}
+        by_identity = {id(candidate.expression): candidate for candidate in first}
         for base, kinds in bases:
             if id(base) not in by_identity:
                 continue
-            fitted = by_identity[id(base)]
-            growing = growth_problem(base, fitted.problem, offered, self.table, kinds)
-            grown = grow(growing, fitted.sets[:, 0], self.rows)
+            alone = by_identity[id(base)]
+            growing = GrowthProblem(base, alone.problem, offered, self.table, kinds)
+            grown = grow(growing, alone.sets[:, 0], self.rows)
             with np.errstate(all="ignore"):
                 predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
-            whole = grown[0]
-            judged = self._judged(growing.expression(whole), whole.problem, whole.constants, predicted)
+            whole, sets = grown[0], grown[0].constants[None, None, :]
+            judged = self._judged(growing.expression(whole), whole.problem, sets, predicted)
             out[id(base)] = replace(judged, robust=True)
-            if out[id(base)].error > min(c.error for c in out.values()) * (1.0 + SELECTION.worse):
+            if judged.error > min(c.error for c in out.values()) * (1.0 + SELECTION.worse):
                 break
         return out
 
-    def _fit(self, expression: Expression, problem: Problem, starts: Array) -> _Fitted | None:
+    def _fit(self, expression: Expression, problem: Problem, starts: Array) -> Candidate | None:
         """Fit every part of the rows from several starts, (parts, starts, n), and predict what each holds out."""
         parts, count, n = starts.shape
         weights = np.repeat(np.where(self.rows, problem.weights, 0.0), count, axis=0)
@@ -357,17 +353,14 @@ class _Parts:
         sets = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
         with np.errstate(all="ignore"):
             predicted = problem.predict(sets[:, 0])
-        candidate = self._judged(expression, problem, sets[0, 0], predicted)
-        return _Fitted(problem, sets[:, : SELECTION.kept_starts], candidate)
+        return self._judged(expression, problem, sets[:, : SELECTION.kept_starts], predicted)
 
-    def _judged(self, expression: Expression, problem: Problem, constants: Array, predicted: Array) -> Candidate:
+    def _judged(self, expression: Expression, problem: Problem, sets: Array, predicted: Array) -> Candidate:
         """Return a candidate with its errors on the rows that each fold holds out."""
-        measured = self.table.measured
-        fit_error = float(np.mean(np.abs(predicted[0] / measured - 1.0)))
-        held_out = np.full(len(measured), np.nan)
-        for train, of_fold in zip(self.rows[1:], predicted[1:], strict=True):
+        errors = np.abs(predicted / self.table.measured - 1.0)
+        held_out = np.full(len(self.table), np.nan)
+        for train, of_fold in zip(self.rows[1:], errors[1:], strict=True):
             held_out[~train] = of_fold[~train]
-        errors = np.abs(held_out / measured - 1.0)
         if len(self.rows) > 1:
-            errors = np.where(np.isfinite(errors), np.minimum(errors, SELECTION.largest_error), SELECTION.largest_error)
-        return Candidate(expression, problem.penalty.strength, constants, errors, self.rows[1:], fit_error)
+            held_out = np.nan_to_num(np.minimum(held_out, SELECTION.largest_error), nan=SELECTION.largest_error)
+        return Candidate(expression, problem, sets, held_out, self.rows[1:], float(np.mean(errors[0])))

@@ -204,11 +204,25 @@ class GrowthProblem:
     #: Of the expression alone.
     problem: Problem
     offered: Sequence[Interaction]
-    #: Shape (rows, effects). Of each interaction.
-    columns: tuple[Array, ...]
-    #: Shape (m,). Kind of each constant of the expression, of which the sizes are learned; −1 where a constant keeps
-    #: its size.
-    kinds: Index
+    table: Table
+    #: Kind of each constant of the expression, of which the sizes are learned; an empty text where it keeps its size.
+    kind_names: Sequence[str] = ()
+
+    @cached_property
+    def columns(self) -> list[Array]:
+        """Shape (rows, effects). Of each interaction."""
+        shape, columns = (len(self.table),), self.table.columns
+        return [
+            np.column_stack([np.broadcast_to(evaluate(node, columns), shape) for _, node, _ in one.effects])
+            for one in self.offered
+        ]
+
+    @cached_property
+    def kinds(self) -> Index:
+        """Shape (m,). Number of each constant's kind, or −1."""
+        learned = sorted(set(self.kind_names) - {""})
+        places = [learned.index(kind) if kind else -1 for kind in self.kind_names]
+        return np.array(places or [-1] * len(self.base.constants), np.intp)
 
     @cached_property
     def counts(self) -> Index:
@@ -240,20 +254,6 @@ class GrowthProblem:
         return replace(
             whole, constants=tuple(replace(c, size=float(s)) for c, s in zip(whole.constants, each, strict=True))
         )
-
-
-def growth_problem(
-    base: Expression, problem: Problem, offered: Sequence[Interaction], table: Table, kinds: Sequence[str] = ()
-) -> GrowthProblem:
-    """Evaluate the columns of the offered interactions."""
-    rows = len(table)
-    columns = tuple(
-        np.column_stack([np.broadcast_to(evaluate(node, table.columns), rows) for _, node, _ in one.effects])
-        for one in offered
-    )
-    learned = sorted(set(kinds) - {""})
-    places = [learned.index(kind) if kind else -1 for kind in kinds] or [-1] * len(base.constants)
-    return GrowthProblem(base, problem, offered, columns, np.array(places, np.intp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,22 +349,13 @@ def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, 
         alone = apart(constants)
         return np.asarray(alone + (base.predict(constants[:, :plain]) - alone) * growth(constants))
 
-    def slopes(constants: Array, of_base: tuple[Array, Array], places: Index) -> tuple[Array, Array]:
-        alone, factor = apart(constants), growth(constants)
-        grown = (of_base[0] - alone) * factor
-        by_base = of_base[1] * factor[:, :, None]
-        if place is not None:
-            by_base[:, :, np.flatnonzero(places == place)] = 1.0
-        return alone + grown, by_base
-
     def jacobian(constants: Array) -> tuple[Array, Array]:
-        predicted, by_base = slopes(constants, base.jacobian(constants[:, :plain]), np.arange(plain))
-        grown = predicted - apart(constants)
-        return predicted, np.concatenate([by_base, grown[:, :, None] * columns], axis=2)
-
-    def basis(constants: Array) -> tuple[Array, Array]:
-        of_base = (base.basis or base.jacobian)(constants[:, :plain])
-        return slopes(constants, of_base, np.flatnonzero(base.coefficient))
+        of_base, by_base = base.jacobian(constants[:, :plain])
+        alone, factor = apart(constants), growth(constants)
+        predicted, by_base = alone + (of_base - alone) * factor, by_base * factor[:, :, None]
+        if place is not None:
+            by_base[:, :, place] = 1.0
+        return predicted, np.concatenate([by_base, (predicted - alone)[:, :, None] * columns], axis=2)
 
     def beside(values: npt.NDArray[Any], each: float) -> npt.NDArray[Any]:
         return np.concatenate([values, np.full(columns.shape[1], each, values.dtype)])
@@ -373,7 +364,7 @@ def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, 
         weighed,
         predict=predict,
         jacobian=jacobian,
-        basis=basis,
+        basis=None,
         lower=beside(base.lower, GENERIC.level_bounds[0]),
         upper=beside(base.upper, GENERIC.level_bounds[1]),
         penalised=beside(base.penalised, True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -55,9 +56,7 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         laws = held_at(family.expressions(table.factors, options.mapping), options.fix) if chooses else expressions
         alone = estimate(laws, table, options, seed, family.choice)
         return replace(alone, notes=(*notes, *alone.notes))
-    composed, failures = fit.composed(expressions, parts)
-    if not composed:
-        raise failures[0]
+    composed = fit.composed(expressions, parts)
     if chooses:
         whole = _nearest([*composed, *fit.overlapped(overlaps[1:], parts)])
     else:
@@ -169,40 +168,51 @@ class _PhaseFit:
             return f"it was measured in too few configurations ({len(medians)}) for its {count} constants"
         if not medians.measured.any():
             return Part(*known, law, rows, remark="zero throughout")
-        remark, strength, positive = "", options.strength, bool(medians.measured.all())
+        remark, positive = "", bool(medians.measured.all())
         if not positive and options.loss not in DEFINED_AT_ZERO:
             options, remark = replace(options, loss="squared"), "zero in places, so by squared errors"
-        if options.lam == "cv" and positive:
-            strength = best_of(candidates_of([law], medians, options, self.seed)).strength
-        problem = problem_of(law, medians, options, strength)
+        problem = problem_of(law, medians, options, self._strength(law, medians) if positive else options.strength)
         solution = solve(problem, options.solver, self.seed)
         # Relative to the mean where some values are zero.
         judged = problem if positive else replace(problem, measured=np.full(len(rows), problem.measured.mean()))
         unknown = unidentified(judged, law, solution.constants, np.zeros(count, bool))
         return Part(*known, law, rows, problem, solution, remark, unknown)
 
-    def composed(self, expressions: Sequence[Expression], parts: Sequence[Part]) -> tuple[list[Fitted], list[FitError]]:
-        """Compose fitted phases by each law of what the total shows, or return why it cannot be."""
+    def _strength(self, law: Expression, medians: Table) -> float:
+        """Return λ: the one that is requested, or that with which a law predicts held-out rows best."""
+        if self.options.lam != "cv":
+            return self.options.strength
+        return best_of(candidates_of([law], medians, self.options, self.seed)).strength
+
+    def composed(self, expressions: Sequence[Expression], parts: Sequence[Part]) -> list[Fitted]:
+        """Compose fitted phases by each law of what the total shows; those that it does not determine are left out.
+
+        Raises
+        ------
+        FitError
+            Of the first one, where none is left.
+        """
         out, failures = [], []
         for expression in expressions:
             try:
                 out.append(self._composed(expression, parts))
             except FitError as error:
                 failures.append(error)
-        return out, failures
+        if failures and not out:
+            raise failures[0]
+        return out
 
     def _composed(self, expression: Expression, parts: Sequence[Part]) -> Fitted:
         """Take the phases' constants, and fit the others to the total."""
         known = {name: value for part in parts for name, value in part.values.items()}
-        names, strength = expression.constant_names, self.options.strength
+        names = expression.constant_names
         if known.keys() >= set(names):
-            strength = max(strength if part.problem is None else part.problem.penalty.strength for part in parts)
+            given = self.options.strength
+            strength = max(given if part.problem is None else part.problem.penalty.strength for part in parts)
             return Fitted(expression, problem_of(expression, self.medians, self.options, strength), None, parts)
         others = expression.with_fixed({name: value for name, value in known.items() if name in names})
         affordable([others], len(self.medians))
-        if self.options.lam == "cv":
-            strength = best_of(candidates_of([others], self.medians, self.options, self.seed)).strength
-        total = problem_of(expression, self.medians, self.options, strength)
+        total = problem_of(expression, self.medians, self.options, self._strength(others, self.medians))
         ends = zip(names, total.lower, total.upper, total.start, strict=True)
         held = np.array([[known[name]] * 3 if name in known else each for name, *each in ends]).T
         pinned = replace(total, lower=held[0], upper=held[1], start=held[2])
@@ -223,7 +233,8 @@ class _PhaseFit:
                 expression = written.with_fixed(fix)
                 laws = (of_phase(expression, family.phases[phase]) for phase in measured)
                 if all(law and law.terms == part.expression.terms for law, part in zip(laws, parts, strict=True)):
-                    out += self.composed([expression], parts)[0]
+                    with suppress(FitError):
+                        out.append(self._composed(expression, parts))
         return out
 
 

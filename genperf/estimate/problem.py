@@ -79,6 +79,8 @@ class StartSettings:
     #: exponent within −2 … 4 begins within −0.5 … 2.
     toward_lower: float = 0.25
     toward_upper: float = 0.5
+    #: Starts that continue the fit of a smaller expression.
+    continued: int = 2
     #: Ways to continue a smaller expression that are drawn for each that is polished. One costs a least-squares
     #: solution of the coefficients, a hundredth of a polish.
     drawn: int = 12
@@ -103,20 +105,14 @@ def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Arr
     return problem.projected(starts)[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Smaller:
-    """A smaller expression that was fitted to every part of the rows."""
-
-    #: Position of each of its constants in the larger expression → its position in the smaller one.
-    places: dict[int, int]
-    #: Ways to begin the constants that it lacks from those that it has, by their positions: a further term of a sum of
-    #: like terms begins as one of these.
-    copies: tuple[dict[int, int], ...]
-    #: Shape (parts, m).
-    constants: Array
-
-
-def continued_starts(problem: Problem, smaller: Smaller, weights: Array, count: int, rng: np.random.Generator) -> Array:
+def continued_starts(
+    problem: Problem,
+    larger: Expression,
+    smaller: Expression,
+    constants: Array,
+    weights: Array,
+    rng: np.random.Generator,
+) -> Array:
     """Return starts that continue the fits of a smaller expression by the constants that it lacks.
 
     Many values of those are drawn, about their default or about those of a like term. The coefficients are the best
@@ -124,42 +120,35 @@ def continued_starts(problem: Problem, smaller: Smaller, weights: Array, count: 
 
     Parameters
     ----------
+    constants : ndarray of shape (parts, m)
+        Of the smaller expression, fitted to every part of the rows.
     weights : ndarray of shape (parts, rows)
 
     Returns
     -------
-    ndarray of shape (parts, count, n)
+    ndarray of shape (parts, starts, n)
     """
-    parts, n = len(smaller.constants), problem.start.size
-    count, drawn = (1, 1) if len(smaller.places) == n else (count, count * STARTS.drawn)
-    places, known = list(smaller.places), np.zeros(n, bool)
+    here = {name: i for i, name in enumerate(smaller.constant_names)}
+    there = {name: i for i, name in enumerate(larger.constant_names)}
+    new = [name for name in there if name not in here]
+    # A further term of a sum of like terms begins as one of these.
+    like = [names for names in _by_term(larger) if set(names) <= set(here) and len(names) == len(new) > 1]
+    parts, n, places = len(constants), problem.start.size, [there[name] for name in here]
+    count, drawn = (STARTS.continued, STARTS.continued * STARTS.drawn) if new else (1, 1)
+    known = np.zeros(n, bool)
     known[places] = True
     searched = ~problem.coefficient & (problem.lower < problem.upper) & ~known
     starts = np.broadcast_to(problem.start, (parts, drawn, n)).copy()
-    starts[:, :, places] = smaller.constants[:, None, list(smaller.places.values())]
+    starts[:, :, places] = constants[:, None, :]
     # Every other draw moves a like term, each in turn.
-    for k, copied in enumerate(smaller.copies):
-        starts[:, k + 1 :: len(smaller.copies) + 1, list(copied)] = smaller.constants[:, None, list(copied.values())]
+    for k, names in enumerate(like):
+        copied = constants[:, None, [here[name] for name in names]]
+        starts[:, k + 1 :: len(like) + 1, [there[name] for name in new]] = copied
     starts[:, :, searched] += _steps(problem, searched, drawn, rng)
     starts = np.clip(starts, problem.lower, problem.upper).reshape(-1, n)
     projected, cost = problem.projected(starts, np.repeat(weights, drawn, axis=0))
     best = np.argsort(cost.reshape(parts, drawn), axis=1, kind="stable")[:, :count]
     return np.asarray(np.take_along_axis(projected.reshape(parts, drawn, n), best[:, :, None], axis=1))
-
-
-def smaller_of(smaller: Expression, larger: Expression, constants: Array) -> Smaller | None:
-    """Return how an expression continues a smaller one; None where it lacks a constant of the smaller.
-
-    The constants of the smaller one, fitted to each part of the rows, have the shape (parts, m).
-    """
-    here = {name: i for i, name in enumerate(smaller.constant_names)}
-    there = {name: i for i, name in enumerate(larger.constant_names)}
-    if not set(here) <= set(there):
-        return None
-    new = [name for name in there if name not in here]
-    like = [names for names in _by_term(larger) if set(names) <= set(here) and len(names) == len(new) > 1]
-    copies = tuple({there[a]: here[b] for a, b in zip(new, names, strict=True)} for names in like)
-    return Smaller({there[name]: i for name, i in here.items()}, copies, constants)
 
 
 def _by_term(expression: Expression) -> list[list[str]]:

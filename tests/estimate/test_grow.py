@@ -8,7 +8,7 @@ import pytest
 
 import genperf as gp
 from genperf.estimate import FitOptions
-from genperf.estimate.grow import GROW, grow, growth_problem, shrunk
+from genperf.estimate.grow import GROW, GrowthProblem, grow, shrunk
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.models.generic import Structure, generic, kinds_of
@@ -37,7 +37,7 @@ def test_the_arrays_are_the_values_of_the_expression() -> None:
     table = runs(1.5)
     base, problem = base_of(table)
     start = problem.projected(problem.start[None, :])[0][0]
-    growing = growth_problem(base, problem, interactions(table.factors, table.columns), table)
+    growing = GrowthProblem(base, problem, interactions(table.factors, table.columns), table)
     grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
     expression = growing.expression(grown)
     values = dict(zip(expression.constant_names, grown.constants, strict=True))
@@ -67,7 +67,7 @@ def test_what_explains_nothing_is_pruned() -> None:
     base, problem = base_of(table)
     start = problem.projected(problem.start[None, :])[0][0]
     offered = interactions(table.factors, table.columns)
-    grown = grow(growth_problem(base, problem, offered, table), start[None], np.ones((1, len(table)), bool))[0]
+    grown = grow(GrowthProblem(base, problem, offered, table), start[None], np.ones((1, len(table)), bool))[0]
     assert len(grown.kept) < len(offered)
     assert np.all(grown.sizes < 2.0 * GROW.usual_size)
 
@@ -78,7 +78,7 @@ def test_rows_that_do_not_count_change_nothing() -> None:
     start = problem.projected(problem.start[None, :])[0][0]
     counted = np.arange(len(table)) % 5 != 0
     offered = interactions(table.factors, table.columns)
-    first = grow(growth_problem(base, problem, offered, table), start[None], counted[None])[0]
+    first = grow(GrowthProblem(base, problem, offered, table), start[None], counted[None])[0]
     # Only the scale of the coefficients, which hardly are penalised, knows the other rows.
     wild = gp.read_table(
         table.frame.assign(t=np.where(counted, table.frame.t, 1.2 * table.frame.t)),
@@ -86,7 +86,7 @@ def test_rows_that_do_not_count_change_nothing() -> None:
         intrinsic="batch",
         categorical="net,precision",
     )
-    second = grow(growth_problem(base, base_of(wild)[1], offered, wild), start[None], counted[None])[0]
+    second = grow(GrowthProblem(base, base_of(wild)[1], offered, wild), start[None], counted[None])[0]
     assert second.kept.tolist() == first.kept.tolist()
     assert second.constants == pytest.approx(first.constants, abs=1e-3)
 
@@ -130,7 +130,7 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     problem = problem_of(base, table, options)
     kinds = kinds_of(base)
     start = solve(problem, seed=0).constants
-    growing = growth_problem(base, problem, (), table, kinds)
+    growing = GrowthProblem(base, problem, (), table, kinds)
     grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
     plain = [c.size for c in growing.expression(grown).constants]
     size = dict(zip(kinds, plain, strict=True))
@@ -148,7 +148,7 @@ def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
     start = solve(problem, seed=0).constants
     number = np.arange(len(table))
     rows = np.array([number % 3 != 0, number % 3 != 1, number >= 0])
-    growing = growth_problem(base, problem, (), table, kinds)
+    growing = GrowthProblem(base, problem, (), table, kinds)
     together = grow(growing, np.tile(start, (3, 1)), rows)
     alone = [grow(growing, start[None], counted[None])[0] for counted in rows]
     for one, other in zip(together, alone, strict=True):

@@ -11,7 +11,7 @@ from genperf.errors import FitError, ModelError
 from genperf.estimate import FitOptions, affordable
 from genperf.estimate.candidates import SELECTION, Candidate, best_of, candidates_of, folds_of, judged_rows
 from genperf.estimate.grow import huber_weights
-from genperf.estimate.problem import continued_starts, problem_of, smaller_of, spread_starts
+from genperf.estimate.problem import continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.models.generic import GENERIC, Structure, generic
 from genperf.table import Factor
@@ -67,11 +67,11 @@ def test_an_exact_law_is_predicted_exactly() -> None:
 
 def test_half_a_standard_error_prefers_the_simple() -> None:
     errors = np.full(10, 0.1)
-    zeros = np.zeros(10)
     spread = np.tile([0.025, -0.02], 5)
 
     def candidate(expression: Expression, strength: float, errors: np.ndarray) -> Candidate:
-        return Candidate(expression, strength, zeros, errors, np.ones((0, 10), bool))
+        problem = problem_of(expression, TABLE, FitOptions(lam=strength))
+        return Candidate(expression, problem, problem.start[None, None], errors, np.ones((0, 10), bool))
 
     simple = candidate(PRODUCTS[0], 1e-4, errors + spread)
     stronger = candidate(PRODUCTS[0], 1e-3, errors + spread)
@@ -204,15 +204,12 @@ def test_both_solvers_reach_the_same_cost() -> None:
 def test_a_further_term_continues_the_terms_before_it() -> None:
     problem = problem_of(PRODUCTS[1], TABLE, FitOptions())
     one = candidates_of(PRODUCTS[:1], TABLE, FitOptions(lam=1e-4), 0)[0]
-    smaller = smaller_of(PRODUCTS[0], PRODUCTS[1], one.constants[None])
-    assert smaller is not None
-    assert len(smaller.copies) == 1
-    starts = continued_starts(problem, smaller, np.ones((1, len(TABLE))), 2, np.random.default_rng(0))
+    known = PRODUCTS[0], one.constants[None]
+    starts = continued_starts(problem, PRODUCTS[1], *known, np.ones((1, len(TABLE))), np.random.default_rng(0))
     alone = problem_of(PRODUCTS[0], TABLE, FitOptions())
     assert starts.shape == (1, 2, len(PRODUCTS[1].constants))
     # A second term that is no use has a coefficient of zero, and costs the penalty of its exponents alone.
     assert problem.cost(starts[0]).min() < alone.cost(one.constants[None]).item() * 1.5
-    assert smaller_of(PRODUCTS[1], PRODUCTS[0], one.constants[None]) is None
 
 
 def test_only_promising_expressions_go_on_to_stronger_penalties() -> None:
