@@ -10,14 +10,16 @@ from click.core import ParameterSource
 
 from genperf.cli.output import tell
 from genperf.errors import GenperfError, ModelError
+from genperf.facts import Training
 from genperf.formula.amounts import amount
+from genperf.panel.reading import column_named
+from genperf.peaks import peak_of
+from genperf.result import FitResult, GroupedResult, is_model, load_model
+from genperf.table.cells import Source
 
 if TYPE_CHECKING:
-    from genperf.facts import Training
     from genperf.panel.tables import Recognised
-    from genperf.result import FitResult, GroupedResult
     from genperf.table import Table
-    from genperf.table.cells import Source
 
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")
@@ -83,11 +85,7 @@ def plain_amount(text: str) -> str:
     """Return an amount as a plain number; any other text stays, for the message of what reads it."""
     star, rest = ("*", text.strip()[1:]) if text.strip().startswith("*") else ("", text)
     value = amount(rest)
-    try:
-        float(rest)
-    except ValueError:
-        return text if value is None else f"{star}{value!r}"
-    return text
+    return text if value is None or rest[-1:].isdigit() else f"{star}{value!r}"
 
 
 def plain_range(text: str) -> str:
@@ -100,26 +98,25 @@ def configuration(given: Sequence[str], option: str, fitted: FitResult | Grouped
 
     Of numeric factors the amounts (`30B`) and the ends of ranges (`16:128:*2`) become plain numbers; labels stay.
     """
-    names, schema = names_of(fitted), fitted.first.schema
-    texts = pairs(given, option, names)
-    if not all(name in names for name in texts):
-        from genperf.panel.reading import column_named
+    names, out = names_of(fitted), {}
+    for given_name, text in pairs(given, option, names).items():
+        name = given_name if given_name in names else column_named(given_name, dict.fromkeys(names)) or given_name
+        out[name] = ",".join(map(plain_range, text.split(","))) if _numeric(name, fitted) else text
+    return out
 
-        texts = {column_named(name, dict.fromkeys(names)) or name: text for name, text in texts.items()}
-    numeric = {f.name for f in schema.factors if f.numeric}
-    return {
-        name: ",".join(map(plain_range, text.split(","))) if schema.column(name) in numeric else text
-        for name, text in texts.items()
-    }
+
+def _numeric(name: str, fitted: FitResult | GroupedResult) -> bool:
+    """Return whether a name is that of a numeric factor."""
+    schema = fitted.first.schema
+    return schema.column(name) in {f.name for f in schema.factors if f.numeric}
 
 
 def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, list[str]]:
     """Read `name=v1,v2` options into lists of values; ranges of numeric factors are written out."""
-    schema, values = fitted.first.schema, {}
-    numeric = {f.name for f in schema.factors if f.numeric}
+    values = {}
     for name, text in configuration(given, option, fitted).items():
         values[name] = [value.strip() for value in text.split(",")]
-        if ":" in text and schema.column(name) in numeric:
+        if ":" in text and _numeric(name, fitted):
             from genperf.advice.space import read_grid
 
             ranges = [read_grid({name: v}).axes[0].values if ":" in v else [v] for v in values[name]]
@@ -129,11 +126,9 @@ def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResu
 
 def capacities(given: Sequence[str], fitted: FitResult | GroupedResult) -> dict[str, float]:
     """Read `--capacity memory=80` options: in the unit of the quantity, which may follow the number."""
-    first = fitted.first
-    most = {}
+    first, most = fitted.first, {}
     for name, text in pairs(given, "--capacity").items():
-        unit = first.further.get(name, first).schema.target.unit
-        plain = text.removesuffix(unit) if unit else text
+        plain = text.removesuffix(first.further.get(name, first).schema.target.unit)
         most[name] = number(plain.strip() or text, "--capacity")
     return most
 
@@ -146,9 +141,6 @@ def training_of(tokens: str | None, peak: str | None) -> Training:
     >>> training_of("300B", "a100")
     Training(tokens=300000000000.0, peak=312000000000000.0)
     """
-    from genperf.facts import Training
-    from genperf.peaks import peak_of
-
     count = amount_of(tokens, "--tokens")
     if count is not None and not count > 0.0:
         raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")
@@ -172,16 +164,14 @@ def recognised_table(source: str | Source, given: dict[str, Any]) -> Recognised:
     """Open the table that the options describe, taking them out of `given`."""
     from genperf.panel.tables import OPTIONS, recognised
 
-    given.update(dict.fromkeys(_overridden(click.get_current_context(silent=True))))
+    given.update(dict.fromkeys(_overridden(click.get_current_context())))
     roles = {key: given.pop(key) for key in OPTIONS if key in given}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
     return recognised(source, roles, pairs(given.get("mapping") or (), "--map"))
 
 
-def _overridden(ctx: click.Context | None) -> list[str]:
+def _overridden(ctx: click.Context) -> list[str]:
     """Return the options of the settings file about another measured column than the command line names."""
-    if ctx is None:
-        return []
     typed, stored = (
         [name for name in (*_MEASURED, "work", "unit") if ctx.get_parameter_source(name) is source]
         for source in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
@@ -192,8 +182,7 @@ def _overridden(ctx: click.Context | None) -> list[str]:
 def read(source: str | Recognised, given: dict[str, Any]) -> Table:
     """Read the table that the options describe, taking them out of `given`; print the roles that are recognised."""
     table = recognised_table(source, given) if isinstance(source, str) else source
-    context = click.get_current_context(silent=True)
-    if not measured_column(table.given) and not (context is not None and context.params.get("quiet")):
+    if not measured_column(table.given) and not click.get_current_context().params.get("quiet"):
         tell(table.line, err=True)
     return table.table()
 
@@ -201,7 +190,6 @@ def read(source: str | Recognised, given: dict[str, Any]) -> Table:
 def model_or_table(path: str) -> FitResult | GroupedResult:
     """Load a model, or fit `auto` to a table whose columns are recognised."""
     from genperf.fitting import fit
-    from genperf.result import is_model, load_model
 
     return load_model(path) if is_model(path) else fit(read(path, {"skip_bad_rows": True}))
 
@@ -214,13 +202,11 @@ def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, 
     ModelError
         Where a model has several groups and none is named, or one is named and there are no groups.
     """
-    from genperf.result import FitResult
-
-    if isinstance(fitted, FitResult):
+    if not fitted.group:
         if group is not None:
             raise ModelError("holds one model and no groups", where=model, hint=f"leave {option} out")
-        return fitted
+        return fitted.first
     if group is None:
         some = "; ".join(",".join(key) for key in list(fitted.results)[:3])
         raise ModelError("holds several groups", where=model, hint=f"{option} VALUES, for example {some}")
-    return fitted[tuple(v.strip() for v in group.split(","))]
+    return fitted[tuple(v.strip() for v in group.split(","))]  # type: ignore[index]
