@@ -45,9 +45,6 @@ def test_the_arrays_are_the_values_of_the_expression() -> None:
     assert grown.problem.predict(grown.constants[None, :])[0] == pytest.approx(predicted, rel=1e-12)
     _, exact = expression.bind(table.columns).jacobian(grown.constants[None, :])
     assert grown.problem.jacobian(grown.constants[None, :])[1] == pytest.approx(exact, rel=1e-9, abs=1e-12)
-    assert grown.problem.basis is not None
-    coefficients = grown.problem.coefficient
-    assert grown.problem.basis(grown.constants[None, :])[1] == pytest.approx(exact[:, :, coefficients])
 
 
 def test_a_combination_that_differs_grows_and_is_predicted() -> None:
