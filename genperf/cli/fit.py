@@ -14,7 +14,7 @@ from genperf.attribution.elasticity import doublings
 from genperf.attribution.written import level_exponents
 from genperf.cli.options import fit_arguments, pairs, read
 from genperf.cli.output import Output, tell, tell_all
-from genperf.cli.progress import announce, progress
+from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError, counted, listed
 from genperf.estimate.options import DEFAULTS
@@ -65,8 +65,6 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
             write_whole(output, model_pieces(so_far))
             saved = len(so_far)
 
-    if not measured.group and o.model in ("auto", "generic"):
-        announce(len(measured.medians()), len(measured.factors), out.quiet)
     try:
         with progress(out.quiet, "groups" if measured.group else "") as done:
             further = {"also_models": pairs(o.also_model, "--also-model")}

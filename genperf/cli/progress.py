@@ -10,7 +10,6 @@ from functools import partial
 import click
 
 from genperf.engine import listening
-from genperf.errors import counted
 
 
 @dataclass(frozen=True)
@@ -21,9 +20,6 @@ class LongSettings:
     observed_s: float = 2.0
     #: Seconds left that are announced. A guess: shorter ones are waited for.
     announced_s: float = 10.0
-    #: Configurations times factors of a table above which a fit of many factors is announced. 300 × 40 took 4 s and 20
-    #: 000 × 20 took 16 s on one shared core.
-    announced_cells: int = 100_000
 
 
 LONG = LongSettings()
@@ -77,13 +73,3 @@ def _one_line() -> Iterator[Callable[[str, int, int], None]]:
             click.echo(f"{phase}: {done:,} of {total:,} done, about {left:.0f} s left", err=True)
 
     yield show
-
-
-def announce(configurations: int, factors: int, quiet: bool) -> None:
-    """Print before a fit that it will take long."""
-    if not quiet and configurations * factors >= LONG.announced_cells:
-        click.echo(
-            f"fitting {configurations:,} configurations of {counted(factors, 'factor')}: this may take "
-            "a minute or more; a family (--model amdahl) or fewer factors take seconds",
-            err=True,
-        )

@@ -1,7 +1,7 @@
 """Growing an expression by interactions, and learning how large the constants of each kind are.
 
 ln T is linear in the interactions' constants where the shares of the terms are held. So all interactions are offered at
-once to a linear fit that learns how large each kind of them is (`shrunk`); those that come to nothing are pruned,
+once to a linear fit that learns how large each kind of them is (`_shrunk`); those that come to nothing are pruned,
 and the expression with the others is polished. In the same way the sizes of an expression's exponents and levels are
 learned, where none are offered: a factor that matters little then has small ones.
 """
@@ -101,7 +101,7 @@ def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
     return np.asarray(weights * np.minimum(1.0, bend / np.maximum(residuals, bend)))
 
 
-def shrunk(
+def _shrunk(
     design: Array, target: Array, weights: Array, groups: Index, prior_sd: Array, sizes: Array
 ) -> tuple[Array, Array, float]:
     """Fit y = Xθ + e, and learn how large the constants of each group are.
@@ -114,37 +114,8 @@ def shrunk(
     ("Bayesian interpolation", 1992), with a supposed size s₀ that counts as ν constants. A group that explains nothing
     ends near s₀, where its constants change nothing.
 
-    Parameters
-    ----------
-    design : ndarray of shape (rows, n)
-        X.
-    target : ndarray of shape (rows,)
-        y.
-    weights : ndarray of shape (rows,)
-        With a mean of 1.
-    groups : ndarray of int of shape (n,)
-        Group of each constant; −1 for one that has a size of its own.
-    prior_sd : ndarray of shape (n,)
-        That size; not read elsewhere.
-    sizes : ndarray of shape (groups,)
-        Where the updates begin.
-
-    Returns
-    -------
-    constants : ndarray of shape (n,)
-    sizes : ndarray of shape (groups,)
-        Standard deviation of each group's constants about zero.
-    variance : float
-        Of the noise.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(100, 10))
-    >>> y = X[:, :5] @ np.array([0.4, -0.5, 0.3, 0.6, -0.4]) + 0.1 * rng.normal(size=100)
-    >>> _, sizes, _ = shrunk(X, y, np.ones(100), np.repeat([0, 1], 5), np.ones(10), np.array([0.05, 0.05]))
-    >>> bool(sizes[0] > 0.3), bool(sizes[1] < 0.03)
-    (True, True)
+    X is `design`, y is `target`; the weights have a mean of 1. A group of −1 is that of a constant with a size of its
+    own, `prior_sd`. Returns the constants, the sizes of the groups, and the variance of the noise.
     """
     free = groups < 0
     member = np.where(free, 0, groups)
@@ -388,7 +359,7 @@ def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[
     target = np.log(measured / predicted) + design[:, free] @ at[free]
     reach = GROW.coefficient_reach * np.maximum(problem.scale, np.abs(at))
     prior_sd = np.where(problem.coefficient, reach, problem.scale)
-    fitted, sizes, variance = shrunk(design[:, free], target, weights, groups[free], prior_sd[free], sizes)
+    fitted, sizes, variance = _shrunk(design[:, free], target, weights, groups[free], prior_sd[free], sizes)
     constants = at.copy()
     constants[free] = fitted
     constants = np.clip(constants, problem.lower, problem.upper)

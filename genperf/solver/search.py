@@ -80,7 +80,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
     def cost(x: Array) -> Array:
         return problem.projected(space.sets(x))[1]
 
-    populations = first_populations(space.lower, space.upper, rngs, SEARCH.projected_members)
+    populations = _first_populations(space.lower, space.upper, rngs, SEARCH.projected_members)
     first, costs = problem.projected(space.sets(populations.reshape(-1, d)))
     costs = costs.reshape(searches, -1)
     starts = _ranked(first.reshape(searches, -1, n), costs)[:, : SEARCH.rough_members].reshape(-1, n)
@@ -158,7 +158,7 @@ def _space(problem: Problem) -> _Space:
 def direct_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> Optima:
     """Search all constants."""
     box = _box_of(problem)
-    last, evaluations = _evolved(problem.cost, box, first_populations(*box, rngs, SEARCH.direct_members), rngs)
+    last, evaluations = _evolved(problem.cost, box, _first_populations(*box, rngs, SEARCH.direct_members), rngs)
     return polish(problem, np.vstack([problem.start[None, :], last])).of_searches(len(rngs), 1, evaluations)
 
 
@@ -175,24 +175,8 @@ def _members_of(dimensions: int, per_dimension: int) -> int:
     return max(SEARCH.min_members, per_dimension * dimensions)
 
 
-def first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Generator], per_dimension: int) -> Array:
-    """Draw a Latin hypercube over the box for each generator.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (d,)
-        Corners of the box.
-
-    Returns
-    -------
-    ndarray of shape (populations, members, d)
-
-    Examples
-    --------
-    >>> members = first_populations(np.zeros(1), np.ones(1), [np.random.default_rng(0)], 4)[0, :, 0]
-    >>> np.histogram(members, 24, (0.0, 1.0))[0].tolist() == [1] * 24
-    True
-    """
+def _first_populations(lower: Array, upper: Array, rngs: Sequence[np.random.Generator], per_dimension: int) -> Array:
+    """Draw a Latin hypercube over a box for each generator: shape (populations, members, d)."""
     d = lower.size
     size = _members_of(d, per_dimension)
     cells = np.stack([np.argsort(rng.random((d, size)), axis=1).T + rng.random((size, d)) for rng in rngs])

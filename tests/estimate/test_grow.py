@@ -8,7 +8,7 @@ import pytest
 
 import genperf as gp
 from genperf.estimate import FitOptions
-from genperf.estimate.grow import GROW, GrowthProblem, grow, shrunk
+from genperf.estimate.grow import GROW, GrowthProblem, _shrunk, grow
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.models.generic import Structure, generic, kinds_of
@@ -109,7 +109,7 @@ def test_sizes_are_learned_the_same_in_any_order_of_the_rows() -> None:
     groups = np.array([-1, 0, 0, 1, 1, 1])
     order = rng.permutation(40)
     one, other = (
-        shrunk(design[rows], target[rows], np.ones(40), groups, np.ones(6), np.full(2, GROW.start_size))
+        _shrunk(design[rows], target[rows], np.ones(40), groups, np.ones(6), np.full(2, GROW.start_size))
         for rows in (np.arange(40), order)
     )
     for ours, theirs in zip(other, one, strict=True):
