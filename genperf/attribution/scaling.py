@@ -24,8 +24,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
 from genperf.table.cells import frame_of
-from genperf.words.growth import DOUBT
-from genperf.words.numbers import count_text, interval_note, range_text, with_article
+from genperf.words.numbers import WORDS, count_text, interval_note, range_text, with_article
 from genperf.words.quantity import scaling_question
 
 
@@ -172,7 +171,7 @@ def of_each_kind(
     able = {
         kind: work
         for kind, work in works.items()
-        if work is not None and work[last] * values[0] / values[last] <= DOUBT.most_efficiency
+        if work is not None and work[last] * values[0] / values[last] <= WORDS.most_efficiency
     }
     return _of_kinds(unknown, result, level, places, able or works)
 

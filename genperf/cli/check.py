@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from genperf.cli.fit import PRINTED
 from genperf.cli.options import measured_column, read, recognised_table
-from genperf.cli.output import Output, records, tell, tell_all
+from genperf.cli.output import OUTPUT, Output, records, tell, tell_all
 from genperf.cli.writing import write_whole
 from genperf.errors import TableError, counted, listed
 from genperf.models import MODELS
@@ -17,9 +16,6 @@ from genperf.table.cells import Source
 from genperf.table.clean import Rejection, label
 from genperf.table.design import design_notes
 from genperf.table.opened import as_csv
-
-#: Rows of a table that are shown as they were understood.
-_SHOWN_ROWS = 5
 
 
 def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
@@ -98,7 +94,7 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
         tell(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
     unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:
-        tell(f"left out, in no role: {listed(unused, PRINTED.max_unused)}")
+        tell(f"left out, in no role: {listed(unused, OUTPUT.unused)}")
     if len(measured.failures):
         tell(f"failed: {counted(len(measured.failures), 'run')}")
     if measured.rejected:
@@ -121,6 +117,6 @@ def _show_source(source: Source, out: Output) -> None:
 
 def _show_rows(source: Source, out: Output) -> None:
     """Show the first rows of a table as it was understood."""
-    first = {name: np.array([label(cell) for cell in cells[:_SHOWN_ROWS]]) for name, cells in source.columns.items()}
-    more = max(0, len(source.lines) - _SHOWN_ROWS)
+    first = {name: np.array([label(cell) for cell in cells[: OUTPUT.rows]]) for name, cells in source.columns.items()}
+    more = max(0, len(source.lines) - OUTPUT.rows)
     out.frame(first, title="as understood" + (f", before {counted(more, 'more row')}" if more else ""))

@@ -54,7 +54,7 @@ def command_named(name: str) -> click.Command:
 
     specs = {**alone, **shared}
     parameters = [_parameter(key, {**_TABLE["shared"].get(key, {}), **spec}) for key, spec in specs.items()]
-    return _Command(name, callback=call, params=parameters, help=command["help"])
+    return _Command(name, callback=call, params=parameters, help=command["help"], short_help=command["summary"])
 
 
 def _parameter(name: str, spec: Mapping[str, Any]) -> click.Parameter:

@@ -1,7 +1,6 @@
 """`genperf fit`: a table → a fitted model, of which it prints first how well it predicts what it was not fitted to."""
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +12,7 @@ from genperf.attribution import written_lines
 from genperf.attribution.elasticity import doublings
 from genperf.attribution.written import level_exponents
 from genperf.cli.options import fit_arguments, pairs, read
-from genperf.cli.output import Output, tell, tell_all
+from genperf.cli.output import OUTPUT, Output, tell, tell_all
 from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError, counted, listed
@@ -28,25 +27,6 @@ from genperf.words.quantity import heading, value_name
 
 #: Of many groups, the kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
-
-
-@dataclass(frozen=True)
-class FittedSettings:
-    """How much of a fitted model is printed."""
-
-    #: Expressions of an average that are named, by weight. A guess: they fit on a line.
-    max_members: int = 4
-    #: Smaller shares are not named: they would be written as 0 %.
-    min_share: float = 0.005
-    #: Different notes on how groups relate. A guess.
-    max_notes: int = 5
-    #: Columns in no role that are named: a line of logs has dozens.
-    max_unused: int = 40
-    #: Factors whose doubling is printed, the largest change first. A guess.
-    max_factors: int = 8
-
-
-PRINTED = FittedSettings()
 
 
 def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
@@ -95,7 +75,7 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
     out.notes(notes)
     unused = [name for name in measured.unused if name not in fitted_phases(measured, o.model).values()]
     if unused:
-        out.note(f"left out, in no role: {listed(unused, PRINTED.max_unused)}")
+        out.note(f"left out, in no role: {listed(unused, OUTPUT.unused)}")
     if measured.rejected:
         out.note(f"rejected rows: {measured.rejected_rows}; genperf check lists them")
     out.note(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model")
@@ -186,7 +166,7 @@ def trust_lines(result: FitResult) -> list[str]:
 def doubling_lines(result: FitResult) -> list[str]:
     """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
     name, ratios = value_name(result.schema.target), list(doublings(result).items())
-    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[: PRINTED.max_factors]]
+    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[: OUTPUT.factors]]
     more = len(ratios) - len(lines)
     return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
 
@@ -204,8 +184,8 @@ def shares_line(result: FitResult) -> str:
     shares = result.shares()
     if len(shares) == 1:
         return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
-    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= PRINTED.min_share]
-    named = named[: PRINTED.max_members]
+    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= OUTPUT.min_share]
+    named = named[: OUTPUT.members]
     more = len(shares) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more else [])])
 
@@ -232,7 +212,7 @@ def group_notes(result: GroupedResult) -> list[str]:
     lines = [
         texts[0] if len({*texts}) == 1 else f"{counted(len(texts), 'group')}: {text}" for text, texts in alike.items()
     ]
-    return lines[: PRINTED.max_notes]
+    return lines[: OUTPUT.group_notes]
 
 
 def _kind(result: FitResult) -> str:

@@ -1,13 +1,12 @@
 """`genperf import`: measurements of another tool → a table."""
 
 import shlex
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import click
 
 from genperf.cli.options import pairs
-from genperf.cli.output import Output
+from genperf.cli.output import OUTPUT, Output
 from genperf.cli.writing import write_whole
 from genperf.errors import counted
 from genperf.importers import Imported, csv_lines, import_files, is_number
@@ -15,17 +14,6 @@ from genperf.vocabulary.names import canonical_of
 
 #: Factors of families that are properties of a run and not of the program.
 _EXTRINSIC = ("workers", "nodes", "devices_per_node", "servers")
-
-
-@dataclass(frozen=True)
-class ImportSettings:
-    """How much of an import is printed."""
-
-    #: Measurements that cannot be used, before the others are only counted. A guess: they fit on a screen.
-    max_left_out: int = 20
-
-
-IMPORT = ImportSettings()
 
 
 def run(o: SimpleNamespace, out: Output) -> None:
@@ -48,7 +36,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
     out.written(facts)
     if table.left_out:
         out.note(f"left out: {len(table.left_out)}")
-        for reason in table.left_out[: IMPORT.max_left_out]:
+        for reason in table.left_out[: OUTPUT.left_out]:
             out.note(f"  {reason}")
     out.notes(table.notes)
     files_read = len(table.values("source"))

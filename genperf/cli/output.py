@@ -40,12 +40,28 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u2
 
 @dataclass(frozen=True)
 class OutputSettings:
-    """How wide a line is, and how much text is made at once."""
+    """How wide a line is, how much text is made at once, and how much is printed."""
 
     #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
     line: int = 80
     #: Rows of a table whose text is made at once. A guess: it takes a few MB.
     block: int = 10_000
+    #: Rows of a table that are shown as they were understood.
+    rows: int = 5
+    #: Digits of a predicted value for people; a file has all.
+    digits: int = 3
+    #: Measurements that cannot be imported, before the others are only counted. A guess: they fit on a screen.
+    left_out: int = 20
+    #: Expressions of an average that are named, by weight. A guess: they fit on a line.
+    members: int = 4
+    #: Smaller shares are not named: they would be written as 0 %.
+    min_share: float = 0.005
+    #: Different notes on how groups relate. A guess.
+    group_notes: int = 5
+    #: Columns in no role that are named: a line of logs has dozens.
+    unused: int = 40
+    #: Factors whose doubling is printed, the largest change first. A guess.
+    factors: int = 8
 
 
 OUTPUT = OutputSettings()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.cli.options import pairs, training_of, values_at
-from genperf.cli.output import Output, records, show_predictions
+from genperf.cli.output import OUTPUT, Output, records, show_predictions
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
 from genperf.facts import Paid
@@ -22,9 +22,6 @@ from genperf.words.growth import price_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: Digits of a predicted value for people; a file has all.
-DIGITS = 3
 
 
 def run(o: SimpleNamespace, out: Output) -> None:
@@ -129,5 +126,5 @@ def rounded(
     shown = {name: values for name, values in columns.items() if name not in hidden}
     for name, values in shown.items():
         if name in predicted and values.dtype.kind == "f":
-            shown[name] = np.array([float(f"{value:.{DIGITS}g}") for value in values.tolist()])
+            shown[name] = np.array([float(f"{value:.{OUTPUT.digits}g}") for value in values.tolist()])
     return shown

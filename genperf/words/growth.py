@@ -1,11 +1,11 @@
 """What to expect of a configuration, how sure that is, and whether growing to it pays: each in a sentence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from genperf.facts import Expectation, Growth, Interval, Training
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
+    WORDS,
     count_text,
     duration_text,
     durations_text,
@@ -16,16 +16,6 @@ from genperf.words.numbers import (
 )
 from genperf.words.verdict import fits_text, trust_text
 
-
-@dataclass(frozen=True)
-class DoubtSettings:
-    """Which efficiencies are doubted."""
-
-    #: Above it: caches and batches give a tenth more than in proportion, not more. A guess.
-    most_efficiency: float = 1.15
-
-
-DOUBT = DoubtSettings()
 #: The time that a price is for, as it is given → as it is printed.
 HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 
@@ -68,7 +58,7 @@ def efficiency_text(growth: Growth, expected: Expectation) -> str:
     if efficiency is None:
         return "an efficiency that is not known"
     text = f"an efficiency of {percent_text(efficiency, expected.interval)}"
-    if efficiency.value > DOUBT.most_efficiency:
+    if efficiency.value > WORDS.most_efficiency:
         text += f", which is hardly so: the runs show little of what {noun_of(growth.name)} alone change"
     return text
 

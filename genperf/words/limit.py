@@ -1,10 +1,9 @@
 """What the terms of a model are in plain words, and what limits a configuration."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from genperf.facts import Limit, Part
-from genperf.words.numbers import interval_note, three_digits
+from genperf.words.numbers import WORDS, interval_note, three_digits
 
 #: Terms of a series and of a transformer → what they are in plain words.
 PLAIN = {
@@ -63,17 +62,6 @@ def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) 
     return text if counts_nodes else text.replace("second node", f"second of the {worker}").replace("nodes", worker)
 
 
-@dataclass(frozen=True)
-class NamedSettings:
-    """Which parts are named."""
-
-    #: A smaller share is not: it would be written as 0 %.
-    least_share: float = 0.005
-
-
-NAMED = NamedSettings()
-
-
 def limit_sentence(limit: Limit, places: str) -> str:
     """Return the largest part and the next at a configuration, or what doubling the strongest factors does.
 
@@ -93,10 +81,10 @@ def limit_sentence(limit: Limit, places: str) -> str:
     low, high, middle = (f"{100 * v:.0f}" for v in (first.share.lower, first.share.upper, first.share.value))
     note = interval_note(limit.interval, low, high, middle, "%")
     text = f"at {places}, {_called(first, limit)} makes {middle} % of the {limit.name}{note}"
-    if not others or others[0].share.value < NAMED.least_share:
+    if not others or others[0].share.value < WORDS.least_share:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(part.share.value for part in limit.parts)
-        return text if abs(1.0 - explained) > NAMED.least_share else f"{text}: nothing else limits it"
+        return text if abs(1.0 - explained) > WORDS.least_share else f"{text}: nothing else limits it"
     return f"{text}; next comes {_called(others[0], limit)} ({100 * others[0].share.value:.0f} %)"
 
 

@@ -1,12 +1,26 @@
 """Counts, intervals and durations as a person reads them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import noun_of
+
+
+@dataclass(frozen=True)
+class WordSettings:
+    """What is worth a word."""
+
+    #: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. A guess.
+    most_efficiency: float = 1.15
+    #: A part of a smaller share is not named: it would be written as 0 %.
+    least_share: float = 0.005
+
+
+WORDS = WordSettings()
 
 
 def count_text(count: float, name: str) -> str:
