@@ -92,8 +92,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
         following = records
     width = len(columns)
-    cut = [(line, row if any(cell.strip() for cell in row[width:]) else row[:width]) for line, row in following]
-    kept = [(line, row) for line, row in cut if width == 1 or any(cell.strip() for cell in row)]
+    cut = [(line, row if any(row[width:]) else row[:width]) for line, row in following]
+    kept = [(line, row) for line, row in cut if width == 1 or any(row)]
     lines, rows = [line for line, row in kept if len(row) == width], [row for _, row in kept if len(row) == width]
     ragged = [(line, row) for line, row in kept if len(row) != width]
     if not kept:
@@ -103,11 +103,11 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         steps.append(step(f"{counted(len(cut) - len(kept), 'row')} without a filled cell left out"))
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
-    reason = "{} where the header has " + str(width)
-    rejected = [
-        Rejection(name, at, "", separator.join(row), reason.format(counted(len(row), "field"))) for at, row in ragged
-    ]
-    return source_of(name, columns, rows, lines, ragged=tuple(rejected), delimiter=separator, steps=(*steps, *several))
+    reasons = [f"{counted(len(row), 'field')} where the header has {width}" for _, row in ragged]
+    rejected = tuple(
+        Rejection(name, at, "", separator.join(r), why) for (at, r), why in zip(ragged, reasons, strict=True)
+    )
+    return source_of(name, columns, rows, lines, ragged=rejected, delimiter=separator, steps=(*steps, *several))
 
 
 def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
@@ -115,7 +115,7 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
     tables: list[tuple[str, list[Record]]] = []
     title, gap = "", True
     for place, (line, record) in enumerate(records):
-        filled = [cell.strip() for cell in record if cell.strip()]
+        filled = [cell for cell in record if cell]
         below = [row for _, row in records[place + 1 : place + 4]]
         head = tables[-1][1][0][1] if tables else []
         apart = bool(below) and records[place + 1][0] > line + 1
@@ -130,12 +130,10 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
         gap = not filled or apart
     parted = [(title, with_units(table)) for title, table in tables]
     start, first = parted[0][1][0]
-    columns = [*map(str.strip, first)]
-    same = [(title, rows) for title, ((_, head), *rows) in parted if [*map(str.strip, head)] == columns]
+    same = [(title, rows) for title, ((_, head), *rows) in parted if head == first]
+    others = [table[0] for _, table in parted if table[0][1] != first]
     notes = [] if first == tables[0][1][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
-    for _, ((line, head), *_rows) in parted:
-        if (names := [*map(str.strip, head)]) != columns:
-            notes.append(step(f"another table is left out, from line {line} on: {listed(names, 6)}"))
+    notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in others]
     if len(same) == 1:
         return parted[0][1], notes
     text = f"{len(same)} tables of the same columns read as one"
@@ -147,13 +145,10 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
 
 def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool) -> bool:
     """Tell whether a record is the header of a table: names without a number, and below them a number."""
-    names = [cell.strip() for cell in record]
-    if len(names) < 2 or any(map(_is_number, names)) or not any(parts_of(c.strip()) for row in below for c in row):
+    if len(record) < 2 or any(map(_is_number, record)) or not any(parts_of(cell) for row in below for cell in row):
         return False
-    if names == [cell.strip() for cell in head]:
-        return True
-    known = not head or any(header_of(name).kind or canonical_of(name) for name in names if name)
-    return len(below[0]) == len(names) and apart and known
+    known = not head or any(header_of(name).kind or canonical_of(name) for name in record if name)
+    return record == head or (len(below[0]) == len(record) and apart and known)
 
 
 def with_units(table: Sequence[Record]) -> list[Record]:
@@ -167,13 +162,13 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     if len(table) < 3 or len(table[0][1]) != len(table[1][1]):
         return list(table)
     (line, head), (_, first), *rows = table
-    units = [cell.strip().strip("()[]") for cell in first]
+    units = [cell.strip("()[]") for cell in first]
     known = [bool(unit) and not _is_number(unit) and not is_other_word(unit) for unit in units]
     others = {unit for unit, is_unit in zip(units, known, strict=True) if not is_unit}
     numeric = [cell for cell, is_unit in zip(rows[0][1], known, strict=False) if is_unit]
     if not numeric or not others <= {"", "#", *MISSING} or not all(map(_is_number, numeric)):
         return list(table)
-    return [(line, [f"{n.strip()} ({u})" if k else n for n, u, k in zip(head, units, known, strict=True)]), *rows]
+    return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, known, strict=True)]), *rows]
 
 
 def _refuse_prose(rows: Sequence[Sequence[str]], ragged: int, name: str) -> None:
@@ -263,7 +258,7 @@ def _drawn(text: str) -> Iterator[Record]:
 
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with the line it starts in; quoted line ends, blank lines and comments do not shift it."""
+    """Yield each record, its cells without blanks around them, with its line in the text."""
     line, first, between = 0, 0, True
 
     def feed() -> Iterator[str]:
@@ -286,7 +281,7 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
         # Blanks after a delimiter are padding, also before a quote.
         parted = "\t" if delimiter == RUNS else delimiter
         for record in csv.reader(feed(), delimiter=parted, skipinitialspace=True, strict=True):
-            yield first, record
+            yield first, [cell.strip() for cell in record]
             between = True
     except csv.Error as error:
         faults = {
