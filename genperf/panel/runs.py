@@ -12,7 +12,7 @@ from genperf.errors import TableError
 from genperf.panel.evidence import alone
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
-from genperf.table.failures import says_failed
+from genperf.table.roles import says_failed
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import WAYS, canonical_of, plain_name
 

@@ -17,9 +17,8 @@ from genperf.table.axis import Factor
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
 from genperf.table.design import with_repeat_notes
-from genperf.table.failures import failure_notes, groups_that_only_failed, refuse_only_failures
-from genperf.table.roles import ReadOptions, Roles
-from genperf.table.table import Table, constant_notes, measure_factors
+from genperf.table.roles import ReadOptions, Roles, refuse_only_failures
+from genperf.table.table import Table, constant_notes, failure_notes, groups_that_only_failed, measure_factors
 from genperf.table.target import TIME, Measurement
 from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
 from genperf.vocabulary.headers import header_of

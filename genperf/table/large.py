@@ -25,8 +25,7 @@ from genperf.table.assemble import assemble, columns_of, require
 from genperf.table.cells import Source, source_of_frame, with_columns
 from genperf.table.clean import NUMBERS
 from genperf.table.content import files_of
-from genperf.table.failures import FailureRule
-from genperf.table.roles import ReadOptions
+from genperf.table.roles import FailureRule, ReadOptions
 from genperf.table.table import REPEATS, FloatArray, Positions, Table
 from genperf.table.target import phase_columns, shown_phases
 from genperf.table.text import guess_delimiter

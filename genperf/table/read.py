@@ -12,10 +12,9 @@ from genperf.table.assemble import assemble
 from genperf.table.axis import Role
 from genperf.table.cells import Source
 from genperf.table.clean import filled
-from genperf.table.failures import FailureRule, rule_of
 from genperf.table.large import LargeSource, read_large, worth_aggregating
 from genperf.table.opened import understood
-from genperf.table.roles import Names, ReadOptions, further_of, lets_of, roles_of
+from genperf.table.roles import FailureRule, Names, ReadOptions, further_of, lets_of, roles_of, rule_of
 from genperf.table.table import Table
 from genperf.table.target import TIME_UNITS, Measurement, measurement_of
 

@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.errors import Note, TableError, counted, suggest
+from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.scaling import Scaling
 from genperf.table.axis import Factor, Role, measure
 from genperf.table.cells import with_columns
-from genperf.table.clean import Rejection, label, mostly_numbers, rows_of
-from genperf.table.failures import failure_notes, group_keys
+from genperf.table.clean import Rejection, label, labels, mostly_numbers, rows_of
 from genperf.table.target import Target, phase_columns, phase_seconds
 
 REPEATS = "_repeats"
@@ -392,6 +391,29 @@ def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
     values = {f.name: f.levels[0] if f.levels else format(f.lower, "g") for f in factors if f.distinct == 1}
     effect = "its effect cannot be fitted from this table"
     return tuple(Note(f"factor '{name}' has one value, {v}: {effect}", "factor_constant") for name, v in values.items())
+
+
+def failure_notes(count: int) -> tuple[Note, ...]:
+    """Say how many runs failed."""
+    if not count:
+        return ()
+    kept = f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
+    return (Note(f"{counted(count, 'run')} failed: {kept}", "runs_failed"),)
+
+
+def groups_that_only_failed(failures: pd.DataFrame, frame: pd.DataFrame, group: Sequence[str]) -> tuple[Note, ...]:
+    """Say which groups have runs that failed, and none that was measured."""
+    measured = {*group_keys(frame, group)} if len(failures) else set()
+    gone = [key for key in dict.fromkeys(group_keys(failures, group)) if key not in measured]
+    if not gone:
+        return ()
+    shown = listed([", ".join(key) for key in gone])
+    return (Note(f"every run failed of {counted(len(gone), 'group')}, left out: {shown}", "groups_failed"),)
+
+
+def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the values of the group columns in each row, as texts; nothing without group columns."""
+    return list(zip(*(labels(frame[name].tolist()) for name in group), strict=True)) if len(frame) else []
 
 
 def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> npt.NDArray[np.int64]:
