@@ -14,8 +14,8 @@ from genperf.models import MODELS
 from genperf.table import shown_phases
 from genperf.table.cells import Source
 from genperf.table.clean import Rejection, label
-from genperf.table.design import design_notes
 from genperf.table.opened import as_csv
+from genperf.table.table import design_notes
 
 
 def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:

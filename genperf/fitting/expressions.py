@@ -19,7 +19,7 @@ from genperf.prediction import Ensemble
 from genperf.result import FitResult
 from genperf.result.arrays import in_single_precision
 from genperf.table import Factor, Table
-from genperf.table.design import design_notes
+from genperf.table.table import design_notes
 
 #: Groups that a worker is handed at once, where they are solved together: enough that handing over costs little.
 TABLES_PER_TASK = 200

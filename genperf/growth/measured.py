@@ -16,7 +16,7 @@ from genperf.models.network import network_of
 from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
 from genperf.table.axis import several_nodes
-from genperf.table.design import parting_notes
+from genperf.table.table import parting_notes
 from genperf.vocabulary.names import canonical_of
 
 

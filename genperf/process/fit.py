@@ -22,7 +22,7 @@ from genperf.process.settings import SEARCH, STACK
 from genperf.process.sizes import fit_sizes
 from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
 from genperf.table import Table
-from genperf.table.design import design_notes
+from genperf.table.table import design_notes
 
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:

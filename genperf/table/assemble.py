@@ -16,9 +16,8 @@ from genperf.scaling import Scaling
 from genperf.table.axis import Factor
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
-from genperf.table.design import with_repeat_notes
 from genperf.table.roles import ReadOptions, Roles, refuse_only_failures
-from genperf.table.table import Table, constant_notes, failure_notes, groups_that_only_failed, measure_factors
+from genperf.table.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
 from genperf.table.target import TIME, Measurement
 from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
 from genperf.vocabulary.headers import header_of
@@ -257,7 +256,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
             *measurement.notes(),
             *_rejection_notes(rejected),
             *failure_notes(opened.count(lost)),
-            *groups_that_only_failed(failures, frame, roles.group),
+            *failed_groups(failures, frame, roles.group),
             *constant_notes(factors),
             *zero_count_notes(factors),
             *work_notes(work, options.work is not None, kind),
