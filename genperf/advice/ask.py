@@ -12,6 +12,7 @@ import numpy as np
 from genperf.advice.plan import Plan, Planned, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
+from genperf.attribution.comparison import single
 from genperf.attribution.derived import derived_columns
 from genperf.attribution.growth import Work, curve_of, growth_of
 from genperf.attribution.terms import limit_of
@@ -220,9 +221,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         plan = planned(result, at, question.plan, work, price, per, interval)
         at = {**plan.at, **at}
     query = result.query(at)
-    if query.rows != 1:
-        raise GenperfError(f"ask answers for one configuration, not {query.rows}", hint="one value for each factor")
-    target: dict[str, Any] = {name: cells[0] for name, cells in query.columns.items()}
+    target = single(query, "ask answers for one configuration")
     expected, predicted = expectation(result, query, interval)
     curve = curve_of(result, target, work, interval)
     growth = growth_of(curve, float(target[curve.along]), work, price, per)

@@ -2,9 +2,9 @@
 
 from genperf.attribution.answers import Comparison, Explanation, Scaling, Sensitivity
 from genperf.attribution.comparison import compare
+from genperf.attribution.elasticity import Sobol, sensitivity
 from genperf.attribution.explain import explain
 from genperf.attribution.scaling import Knee, scaling
-from genperf.attribution.sensitivity import Sobol, sensitivity
 from genperf.attribution.written import written_lines
 
 __all__ = [

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from genperf.attribution.draws import Curves
-from genperf.attribution.elasticity import doublings_for_people
 from genperf.attribution.ladder import Ladder
 from genperf.prediction.bands import Forecast
 from genperf.prediction.verdict import VERDICTS
@@ -73,6 +72,24 @@ def for_people(
             texts = [f"{100.0 * v:.1f} %" if name == "share" else three_digits(v) for v in shown[name].tolist()]
             shown[name] = texts
     return shown, join_values({name: frame[name].iloc[0] for name in same})
+
+
+def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
+    """Return what a doubling does by level: a row per level, and a column per factor with the interval behind.
+
+    Examples
+    --------
+    >>> row = {"factor": "gpus", "from": 8.0, "categorical": "net", "level": "vgg"}
+    >>> print(doublings_for_people(pd.DataFrame([{**row, "times": 1.05, "lower": 1.01, "upper": 1.1}])))
+           level            gpus
+    0  net = vgg  1.05 (1.01–1.10)
+    """
+    rows: dict[str, dict[str, str]] = {}
+    for one in doublings.to_dict("records"):
+        level = f"{one['categorical']} = {one['level']}"
+        text = f"{one['times']:.2f} ({one['lower']:.2f}–{one['upper']:.2f})"
+        rows.setdefault(level, {"level": level})[one["factor"]] = text
+    return pd.DataFrame(list(rows.values()))
 
 
 class Shown(ABC):

@@ -14,7 +14,6 @@ from genperf.attribution.answers import Comparison
 from genperf.attribution.draws import ends_of, quantiles
 from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of, serving
 from genperf.errors import GenperfError
-from genperf.expression import Expression
 from genperf.formula import Call, Node, evaluate, names_in
 from genperf.prediction import Query
 from genperf.result import FitResult, answering
@@ -83,8 +82,8 @@ def compare(
     if len({(target.name, target.unit) for target in targets}) > 1:
         text = f"two models predict different quantities: {targets[0]} and {targets[1]}"
         raise GenperfError(text, hint="fit both to one quantity")
-    queries = [_one(at, model) for at, model in zip((a, b), models, strict=True)]
-    at_a, at_b = ({name: cells[0] for name, cells in query.columns.items()} for query in queries)
+    queries = [model.query(at) for at, model in zip((a, b), models, strict=True)]
+    at_a, at_b = (single(query, "one configuration is compared with one other") for query in queries)
     if other is None:
         if at_a == at_b:
             raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
@@ -133,6 +132,13 @@ def compare(
     )
 
 
+def single(query: Query, what: str) -> dict[str, Any]:
+    """Return the factors of a query's one configuration; `what` needs one."""
+    if query.rows != 1:
+        raise GenperfError(f"{what}, not {query.rows}", hint="one value for each factor")
+    return {name: cells[0] for name, cells in query.columns.items()}
+
+
 def _sentence(
     target: Target, names: tuple[str, str], terms: pd.DataFrame, change: tuple[float, float, float], interval: float
 ) -> str:
@@ -155,15 +161,6 @@ def _sentence(
         beside = np.flatnonzero((terms["term"] == row).to_numpy() & (same_way > same_way[main]))
         text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target)}" for i in beside)
     return text
-
-
-def _one(at: Mapping[str, Any] | pd.DataFrame, result: FitResult) -> Query:
-    query = result.query(at)
-    if query.rows != 1:
-        raise GenperfError(
-            f"one configuration is compared with one other, not {query.rows}", hint="one value for each factor"
-        )
-    return query
 
 
 def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
@@ -195,28 +192,18 @@ def _hidden(result: FitResult, parts: Parts, row: int, query: Query) -> dict[str
     """
     amounts: dict[str, float] = {}
     for member, weight, value in zip(serving(result.members), parts.weights, parts.of_members[:, row], strict=True):
-        for label, seconds in _of_expression(member.expression, query.columns, member.values):
-            share = weight * float(seconds[0]) / float(value)
+        if (total := member.expression.total) is None:
+            continue
+        terms = member.expression.term_values(query.columns, member.values)
+        values, maxima = {**member.values, **terms}, list(_maxima(total))
+        # From the innermost on: what is hidden there is not there to be hidden again.
+        for place in reversed(range(len(maxima))):
+            before, after = (evaluate(_added(total, maxima[:most]), values) for most in (place + 1, place))
+            used = [names_in(branch) for branch in maxima[place].arguments]
+            label = " | ".join(" + ".join(name for name in terms if name in names) for names in used)
+            share = weight * float(np.ravel(after - before)[0]) / float(value)
             amounts[label] = amounts.get(label, 0.0) + share * float(parts.central[row])
     return amounts
-
-
-def _of_expression(
-    expression: Expression, columns: Mapping[str, Any], constants: Mapping[str, Any]
-) -> Iterator[tuple[str, Array]]:
-    """Yield the name of each overlap of a total, and what it hides."""
-    if expression.total is None:
-        return
-    values = {**constants, **expression.term_values(columns, constants)}
-    order = [term.name for term in expression.terms]
-    maxima = list(_maxima(expression.total))
-    before = np.asarray(evaluate(_added(expression.total, maxima), values))
-    # From the innermost on: what is hidden there is not there to be hidden again.
-    for place in reversed(range(len(maxima))):
-        after = np.asarray(evaluate(_added(expression.total, maxima[:place]), values))
-        used = [names_in(branch) for branch in maxima[place].arguments]
-        yield " | ".join(" + ".join(name for name in order if name in names) for names in used), after - before
-        before = after
 
 
 def _maxima(node: Node) -> Iterator[Call]:

@@ -18,14 +18,13 @@ from genperf.formula import Formula, Node, Number, Text, evaluate, parse
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.derived import QUANTITIES, Quantities, paid_for, quantities_of
 from genperf.prediction import Query, read_query
-from genperf.prediction.predict import THROUGHPUT
+from genperf.prediction.predict import ENDS, THROUGHPUT
 from genperf.result import FitResult
 from genperf.table.cells import Source
 from genperf.words.quantity import heading
 
 #: What a formula may read of a prediction, beside the predicted value itself.
 FOLLOWING = ("efficiency", *QUANTITIES)
-ENDS = ("", "_lower", "_upper")
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from genperf.attribution.answers import Explanation
-from genperf.attribution.comparison import compare
+from genperf.attribution.comparison import compare, single
 from genperf.attribution.draws import ends_of
-from genperf.attribution.elasticity import DOUBLING, doublings_by_level, elasticity_table
+from genperf.attribution.elasticity import DOUBLING, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
-from genperf.attribution.sensitivity import Sobol, sensitivity
 from genperf.attribution.terms import aliased, term_tables
 from genperf.errors import GenperfError
-from genperf.prediction import Query, substitution_notes
+from genperf.prediction import substitution_notes
 from genperf.prediction.query import known_names
 from genperf.result import FitResult, answering
 from genperf.table.cells import frame_of
@@ -100,7 +99,7 @@ def explain(
         for tables in zip(*(term_tables(result, block, varying, levels) for block in blocks), strict=True)
     )
     elasticities = pd.concat([elasticity_table(result, b, varying, levels) for b in blocks], ignore_index=True)
-    one = _one(query) if versus or knee else {}
+    one = single(query, "a knee and a comparison are those of one configuration") if versus or knee else {}
     base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
     # A count that nobody gave is no point of the curve.
     counts = {f.name for f in result.panel.counts}
@@ -138,12 +137,3 @@ def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
         for f in result.schema.factors
         if f.distinct == 1 and f.name in named
     ]
-
-
-def _one(query: Query) -> dict[str, Any]:
-    if query.rows != 1:
-        raise GenperfError(
-            f"a knee and a comparison are those of one configuration, not {query.rows}",
-            hint="one value for each factor",
-        )
-    return {name: values[0] for name, values in query.columns.items()}

@@ -323,17 +323,19 @@ def first_below(counts: Array, curves: Array, level: float, whole: bool, from_la
     under = curves < level - TOLERANCES.logarithm
     if from_largest:
         under = under & (np.arange(len(counts)) > curves.argmax(axis=1)[:, None])
-    at = under.argmax(axis=1)
-    rows = np.arange(len(curves))
-    before = np.maximum(at - 1, 0)
+    place = _crossing(counts, curves - level, under.argmax(axis=1), whole)
+    return np.where(under.any(axis=1), place, np.inf)
+
+
+def _crossing(counts: Array, curves: Array, at: Index, whole: bool) -> Array:
+    """Return where each curve, straight over the logarithm of the count, crosses zero before a step."""
+    rows, before = np.arange(len(curves)), np.maximum(at - 1, 0)
     y0, y1 = curves[rows, before], curves[rows, at]
     with np.errstate(all="ignore"):
-        part = np.where(at > 0, (y0 - level) / (y0 - y1), 1.0)
-    place = np.exp(np.log(counts[before]) + np.clip(part, 0.0, 1.0) * np.log(counts[at] / counts[before]))
-    if whole:
-        # A curve that touches the level at a whole count is below it at the next.
-        place = np.minimum(np.floor(place + 1e-9) + 1.0, counts[at])
-    return np.where(under.any(axis=1), place, np.inf)
+        part = np.clip(np.where(y0 != y1, y0 / (y0 - y1), 1.0), 0.0, 1.0)
+    place = counts[before] * (counts[at] / counts[before]) ** part
+    # A curve that touches zero at a whole count is beyond it at the next.
+    return np.asarray(np.minimum(np.floor(place + 1e-9) + 1.0, counts[at]) if whole else place)
 
 
 def last_smallest(counts: Array, curves: Array) -> Array:
@@ -393,9 +395,5 @@ def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:
     # The turn that is nearest to that of the central values, which are the first row.
     at = 1 + np.where(turns, np.abs(np.arange(1, len(counts)) - step), np.inf).argmin(axis=1)
     at[0] = step
-    y0, y1 = lead[rows, at - 1], lead[rows, at]
-    with np.errstate(all="ignore"):
-        part = np.clip(np.where(y1 > y0, -y0 / (y1 - y0), 1.0), 0.0, 1.0)
-    place = counts[at - 1] + part * (counts[at] - counts[at - 1])
-    place = np.minimum(np.floor(place + 1e-9) + 1.0, counts[at]) if whole else place
+    place = _crossing(counts, lead, at, whole)
     return np.where(turns.any(axis=1) | (rows == 0), place, np.where(ahead[:, 0], counts[0], np.inf))

@@ -297,22 +297,15 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
         there, here = (member.expression.term_values(at, ones) for at in (discrepancy.anchors, columns))
         # Members may read a term's work in other ways: the heaviest, which comes first, decides.
         shapes = {name: np.concatenate([there[name], here[name]]) for name in there} | shapes
-    groups: list[list[str]] = []
+    groups: dict[str, list[str]] = {}
     for name, shape in shapes.items():
-        alike = next((group for group in groups if _proportional(shapes[group[0]], shape)), None)
-        if alike is None:
-            groups.append([name])
-        else:
-            alike.append(name)
-    return {_label(group, shapes[group[0]]): tuple(group) for group in groups}
-
-
-def _label(group: list[str], shape: Array) -> str:
-    if len(group) == 1:
-        return group[0]
-    if not _proportional(shape, np.ones(len(shape))):
-        return " + ".join(group)
-    return SAME_WITH_COMPUTATION if "computation" in group else SAME
+        first = next((head for head in groups if _proportional(shapes[head], shape)), name)
+        groups.setdefault(first, []).append(name)
+    labels = {first: " + ".join(group) for first, group in groups.items()}
+    for first, group in groups.items():
+        if len(group) > 1 and _proportional(shapes[first], np.ones(len(shapes[first]))):
+            labels[first] = SAME_WITH_COMPUTATION if "computation" in group else SAME
+    return {labels[first]: tuple(group) for first, group in groups.items()}
 
 
 def _proportional(one: Array, other: Array) -> bool:

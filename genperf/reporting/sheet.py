@@ -10,7 +10,8 @@ from genperf.advice.layouts import split_columns
 from genperf.advice.problem import Goal, capacity_constraints
 from genperf.arrays import Index
 from genperf.attribution import Scaling
-from genperf.attribution.elasticity import doublings_by_level, doublings_for_people
+from genperf.attribution.answers import doublings_for_people
+from genperf.attribution.elasticity import doublings_by_level
 from genperf.attribution.ladder import Ladder
 from genperf.attribution.terms import by_label, parts_of
 from genperf.errors import GenperfError, TableError
