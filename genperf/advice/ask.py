@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genperf.advice.plan import Plan, Planned, planned
+from genperf.advice.plan import Plan, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
@@ -17,7 +16,7 @@ from genperf.attribution.derived import derived_columns
 from genperf.attribution.growth import Work, curve_of, growth_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError
-from genperf.facts import Expectation, Growth, Interval, Limit, Paid, Training
+from genperf.facts import Expectation, Growth, Interval, Paid, Training
 from genperf.formula import Number, parse, substitute
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.exchange import Exchange, exchange_of
@@ -27,7 +26,6 @@ from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import Forecast
 from genperf.result import FitResult, answering
 from genperf.scaling import KINDS
-from genperf.table import Target
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence
@@ -95,82 +93,29 @@ class Beside:
         causes = [] if self.causes is None else self.causes.to_dict()["causes"]
         return {**numbers, **({"causes": causes} if self.training else {})}
 
+    @property
+    def sentences(self) -> dict[str, str]:
+        """What is known, in words."""
+        known = {"normal": self.normal, "exchange": self.exchange, "causes": self.causes}
+        return {name: one.sentence for name, one in known.items() if one is not None}
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The facts about one configuration; its sentences are made from them."""
+    """What is known of one configuration, as numbers and in words."""
 
     #: The configuration.
     at: dict[str, Any]
     #: The part of it that was not given: the factors that vary and follow no given one.
     taken: dict[str, Any]
-    #: The part of it that is named in sentences.
-    places: str
-    expected: Expectation
-    growth: Growth
-    limit: Limit
-    beside: Beside
-    #: The count beyond which more do less, a row of `Scaling.points`, and the largest count that was tried.
-    turn: dict[str, Any]
-    #: What follows of a training, by name, and what was asked about it.
-    training: dict[str, float]
-    question: Question
-    plan: Planned | None
-    #: Further quantities, and the prediction of each by the names of its columns.
-    further: dict[str, Target]
-    predicted: dict[str, Any]
-    #: Whether some runs failed, so that a probability of fitting is known; and whether nothing counts the nodes.
-    may_fail: bool
-    nodes_unknown: bool
-    #: The next run to make.
-    next: str
-
-    @property
-    def verdict(self) -> str:
-        """Of the prediction."""
-        return self.expected.verdict
-
-    @property
-    def reason(self) -> str:
-        """Of the verdict."""
-        return self.expected.reason
-
-    @cached_property
-    def sentences(self) -> dict[str, str]:
-        """What was asked in words.
-
-        `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
-        `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
-        """
-        expected, growth, beside = self.expected, self.growth, self.beside
-        expect = expect_sentence(expected, growth, self.places)
-        likely = self.turn and (np.isfinite(self.turn["count"]) or self.turn["reached"] >= ASK.least_chance)
-        texts = {
-            "plan": "" if self.plan is None else self.plan.sentence,
-            "expect": "; ".join([expect, *further_words(self.further, self.predicted)]),
-            "training": training_sentence(self.question.training, self.training),
-            "sure": sure_sentence(expected, growth),
-            "pays": pays_sentence(growth, expected),
-            "best": self.turn["sentence"] if likely else "",
-            "limit": limit_sentence(self.limit, self.places),
-            "normal": "" if beside.normal is None else beside.normal.sentence,
-            "exchange": "" if beside.exchange is None else beside.exchange.sentence,
-            "causes": "" if beside.causes is None else beside.causes.sentence,
-            "nodes": self._nodes_wanted(),
-            "next": self.next,
-        }
-        return {what: capitalised(text) for what, text in texts.items() if text}
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        """The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, …."""
-        numbers = _numbers(self.expected, self.growth)
-        numbers |= {"fits": self.expected.fits} if self.may_fail else {}
-        numbers |= self.training
-        if self.turn:
-            ends = {end: _finite(float(self.turn[end])) for end in ("count", "lower", "upper")}
-            numbers["best"] = {**ends, "chance": float(self.turn["reached"]), "upto": self.turn["upto"]}
-        return {**numbers, **self.beside.numbers, **({} if self.plan is None else self.plan.numbers)}
+    #: Of the prediction.
+    verdict: str
+    reason: str
+    #: The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, ….
+    numbers: dict[str, Any]
+    #: `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
+    #: `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
+    sentences: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -179,14 +124,6 @@ class Answer:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences.values())
-
-    def _nodes_wanted(self) -> str:
-        """Return the request for the nodes, where no column counts them and they decide on the prediction."""
-        if self.verdict == "ok" or not self.nodes_unknown:
-            return ""
-        name = noun_of(self.growth.name)
-        text = f"no column counts the nodes, and nobody knows whether {name} of several were measured"
-        return f'{text}: --hint "devices per node=8" or a column of nodes says it'
 
 
 def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = None) -> Answer:
@@ -226,27 +163,50 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     curve = curve_of(result, target, work, interval)
     growth = growth_of(curve, float(target[curve.along]), work, price, per)
     shows, given = question.training.shows(price is not None), question.training.given
-    columns = {**query.columns, **predicted}
-    training = derived_columns(result, columns, shows, price, interval, given)
-    few = growth.start.count <= PANEL.usual_devices < growth.target.count
+    derived = derived_columns(result, {**query.columns, **predicted}, shows, price, interval, given)
+    training = {name: float(cells[0]) for name, cells in derived.items()}
+    beside = beside_published(result, curve, growth.target.count, work, question)
+    # The count beyond which more do less, where the work is known.
+    points = curve.points[curve.points["what"] == ("slower" if growth.whole else "throughput")].to_dict("records")
+    likely = points and (np.isfinite(points[0]["count"]) or points[0]["reached"] >= ASK.least_chance)
+    places = join_values({name: v for name, v in target.items() if name in at or name == growth.name})
+    further = {name: one.schema.target for name, one in result.further.items()}
+    expect = [expect_sentence(expected, growth, places)]
+    expect += further_words(further, {name: cells[0] for name, cells in predicted.items()})
+    sentences = {
+        "plan": "" if plan is None else plan.sentence,
+        "expect": "; ".join(expect),
+        "training": training_sentence(question.training, training),
+        "sure": sure_sentence(expected, growth),
+        "pays": pays_sentence(growth, expected),
+        "best": points[0]["sentence"] if likely else "",
+        "limit": limit_sentence(limit_of(result, query.columns, interval), places),
+        **beside.sentences,
+        "nodes": _nodes_wanted(result, growth, expected),
+        "next": _next(result, at),
+    }
+    numbers = _numbers(expected, growth) | ({} if result.feasibility is None else {"fits": expected.fits}) | training
+    if points:
+        ends = {end: float(points[0][end]) for end in ("count", "lower", "upper")}
+        best: dict[str, float | None] = {end: value if np.isfinite(value) else None for end, value in ends.items()}
+        numbers["best"] = {**best, "chance": float(points[0]["reached"]), "upto": curve.upto}
     return Answer(
         at=target,
         taken=_taken(result, target, at),
-        places=join_values({name: v for name, v in target.items() if name in at or name == growth.name}),
-        expected=expected,
-        growth=growth,
-        limit=limit_of(result, query.columns, interval),
-        beside=beside_published(result, curve, growth.target.count, work, question),
-        turn=_turn(curve, growth),
-        training={name: float(cells[0]) for name, cells in training.items()},
-        question=question,
-        plan=plan,
-        further={name: one.schema.target for name, one in result.further.items()},
-        predicted={name: cells[0] for name, cells in predicted.items()},
-        may_fail=result.feasibility is not None,
-        nodes_unknown=few and counts_devices(growth.name) and result.panel.node("nodes") is None,
-        next=_next(result, at),
+        verdict=expected.verdict,
+        reason=expected.reason,
+        numbers={**numbers, **beside.numbers, **({} if plan is None else plan.numbers)},
+        sentences={what: capitalised(text) for what, text in sentences.items() if text},
     )
+
+
+def _nodes_wanted(result: FitResult, growth: Growth, expected: Expectation) -> str:
+    """Return the request for the nodes, where no column counts them and they decide on the prediction."""
+    few = growth.start.count <= PANEL.usual_devices < growth.target.count
+    if expected.verdict == "ok" or not few or not counts_devices(growth.name) or result.panel.node("nodes") is not None:
+        return ""
+    text = f"no column counts the nodes, and nobody knows whether {noun_of(growth.name)} of several were measured"
+    return f'{text}: --hint "devices per node=8" or a column of nodes says it'
 
 
 def expectation(
@@ -307,16 +267,6 @@ def _numbers(expected: Expectation, growth: Growth) -> dict[str, Any]:
         here, there = (size * (stage.cost or 0.0) for stage in (growth.start, target))
         numbers.update({f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value})
     return numbers
-
-
-def _turn(curve: Scaling, growth: Growth) -> dict[str, Any]:
-    """Return the count beyond which the work in a second falls, and how far was tried; nothing of unknown work."""
-    points = curve.points[curve.points["what"] == ("slower" if growth.whole else "throughput")]
-    return {} if points.empty else dict(zip(map(str, points), points.iloc[0], strict=True), upto=curve.upto)
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def beside_published(result: FitResult, curve: Scaling, count: float, work: Work, question: Question) -> Beside:

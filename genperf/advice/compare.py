@@ -74,34 +74,25 @@ class Ranking(Shown):
     #: Whether the predicted value is that of a step: not where a throughput was measured and no work was given.
     steps: bool = True
 
-    def shown(self) -> tuple[list[str], list[list[str]]]:
-        """Return the ranking as a head and rows of text, three significant digits each; reasons are footnotes."""
-        name, unit = self.quantity.name, f" ({self.quantity.unit})" if self.quantity.unit else ""
+    @property
+    def lines(self) -> list[Line]:
+        """The answer in words, the alternatives with three significant digits each, and the reasons as footnotes."""
         rates = [column for column in THROUGHPUT if column in self.table]
-        value = [name, "lower", "upper"] if self.steps or not rates else []
-        shown_columns = ["throughput", "from", "to"] if rates else []
-        shown_columns += [f"{name}{unit}", "lower", "upper"] if value else []
-        costs = "cost" in self.table
-        head = [*self.names, *shown_columns, "x best", "best", *(["cost", "cheapest"] if costs else []), "verdict"]
-        marks = {reason: f" [{k}]" for k, reason in enumerate(self._reasons(), 1)}
-        rows = [
-            [
-                *(str(row[n]) for n in self.names),
-                *(three_digits(float(row[column])) for column in (*rates, *value, "relative")),
-                f"{100 * row['best']:.0f} %",
-                *([three_digits(float(row["cost"])), f"{100 * row['cheapest']:.0f} %"] if costs else []),
-                f"{row['verdict']}{marks.get(row['reason'], '')}",
-            ]
-            for row in self.table.to_dict("records")
-        ]
-        return head, rows
-
-    def footnotes(self) -> list[str]:
-        """Return the reasons of the verdicts, once each."""
-        return [f"[{k}] {reason}" for k, reason in enumerate(self._reasons(), 1)]
-
-    def _reasons(self) -> list[str]:
-        return [reason for reason in dict.fromkeys(self.table["reason"]) if reason]
+        unit = f" ({self.quantity.unit})" if self.quantity.unit else ""
+        heads = dict(zip(rates, ("throughput", "from", "to"), strict=False))
+        if self.steps or not rates:
+            heads |= {self.quantity.name: f"{self.quantity.name}{unit}", "lower": "lower", "upper": "upper"}
+        reasons = [reason for reason in dict.fromkeys(self.table["reason"]) if reason]
+        marks = {reason: f" [{k}]" for k, reason in enumerate(reasons, 1)}
+        shares = {name: [f"{100 * share:.0f} %" for share in self.table.get(name, [])] for name in ("best", "cheapest")}
+        shown: dict[str, Any] = {name: self.table[name].map(str) for name in self.names}
+        shown |= {head: self.table[name].map(three_digits) for name, head in {**heads, "relative": "x best"}.items()}
+        shown["best"] = shares["best"]
+        if "cost" in self.table:
+            shown |= {"cost": self.table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
+        shown["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in self.table[["verdict", "reason"]].to_numpy()]
+        footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
+        return [self.sentence, ("the best first", pd.DataFrame(shown)), *footnotes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -116,8 +107,8 @@ class Ranking(Shown):
 
     @property
     def content(self) -> list[Line]:
-        """The alternatives without their reasons, the answer in words, and the notes."""
-        return [("the best first", self.table.drop(columns="reason")), self.sentence, *self.notes]
+        """The lines, and the notes."""
+        return [*self.lines, *self.notes]
 
 
 def compare(

@@ -8,7 +8,7 @@ import click
 from genperf.advice.compare import compare as rank
 from genperf.attribution.derived import price_of
 from genperf.cli.options import configuration, model_or_table
-from genperf.cli.output import Output, show_rows, tell, tell_all
+from genperf.cli.output import Output
 
 
 def run(o: SimpleNamespace, out: Output) -> None:
@@ -27,8 +27,5 @@ def run(o: SimpleNamespace, out: Output) -> None:
     )
     if out.written(ranking, ranking.table):
         return
-    tell(ranking.sentence)
-    head, rows = ranking.shown()
-    show_rows(head, rows, plain=out.no_color)
-    tell_all(ranking.footnotes())
+    out.lines(ranking.lines)
     out.notes(ranking.notes)
