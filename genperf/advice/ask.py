@@ -216,19 +216,9 @@ def expectation(
     quantity = result.schema.target
     row = predicted_columns(result, query, interval, "prediction", forecast)
     value = Interval(*(float(row[name][0]) for name in (quantity.name, "lower", "upper")))
-    expected = Expectation(
-        quantity.name,
-        quantity.unit,
-        quantity.is_time,
-        value,
-        interval,
-        str(row["verdict"][0]),
-        str(row["reason"][0]),
-        float(row["fits"][0]),
-        result.held_out_error,
-        result.held_out_of,
-    )
-    return expected, row
+    trust = str(row["verdict"][0]), str(row["reason"][0]), float(row["fits"][0])
+    held_out = result.held_out_error, result.held_out_of
+    return Expectation(quantity.name, quantity.unit, quantity.is_time, value, interval, *trust, *held_out), row
 
 
 def work_of(result: FitResult, question: Question) -> Work:

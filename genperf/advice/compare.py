@@ -179,7 +179,8 @@ def compare(
         predicted = result.predict(frame, interval)[[name, "lower", "upper", "verdict", "reason", "fits"]]
         predicted = _predicted(predicted, name, rates != 1.0, network, interval)
         names = pd.DataFrame([{**group, **({column: name} if column else {})} for name in called])
-        notes += _failing(names, predicted.pop("fits").tolist())
+        texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
+        notes += [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
         tables.append(pd.concat([names.reset_index(drop=True), predicted.reset_index(drop=True)], axis=1))
         draws.append(uncertainty(result, columns).joint_draws(COMPARE.draws, seed + place) + network)
         works.append(None if maximize else _work(result, group, columns))
@@ -238,13 +239,6 @@ def _predicted(predicted: pd.DataFrame, name: str, other: Mask, network: Array, 
         verdict=predicted["verdict"].where(~other | (predicted["verdict"] != "ok"), "caution"),
         reason=predicted["reason"].where(~other, reasons),
     )
-
-
-def _failing(names: pd.DataFrame, fits: Sequence[float]) -> list[str]:
-    """Say which alternatives may fail."""
-    called = [{str(k): v for k, v in row.items()} for row in names.to_dict("records")]
-    texts = [fits_text(probability) for probability in fits]
-    return [f"{join_values(one)}: {text}" for one, text in zip(called, texts, strict=True) if text]
 
 
 def _joined(parts: Sequence[Array | None]) -> Array | None:

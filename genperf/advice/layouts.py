@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from genperf.errors import GenperfError, Note
-from genperf.formula import Name, Node, evaluate, parse, quote_name, render, substitute
+from genperf.formula import Name, Node, parse, quote_name, render, substitute, values_of
 from genperf.panel import Panel
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -133,9 +133,13 @@ def layouts(
         else:
             conditions.append(f"{quote_name(tensor.name)} <= {inside}")
             notes.append(Note(f"tensor ways stay inside a node of {inside} devices", "placement"))
-    _batches(factors, out)
-    conditions += columns.conditions
-    return Layouts(out, conditions, tuple(notes))
+    passes = "micro_batches" if factors.find("global_batch") is not None else "micro_batch"
+    for batch in filter(None, map(factors.find, dict.fromkeys(("micro_batch", passes)))):
+        if batch.distinct > 1:
+            # The powers of two between those that were measured.
+            doublings = int(np.log2(batch.upper / batch.lower) + 1e-9)
+            out.setdefault(batch.name, [batch.lower * 2.0**k for k in range(doublings + 1)])
+    return Layouts(out, conditions + columns.conditions, tuple(notes))
 
 
 def _devices_of_a_node(result: FitResult, factors: Panel) -> int | None:
@@ -146,30 +150,7 @@ def _devices_of_a_node(result: FitResult, factors: Panel) -> int | None:
     node = factors.node("devices_per_node")
     if node is None or not result.schema.medians:
         return None
-    names = [f.name for f in result.schema.factors]
-    columns = {
-        f.name: np.array([m.values[names.index(f.name)] for m in result.schema.medians], float)
-        for f in result.schema.factors
-        if f.numeric
-    }
-    return max(1, int(np.max(evaluate(node, columns))))
-
-
-def _batches(factors: Panel, out: dict[str, Any]) -> None:
-    """Add the micro-batch, where the user says nothing of it: the powers of two between those that were measured."""
-    one, passes = factors.find("micro_batch"), factors.find("micro_batches")
-    if one is not None and one.name not in out and one.distinct > 1:
-        out[one.name] = _doublings(one)
-    whole = factors.find("global_batch")
-    if passes is not None and whole is not None and passes.name not in out and passes.distinct > 1:
-        out[passes.name] = _doublings(passes)
-
-
-def _doublings(factor: Factor) -> list[float]:
-    values = [factor.lower]
-    while values[-1] * 2.0 <= factor.upper:
-        values.append(values[-1] * 2.0)
-    return values
+    return max(1, int(np.max(values_of(node, factors.measured))))
 
 
 def _conditions(factors: Panel) -> list[str]:

@@ -347,9 +347,7 @@ def _optimum_of(solved: Sequence[tuple[Group, _Solved]], task: _Task, notes: Seq
         feasible=sum(one.evaluation.feasible for one in each),
         best=plain.assign(**{word: best[word] for word in words}),
         front=_joint_front([_with_group(one.front, group) for group, one in solved]),
-        excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum()
-        if len(each) > 1
-        else excluded,
+        excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum(),
         quantity=each[0].search.result.schema.target,
         notes=(*dict.fromkeys(note for one in each for note in one.notes), *notes),
         maximized=goal.maximize is not None,
@@ -413,14 +411,13 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     if goal.maximize is not None:
         minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
-    names, texts, further = tuple(space.names), tuple(space.texts), tuple(result.further)
-    words = Vocabulary(schema.target, result.panel, names, texts, further, work)
+    words = Vocabulary(schema.target, result.panel, space.names, space.texts, tuple(result.further), work)
     by_work = bool(schema.target.throughput) or "throughput" in aim
     problem = read_problem(words, constraints, aim, job, per_unit=not job.sized and by_work and work is not None)
     search = Search(result, space, problem, task.interval, goal)
     evaluation = search.run()
     if not evaluation.positions.size:
-        raise _nothing_feasible(search, evaluation)
+        raise _no_answer(search, evaluation, 0, {})
     positions, best, not_looked_at = _best(search, evaluation, task.top)
     front, thinned = _front(search, evaluation, positions)
     notes = [
@@ -432,15 +429,8 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
         ("not_all_looked_at", not_looked_at),
         ("front_thinned", thinned),
     ]
-    return _Solved(
-        search,
-        evaluation,
-        positions,
-        best,
-        front,
-        goal.maximize or minimize or schema.target.name,
-        tuple(Note(text, kind) for kind, text in notes if text),
-    )
+    shown = tuple(Note(text, kind) for kind, text in notes if text)
+    return _Solved(search, evaluation, positions, best, front, goal.maximize or minimize or schema.target.name, shown)
 
 
 _MOST_THROUGHPUT = (
@@ -500,7 +490,7 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
         frames.append(frame[keeps])
         looked, count, size = looked + len(some), count + int(keeps.sum()), min(2 * size, OPTIMUM.max_block)
     if not count:
-        raise _kept_by_none(search, evaluation, looked, alone)
+        raise _no_answer(search, evaluation, looked, alone)
     note = ""
     if count < top and looked < len(order):
         what = " and ".join(alone)
@@ -541,78 +531,57 @@ def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:
 _MEASURE = "or measure more: genperf suggest"
 
 
-def _nothing_feasible(search: Search, evaluation: Evaluation) -> GenperfError:
-    """Return why no configuration is left: the constraint that excludes most, or the deadline."""
-    size = search.space.grid.size
-    if not evaluation.feasible and evaluation.unfit:
-        return GenperfError(
-            f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "
-            f"largest probability of fitting is {evaluation.likeliest:.2g}",
-            hint="smaller values in --over, a lower --fits, or measure runs that fit",
-        )
-    if evaluation.late:
-        return _late(search, evaluation, 0)
-    if evaluation.feasible:
-        return GenperfError(
-            f"none of {evaluation.feasible:,} feasible configurations has a finite {search.problem.predicted} and "
-            "objective",
-            hint="ask nearer to the measured range",
-        )
-    excluded = _excluded(search, evaluation)
-    strictest = excluded.iloc[int(excluded["excludes"].argmax())]
-    easiest = excluded.iloc[int(excluded["alone"].argmax())]
-    hint = "relax it" if strictest["excludes"] < size else "relax it: nothing on this grid satisfies it"
-    if easiest["alone"]:
-        hint = f"without '{easiest['constraint']}' {easiest['alone']:,} would be left"
-    return GenperfError(
-        f"none of {size:,} configurations is feasible; '{strictest['constraint']}' excludes most, "
-        f"{strictest['excludes']:,}",
-        hint=hint,
-    )
-
-
-def _kept_by_none(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
-    """Return the error where no configuration keeps the limits that intervals and verdicts decide."""
+def _no_answer(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
+    """Return why there is no answer: a constraint, or a limit that intervals and verdicts decide, and how far it is."""
+    goal, size, left = search.goal, search.space.grid.size, evaluation.positions.size
     broken = next((name for name, count in alone.items() if not count), None)
-    if broken == DEADLINE:
-        return _late(search, evaluation, looked)
-    if broken == BUDGET:
-        text = f"the upper end of the cost is above {search.goal.budget:g} for each of the {looked:,} cheapest"
-        return GenperfError(text, hint=f"a larger --budget, a smaller --interval, {_MEASURE}")
-    if broken == CAPACITY:
-        limits = " and ".join(f"{name} below {most:g}" for name, most in search.goal.capacity.items())
-        text = f"none of the {looked:,} best configurations keeps {limits} with a probability of {search.goal.fits:g}"
-        return GenperfError(text, hint=f"smaller values in --over, a lower --fits, {_MEASURE}")
-    if broken == VERDICT:
+    if not left and not evaluation.feasible and evaluation.unfit:
+        text = f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "
+        text += f"largest probability of fitting is {evaluation.likeliest:.2g}"
+        hint = "smaller values in --over, a lower --fits, or measure runs that fit"
+    elif broken == DEADLINE or (not left and evaluation.late):
+        text, hint = _late(search, evaluation, looked)
+    elif not left and evaluation.feasible:
+        quantity = search.problem.predicted
+        text = f"none of {evaluation.feasible:,} feasible configurations has a finite {quantity} and objective"
+        hint = "ask nearer to the measured range"
+    elif not left:
+        excluded = _excluded(search, evaluation)
+        strictest = excluded.iloc[int(excluded["excludes"].argmax())]
+        easiest = excluded.iloc[int(excluded["alone"].argmax())]
+        text = f"none of {size:,} configurations is feasible; '{strictest['constraint']}' excludes most, "
+        text += f"{strictest['excludes']:,}"
+        hint = "relax it" if strictest["excludes"] < size else "relax it: nothing on this grid satisfies it"
+        if easiest["alone"]:
+            hint = f"without '{easiest['constraint']}' {easiest['alone']:,} would be left"
+    elif broken == BUDGET:
+        text = f"the upper end of the cost is above {goal.budget:g} for each of the {looked:,} cheapest"
+        hint = f"a larger --budget, a smaller --interval, {_MEASURE}"
+    elif broken == CAPACITY:
+        limits = " and ".join(f"{name} below {most:g}" for name, most in goal.capacity.items())
+        text = f"none of the {looked:,} best configurations keeps {limits} with a probability of {goal.fits:g}"
+        hint = f"smaller values in --over, a lower --fits, {_MEASURE}"
+    elif broken == VERDICT:
         text = f"none of the {looked:,} best configurations has a trusted prediction: each is extrapolating-blind"
-        return GenperfError(text, hint="values nearer to the measured ones, or measure some: genperf suggest")
-    return GenperfError(
-        f"none of the {looked:,} best configurations keeps {' and '.join(alone)} at once", hint="relax one of them"
-    )
+        hint = "values nearer to the measured ones, or measure some: genperf suggest"
+    else:
+        text = f"none of the {looked:,} best configurations keeps {' and '.join(alone)} at once"
+        hint = "relax one of them"
+    return GenperfError(text, hint=hint)
 
 
-def _late(search: Search, evaluation: Evaluation, looked: int) -> GenperfError:
-    """Return the error of a deadline that nothing keeps, with how far it is away."""
-    fastest, deadline = (
-        f"the fastest takes {duration_text(evaluation.fastest)}",
-        duration_text(search.goal.deadline or 0.0),
-    )
-    if not evaluation.positions.size:
+def _late(search: Search, evaluation: Evaluation, looked: int) -> tuple[str, str]:
+    """Return that nothing keeps a deadline, with how far it is away, and what to try."""
+    fastest, deadline = map(duration_text, (evaluation.fastest, search.goal.deadline or 0.0))
+    fastest, count = f"the fastest takes {fastest}", evaluation.positions.size
+    if not count:
         within = "no configuration" if search.goal.budget is None else "no configuration within the budget"
-        return GenperfError(
-            f"{within} is done within {deadline}: {fastest}", hint="a later --deadline, or more machines"
-        )
-    share, count = f"{100 * search.interval:g} %", evaluation.positions.size
+        return f"{within} is done within {deadline}: {fastest}", "a later --deadline, or more machines"
+    text = f"the upper end of the {100 * search.interval:g} % interval is after {deadline} for each of the {looked:,}"
     if looked < count:
-        return GenperfError(
-            f"the upper end of the {share} interval is after {deadline} for each of the {looked:,} best",
-            hint=f"vary fewer values: {count:,} have a central time before it",
-        )
-    return GenperfError(
-        f"the upper end of the {share} interval is after {deadline} for each of the {looked:,} "
-        f"configurations with a central time before it ({fastest})",
-        hint=f"a later --deadline, a smaller --interval, {_MEASURE}",
-    )
+        return f"{text} best", f"vary fewer values: {count:,} have a central time before it"
+    text = f"{text} configurations with a central time before it ({fastest})"
+    return text, f"a later --deadline, a smaller --interval, {_MEASURE}"
 
 
 def _may_not_fit(search: Search, evaluation: Evaluation) -> str:

@@ -89,22 +89,20 @@ class Goal:
 
     def check(self) -> None:
         """Refuse numbers that nothing can keep."""
-        if self.deadline is not None and not 0.0 < self.deadline < np.inf:
-            raise GenperfError(f"a deadline of {self.deadline:g} s cannot be kept", hint="--deadline SECONDS, above 0")
-        if self.budget is not None and not 0.0 < self.budget < np.inf:
-            raise GenperfError(f"a budget of {self.budget:g} cannot be kept", hint="--budget 20000, above 0")
+        limits = [
+            ("deadline", self.deadline, " s", "--deadline SECONDS"),
+            ("budget", self.budget, "", "--budget 20000"),
+        ]
+        limits += [("capacity", most, "", f"--capacity {name}=80") for name, most in self.capacity.items()]
+        for what, limit, unit, example in limits:
+            if limit is not None and not 0.0 < limit < np.inf:
+                raise GenperfError(f"a {what} of {limit:g}{unit} cannot be kept", hint=f"{example}, above 0")
         if not 0.0 <= self.fits < 1.0:
-            raise GenperfError(
-                f"a probability of fitting of {self.fits:g} cannot be asked for",
-                hint="--fits 0.95, at least 0 and below 1",
-            )
+            what = f"a probability of fitting of {self.fits:g} cannot be asked for"
+            raise GenperfError(what, hint="--fits 0.95, at least 0 and below 1")
         if self.capacity and self.fits <= 0.5:
-            raise GenperfError(
-                f"a capacity is not kept with a probability of {self.fits:g}", hint="--fits 0.95, above 0.5"
-            )
-        for name, value in self.capacity.items():
-            if not (value > 0.0 and np.isfinite(value)):
-                raise GenperfError(f"a capacity of {value:g} cannot be kept", hint=f"--capacity {name}=80, above 0")
+            what = f"a capacity is not kept with a probability of {self.fits:g}"
+            raise GenperfError(what, hint="--fits 0.95, above 0.5")
 
     @property
     def searched(self) -> bool:

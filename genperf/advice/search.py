@@ -142,30 +142,24 @@ class Search:
         """Evaluate the grid, block by block."""
         count = len(self.problem.constraints)
         evaluation = Evaluation(np.zeros(count, np.intp), np.zeros(count, np.intp))
-        size, rows = self.space.grid.size, self._rows()
-        self._check_drawn()
+        size, rows = self.space.grid.size, SEARCH.block_rows
+        if self._walks:
+            self._check_drawn()
+            rows = max(SEARCH.least_rows, min(rows, SEARCH.block_values // self._walks))
         blocks = [self._block(start, min(start + rows, size), evaluation) for start in range(0, size, rows)]
         evaluation.positions, evaluation.objective, evaluation.cost = map(np.concatenate, zip(*blocks, strict=True))
         return evaluation
 
     @property
-    def _walks(self) -> bool:
-        """Whether a central time is a median over all draws."""
-        return any(m.discrepancy is not None for m in self.result.members)
-
-    @property
-    def _draws(self) -> int:
-        return sum(len(m.draws) for m in self.result.members)
-
-    def _rows(self) -> int:
-        if not self._walks:
-            return SEARCH.block_rows
-        return max(SEARCH.least_rows, min(SEARCH.block_rows, SEARCH.block_values // self._draws))
+    def _walks(self) -> int:
+        """The draws of all members where a central time is a median over them; else 0."""
+        members = self.result.members
+        return sum(len(m.draws) for m in members) if any(m.discrepancy is not None for m in members) else 0
 
     def _check_drawn(self) -> None:
         """Refuse what would take hours, after a look at what the constraints leave."""
         size = self.space.grid.size
-        if not self._walks or size <= SEARCH.max_drawn_configurations:
+        if size <= SEARCH.max_drawn_configurations:
             return
         left = 0
         for start in range(0, size, SEARCH.block_rows):
@@ -176,7 +170,7 @@ class Search:
             left += int(holds.sum())
         if left > SEARCH.max_drawn_configurations:
             raise GenperfError(
-                f"every prediction of this model is a median over {self._draws:,} draws, and {left:,} configurations "
+                f"every prediction of this model is a median over {self._walks:,} draws, and {left:,} configurations "
                 f"are to be evaluated; at most {SEARCH.max_drawn_configurations:,} are",
                 hint="vary fewer values (workers=1:256:*2), add a constraint, or fit one family",
             )

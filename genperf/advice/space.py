@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Index
 from genperf.errors import FormulaError, GenperfError, TableError, suggest
-from genperf.formula import Formula, Name, parse, render, substitute
+from genperf.formula import Formula, Name, parse, render, substitute, values_of
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import settled
 from genperf.prediction import Schema, read_query
@@ -193,9 +193,9 @@ class Space:
     factors: tuple[str, ...]
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> tuple[str, ...]:
         """Everything that a configuration has."""
-        return [*(a.name for a in self.grid.axes), *self.derived, *self.held]
+        return (*(a.name for a in self.grid.axes), *self.derived, *self.held)
 
     @property
     def varied(self) -> set[str]:
@@ -203,12 +203,10 @@ class Space:
         return {a.name for a in self.grid.axes if len(a.values) > 1}
 
     @property
-    def texts(self) -> list[str]:
+    def texts(self) -> tuple[str, ...]:
         """What of it is text."""
-        return [
-            *(a.name for a in self.grid.axes if not a.numeric),
-            *(name for name, value in self.held.items() if isinstance(value, str)),
-        ]
+        held = [name for name, value in self.held.items() if isinstance(value, str)]
+        return (*(a.name for a in self.grid.axes if not a.numeric), *held)
 
     def take(self, positions: Index) -> Columns:
         """Return the configurations at some positions."""
@@ -217,14 +215,10 @@ class Space:
     def completed(self, columns: Columns) -> Columns:
         """Return values of the grid's names together with what follows from them."""
         rows = len(next(iter(columns.values())))
-        derived = {
-            name: np.asarray(f.evaluate({n: columns[n] for n in f.names}), float) for name, f in self.derived.items()
-        }
-        filled = {
-            name: np.full(rows, value, dtype=object if isinstance(value, str) else float)
-            for name, value in self.held.items()
-        }
-        return {**columns, **derived, **filled}
+        derived = {name: values_of(f.node, columns) for name, f in self.derived.items()}
+        kinds = {name: object if isinstance(value, str) else float for name, value in self.held.items()}
+        held = {name: np.full(rows, value, dtype=kinds[name]) for name, value in self.held.items()}
+        return {**columns, **derived, **held}
 
     def reduced(self, columns: Columns, names: Sequence[str]) -> Columns:
         """Return the configurations with some of the grid's names set to 1."""
@@ -345,12 +339,8 @@ def _check_complete(given: set[str], schema: Schema, derived: Mapping[str, Formu
     absent = [f for f in schema.factors if f.name not in given and f.name not in derived and f.distinct != 1]
     if not absent:
         return
-    shown = [
-        f"--over {f.name}=" + (f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6])) for f in absent
-    ]
-    if len(absent) > 1:
-        names = ", ".join(f"'{f.name}'" for f in absent[:-1]) + f" and '{absent[-1].name}'"
-        raise TableError(f"factors {names} are given no value", hint=" ".join(shown) + " (as measured)")
-    f = absent[0]
-    measured = f"measured from {f.lower:g} to {f.upper:g}" if f.numeric else "or one of its levels"
-    raise TableError(f"factor '{f.name}' is given no value", hint=f"{shown[0]} ({measured})")
+    names = " and ".join(filter(None, (", ".join(f"'{f.name}'" for f in absent[:-1]), f"'{absent[-1].name}'")))
+    values = [f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6]) for f in absent]
+    shown = " ".join(f"--over {f.name}={text}" for f, text in zip(absent, values, strict=True))
+    are = "factors {} are" if len(absent) > 1 else "factor {} is"
+    raise TableError(f"{are.format(names)} given no value", hint=f"{shown} (as measured)")

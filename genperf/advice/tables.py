@@ -194,12 +194,7 @@ def ask(
 
 def is_model_file(source: object) -> bool:
     """Tell whether what is asked is the file of a model, rather than one of a table."""
-    return (
-        isinstance(source, str | Path)
-        and Path(source).suffix == ".json"
-        and Path(source).is_file()
-        and is_model(source)
-    )
+    return isinstance(source, str | Path) and Path(source).is_file() and is_model(source)
 
 
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
@@ -448,13 +443,7 @@ class _Reader:
         counted = any(factor.role == "extrinsic" for factor in factors.values()) or scale in self.reading.derived
         if not counted and self.question.plan is None:
             out[scale] = self._largest(0)
-        workers, nodes, devices = (result.panel.find(name) for name in ("workers", "nodes", "devices_per_node"))
-        if workers is None or nodes is None or devices is None or devices.lower != devices.upper:
-            return out
-        if workers.name not in out or {nodes.name, devices.name} & {*out}:
-            return out
-        # Every run has as many devices on a node.
-        return {**out, nodes.name: float(np.ceil(out[workers.name] / devices.upper)), devices.name: devices.upper}
+        return out
 
     def _largest(self, multiple: int) -> float:
         """Return one of the multiples of the largest count."""
