@@ -14,7 +14,7 @@ from discrepancies import stacked
 import genperf as gp
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import Axis, Beyond, Process, Product
-from genperf.reporting import View, html, page
+from genperf.reporting import View, held_out, html, page
 from genperf.reporting.place import PageSettings
 from genperf.result import FitResult, GroupedResult
 
@@ -293,7 +293,8 @@ def test_hostile_columns_and_levels(browser: Browser) -> None:
 
 def test_page_of_a_table_shows_the_baselines(browser: Browser) -> None:
     table = gp.read_table(runs().query("framework == 'mxnet'"), time="seconds", extrinsic="workers", intrinsic="batch")
-    browser.open(page(table, model="amdahl"), NARROW)
+    checked = held_out(table, "amdahl")
+    browser.open(page(gp.fit(table, model="amdahl"), validation=checked), NARROW)
     shown = browser.js(
         "return [...document.querySelectorAll('#validation tbody tr')].map((r) => r.cells[0].textContent)"
     )
