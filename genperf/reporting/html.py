@@ -25,7 +25,7 @@ from genperf.reporting.proposal import filled
 from genperf.reporting.provenance import command_of, versions
 from genperf.reporting.sheet import capacity_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
-from genperf.table import Factor, Table
+from genperf.table import Table
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split
 from genperf.words.numbers import with_article
@@ -126,41 +126,35 @@ def page(
 def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
     """Return the groups in the table's order, those that could not be fitted last."""
     live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
-    answered: dict[int, dict[str, Any] | GenperfError | Lost] = {}
+    contents: dict[int, dict[str, Any]] = {}
     doing("answering for groups", 0, len(whole.results))
-    work = partial(_group, names=whole.group, view=view, live=live)
+    work = partial(_group, names=whole.group, view=view, live=live, alone=len(whole.results) == 1)
     for number, outcome in run(work, whole.results.items(), Engine(workers=workers)):
-        answered[number] = outcome
-        doing("answering for groups", len(answered), len(whole.results))
-    out: list[dict[str, Any]] = []
-    failed = dict(whole.failures)
-    for number, key in enumerate(whole.results):
-        outcome = answered[number]
-        if isinstance(outcome, dict):
-            out.append({"key": list(key), "sheet": outcome})
-            continue
-        # A group without an answer is named on the page; the only one is an error.
-        if isinstance(outcome, GenperfError) and len(whole.results) == 1:
-            raise outcome
-        failed[key] = outcome.message if isinstance(outcome, GenperfError) else outcome.reason
-    if not out:
-        key, why = next(iter(failed.items()))
-        raise GenperfError(f"none of {len(failed)} groups can be shown; {', '.join(key)}: {why}")
-    return [*out, *({"key": list(key), "failed": why} for key, why in failed.items())]
+        contents[number] = {"failed": outcome.reason} if isinstance(outcome, Lost) else outcome
+        doing("answering for groups", len(contents), len(whole.results))
+    groups = [{"key": list(key), "failed": why} for key, why in whole.failures.items()]
+    groups += [{"key": list(key), **contents[number]} for number, key in enumerate(whole.results)]
+    groups.sort(key=lambda group: "failed" in group)
+    if "failed" in groups[0]:
+        why = f"{', '.join(groups[0]['key'])}: {groups[0]['failed']}"
+        raise GenperfError(f"none of {len(groups)} groups can be shown; {why}")
+    return groups
 
 
 def _group(
-    group: tuple[tuple[str, ...], FitResult], names: tuple[str, ...], view: View, live: bool
-) -> dict[str, Any] | GenperfError:
-    """Return the contents of the page for one group, or why there are none."""
+    group: tuple[tuple[str, ...], FitResult], names: tuple[str, ...], view: View, live: bool, alone: bool
+) -> dict[str, Any]:
+    """Return the contents of the page for one group; a group without an answer is named, the only one is an error."""
     key, result = group
     try:
         # What one group takes is not reported: it is a small part of the whole.
         with listening(None):
             place = place_of(result, question_of(result, names, key, view), view.target, view.along)
-            return sheet(place, Model(result), live, dict(zip(names, key, strict=True)), view.job)
+            return {"sheet": sheet(place, Model(result), live, dict(zip(names, key, strict=True)), view.job)}
     except GenperfError as error:
-        return error
+        if alone:
+            raise
+        return {"failed": error.message}
 
 
 def _bytes(result: FitResult) -> int:
@@ -233,12 +227,9 @@ def _file(name: str) -> str:
 
 def _policy(style: str, script: str) -> str:
     """Return a content security policy: this style and this script, and nothing from anywhere."""
-
-    def hashed(text: str) -> str:
-        return "'sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-    parts = ["default-src 'none'", f"style-src {hashed(style)}", f"script-src {hashed(script)}", "img-src data:"]
-    return "; ".join([*parts, "base-uri 'none'", "form-action 'none'"])
+    hashed = (b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
+    sources = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*hashed)
+    return f"{sources}; base-uri 'none'; form-action 'none'"
 
 
 def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str] | None = None) -> str:
@@ -252,19 +243,13 @@ def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str]
     >>> scheme_of(read_table(runs, time="s", extrinsic="workers"))
     'extrapolate:workers:8'
     """
-    for factor in _scale_factors(table, along, mapping):
+    panel = Panel(table.factors, mapping or {})
+    named = [f for f in table.numeric if along and f.name in (along, panel.mapping.get(along))]
+    for factor in named or panel.counts:
         scales = np.unique(table.columns[factor.name])
         if len(scales) >= PAGE.least_scales:
             return f"extrapolate:{factor.name}:{scales[-2]:g}"
     return f"kfold:{min(PAGE.folds, len(table.medians()))}"
-
-
-def _scale_factors(table: Table, along: str | None, mapping: Mapping[str, str] | None) -> list[Factor]:
-    """Return the factors that may count the workers, the likeliest first."""
-    factors = Panel(table.factors, mapping or {})
-    names = (along, factors.mapping.get(along)) if along else ()
-    named = [f for f in table.numeric if f.name in names]
-    return named or list(factors.counts)
 
 
 def held_out(
@@ -293,10 +278,8 @@ def _shown(validation: Validation | str | None) -> dict[str, Any] | None:
         return {"why": validation} if validation else None
     rows = [
         [
-            m.model,
-            *(None if v is None else short(v, 4) for v in (m.median_ape, m.mape, m.coverage, m.width)),
-            m.predicted,
-            m.failed or "",
+            *(m.model, *(None if v is None else short(v, 4) for v in (m.median_ape, m.mape, m.coverage, m.width))),
+            *(m.predicted, m.failed or ""),
         ]
         for m in validation.models
     ]

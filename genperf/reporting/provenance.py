@@ -3,7 +3,7 @@
 import platform
 import re
 import shlex
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
 from genperf import __version__
 from genperf.estimate.options import DEFAULTS
@@ -101,10 +101,5 @@ def _pairs(text: str | None) -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that compute."""
-    numbers = {"genperf": __version__, "Python": platform.python_version()}
-    for name in ("numpy", "scipy", "pandas", "scikit-learn"):
-        try:
-            numbers[name] = version(name)
-        except PackageNotFoundError:  # pragma: no cover - a broken installation
-            continue
-    return numbers
+    packages = {name: version(name) for name in ("numpy", "scipy", "pandas", "scikit-learn")}
+    return {"genperf": __version__, "Python": platform.python_version(), **packages}
