@@ -15,7 +15,7 @@ from genperf.attribution.elasticity import doublings_by_level
 from genperf.attribution.ladder import Ladder
 from genperf.attribution.terms import by_label, parts_of
 from genperf.errors import GenperfError, TableError
-from genperf.formula import Name, Node, call, parse, render
+from genperf.formula import Name, Node, call, render
 from genperf.panel import Panel
 from genperf.panel.derived import ONE, paid_for, quantities_of
 from genperf.panel.panel import Median
@@ -226,7 +226,7 @@ def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any
     given: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None:
         given["steps"] = call("divide", Name("samples"), work)
-    known = quantities_of(panel, {**given, "machines": None if paid is None else parse(paid).node})
+    known = quantities_of(panel, {**given, "machines": paid})
 
     def written(name: str, needs: Node | None = work) -> Formula | None:
         """Return a formula where it is known."""
@@ -235,7 +235,7 @@ def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any
         return formula(known.node(name), model.factors, GIVEN)
 
     of_samples = _rate_unit(model.result) == "samples/s"
-    name = (paid or "").replace("`", "")
+    name = "" if paid is None else render(paid).replace("`", "")
     return {
         "throughput": written("throughput"),
         "tokens": written("tokens_per_s") if of_samples else None,
@@ -247,16 +247,14 @@ def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any
     }
 
 
-def _paid(panel: Panel, job: Job) -> str | None:
+def _paid(panel: Panel, job: Job) -> Node | None:
     """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
-    if panel.target is None or not panel.target.is_time:
-        return None
     try:
-        return render(paid_for(panel, job.per)[1])
+        return paid_for(panel, job.per)[1] if panel.target is not None and panel.target.is_time else None
     except TableError:
-        if job.price is None and job.per is None:
-            return None
-        raise
+        if job.price is not None or job.per is not None:
+            raise
+        return None
 
 
 def _further(place: Place, live: bool) -> list[dict[str, Any]]:
