@@ -18,7 +18,7 @@ from genperf.formula import parse
 from genperf.panel.configurations import settled
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.table.cells import Cells, Source, columns_of
+from genperf.table.cells import Cells, Source
 from genperf.table.clean import faults_of, labels, numbers
 from genperf.table.opened import open_source, understood
 
@@ -183,14 +183,6 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
                 f"the model has no factor '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}"
             )
     return {columns[name]: value for name, value in values.items()}
-
-
-def given_columns(at: Mapping[str, Any] | pd.DataFrame, schema: Schema) -> dict[str, npt.NDArray[Any]]:
-    """Return the unchecked columns of configurations by the model's names; values by name are combined."""
-    if isinstance(at, Mapping):
-        return combine(known_names(at, schema))
-    columns = columns_of(at)
-    return {name: columns[given] for given, name in model_names(columns, schema).items()}
 
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

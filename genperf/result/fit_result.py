@@ -14,7 +14,7 @@ from genperf.errors import Note, TableError, counted
 from genperf.panel import Panel
 from genperf.panel.configurations import completed, typical_run
 from genperf.prediction import Band, Evidence, Fitted, Member, cells_of, predict
-from genperf.prediction.query import Query, given_columns, read_query
+from genperf.prediction.query import Query, read_query
 from genperf.table.cells import Cells, Source, frame_of
 from genperf.table.clean import labels
 
@@ -209,7 +209,7 @@ class FitResult(Result, Fitted):
         """
         if at is None or not len(at):
             return frame_of({name: np.array([value]) for name, value in typical_run(self.panel, {}).items()})
-        return frame_of(completed(self.panel, given_columns(at, self.schema)))
+        return frame_of(completed(self.panel, cells_of(at, self.schema).columns))
 
     def query(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> Query:
         """Return completed configurations (`completed`), checked against the measured factors.
