@@ -20,6 +20,7 @@ from genperf.prediction.query import model_names
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.cells import columns_of, with_columns
+from genperf.table.clean import numbers
 from genperf.table.work import evaluated
 
 
@@ -353,25 +354,18 @@ class _Axis:
 def _axis(factor: Factor, given: Sequence[Any] | None, read: bool) -> _Axis:
     """Return the values of a factor that were measured, or those that are given in their place."""
     if factor.numeric:
-        ends = [factor.lower, factor.upper] if given is None else [_number(factor, value) for value in given]
+        ends, unread = numbers([factor.lower, factor.upper] if given is None else given)
+        for place in unread:
+            text = f"'{(given or ())[place]}' is not a value of '{factor.name}'"
+            raise GenperfError(text, hint=f"{factor.name}=LOWEST,HIGHEST")
         if factor.positive and min(ends) <= 0:
             raise GenperfError(f"'{factor.name}' is above zero, and the domain begins at {min(ends):g}")
-        return _Axis(factor, (min(ends), max(ends)), read)
+        return _Axis(factor, (float(min(ends)), float(max(ends))), read)
     levels = factor.levels if given is None else tuple(map(str, given))
     if unknown := [level for level in levels if level not in factor.levels]:
         hint = suggest(unknown[0], factor.levels) or f"one of {', '.join(factor.levels[:8])}"
         raise GenperfError(f"'{unknown[0]}' is not a measured level of '{factor.name}'", hint=hint)
     return _Axis(factor, levels, read)
-
-
-def _number(factor: Factor, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not np.isfinite(number):
-        raise GenperfError(f"'{value}' is not a value of '{factor.name}'", hint=f"{factor.name}=LOWEST,HIGHEST")
-    return number
 
 
 def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:

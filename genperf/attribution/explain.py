@@ -94,11 +94,8 @@ def explain(
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
     starts = range(0, query.rows, EXPLAIN.block_rows)
     blocks = [query.take(np.arange(start, min(start + EXPLAIN.block_rows, query.rows))) for start in starts]
-    terms, members = (
-        pd.concat(tables, ignore_index=True)
-        for tables in zip(*(term_tables(result, block, varying, levels) for block in blocks), strict=True)
-    )
-    elasticities = pd.concat([elasticity_table(result, b, varying, levels) for b in blocks], ignore_index=True)
+    each = [(*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks]
+    terms, members, elasticities = (pd.concat(tables, ignore_index=True) for tables in zip(*each, strict=True))
     one = single(query, "a knee and a comparison are those of one configuration") if versus or knee else {}
     base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
     # A count that nobody gave is no point of the curve.

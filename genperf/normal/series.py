@@ -256,11 +256,7 @@ class AmongPublished:
     """Where the efficiency of a series lies among published ones, or why that is not known."""
 
     placed: Normal | Lack
-    #: The column that counts the devices.
-    count: str
-    #: As in `Series`.
-    assumed: float | None = None
-    work: str = ""
+    series: Series
 
     @property
     def low(self) -> bool:
@@ -273,16 +269,18 @@ class AmongPublished:
 
         Examples
         --------
+        >>> counts = np.array([8.0, 16.0])
+        >>> series = Series("gpus", counts, counts / 8.0, np.array([100.0, 122.0]), None, "")
         >>> step = Step("second", (8.0, 1.0), (16.0, 2.0), 0.61)
-        >>> print(AmongPublished(Normal(step, 0.61, 2.4, 0.92, 0.67, 1.0, 122, 9, ("doublings",)), "gpus").sentence)
+        >>> print(AmongPublished(Normal(step, 0.61, 2.4, 0.92, 0.67, 1.0, 122, 9, ("doublings",)), series).sentence)
         at 2 nodes the efficiency is 61 %; nine in ten of 122 published series on 9 clusters keep 67 to 100 % of one
         node's: this is low, 2 % keep less
         """
-        placed, step = self.placed, self.placed.step
+        placed, step, series = self.placed, self.placed.step, self.series
         several = f"{step.after[1]:g} nodes"
-        devices = several if step.before[0] == step.after[0] else count_text(step.after[0], self.count)
-        if self.assumed is not None and step.after[1] > 1.0:
-            several += f" (taking {self.assumed:g} devices for one)"
+        devices = several if step.before[0] == step.after[0] else count_text(step.after[0], series.count)
+        if series.assumed is not None and step.after[1] > 1.0:
+            several += f" (taking {series.assumed:g} devices for one)"
         if isinstance(placed, Lack):
             return (
                 f"whether an efficiency of {100 * step.efficiency:.0f} % at {devices} is normal is not known: "
@@ -292,10 +290,10 @@ class AmongPublished:
         text = f"at {devices if step.kind == 'inside' else several} the efficiency is {100 * placed.value:.0f} %"
         if step.kind == "beyond":
             text = f"from {step.before[1]:g} to {several} each doubling keeps {100 * placed.value:.0f} %"
-        text += ", if each device keeps its batch" if self.work == "assumed" else ""
+        text += ", if each device keeps its batch" if series.work == "assumed" else ""
         of_one = " of one node's" if step.kind == "second" else ""
         a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
-        batch = " (it keeps the total batch, and most of them that of a device)" if self.work == "total" else ""
+        batch = " (it keeps the total batch, and most of them that of a device)" if series.work == "total" else ""
         return (
             f"{text}; nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
             f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{of_one}{a_step}: "
@@ -376,7 +374,7 @@ def among_published(series: Series, target: float, words: Iterable[str]) -> Amon
     # The last step is what the question is about, unless an earlier one is where the efficiency was lost.
     slow = [one for one in placed if isinstance(one, Normal) and one.percentile < 100.0 * NORMAL.quarter]
     chosen = min(slow, key=lambda one: one.percentile, default=placed[0])
-    return AmongPublished(chosen, series.count, series.assumed, series.work)
+    return AmongPublished(chosen, series)
 
 
 def judged(percentile: float) -> str:
