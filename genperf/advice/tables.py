@@ -435,12 +435,13 @@ class _Reader:
         return fit_group(table, key, self.reading.mapping, self.seed, self.hints), table
 
     def _configuration(self, result: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
-        """Return the question over the factors of a model; twice the largest count where it has none."""
+        """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""
         factors = {f.name: f for f in result.schema.factors if f.name in at}
         out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in factors}
         out |= {n: at[n] for n, factor in factors.items() if not factor.numeric}
         scale = self.reading.scale or ""
-        counted = any(factor.role == "extrinsic" for factor in factors.values()) or scale in self.reading.derived
+        beyond = [n for n, f in factors.items() if f.numeric and not f.lower <= out[n] <= f.upper]
+        counted = beyond or scale in self.reading.derived or any(f.role == "extrinsic" for f in factors.values())
         if not counted and self.question.plan is None:
             out[scale] = self._largest(0)
         return out

@@ -251,7 +251,9 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, for
     worker = "workers" if count is None else noun_of(count.name)
     about = Limit(target.name, value_name(target), interval, counts_nodes=result.panel.has("nodes"), worker=worker)
     terms = {term.name for member in serving(result.members) for term in member.expression.terms}
-    if not named(terms, [f.name for f in result.schema.factors]):
+    # The overheads of a series are parts of a time.
+    other = not target.is_time and any(member.discrepancy is not None for member in result.members)
+    if other or not named(terms, [f.name for f in result.schema.factors]):
         return replace(about, doublings=_doublings(result, columns))
     groups = _alike_terms(result, columns)
     parts = parts_of(result, columns, forecast)

@@ -381,3 +381,20 @@ def test_workers_that_serve_requests_share_a_machine(shell: Shell) -> None:
 def test_a_count_below_one_is_named(shell: Shell) -> None:
     status, _, errors = shell("ask", "runs.csv", "--at", "gpus=-3")
     assert (status, "gpus is a count above zero, and not -3" in errors) == (1, True)
+
+
+def test_a_series_of_memory_has_no_parts_of_a_time(shell: Shell) -> None:
+    Path("memory.csv").write_text("ranks,peak_memory_gb\n4,31.2\n8,31.4\n16,31.6\n32,31.9\n")
+    _, out, _ = shell("ask", "memory.csv", "--at", "ranks=64")
+    assert "What the peak_memory_gb depends on at ranks=64: doubling ranks makes it x 1" in out
+    assert "computation" not in out
+
+
+def test_a_question_beyond_another_factor_keeps_the_usual_count(shell: Shell) -> None:
+    runs = [(n, users) for n in (1, 2) for users in (1, 4, 16, 64)]
+    text = "".join(f"{n},{users},{n * 12.0 * users / (10.0 + users):.3f}\n" for n, users in runs)
+    Path("served.csv").write_text(f"gpus,users,requests_per_s\n{text}")
+    _, out, _ = shell("ask", "served.csv", "--at", "users=256")
+    assert "requests/s at users=256, gpus=" in out
+    assert "gpus=4" not in out
+    assert "gpus=4" in shell("ask", "served.csv", "--at", "users=4")[1]
