@@ -163,7 +163,7 @@ def read_columns(
     --------
     >>> reading = read_columns({"p": [1, 2, 4, 8], "speedup": [1.0, 1.9, 3.6, 6.1], "wall": [9.31, 4.87, 2.59, 1.53]})
     >>> reading.options
-    '--time wall --extrinsic p --map workers=p'
+    '--time wall --scaling job --extrinsic p --map workers=p'
     >>> print(reading.meanings["wall"])
     measured: its header or its unit is that of a time
     """
