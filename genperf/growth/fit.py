@@ -146,7 +146,7 @@ def written(series: MeasuredSeries, reading: Reading) -> tuple[tuple[Overhead, .
     # The work is that of one worker, also where the smallest count is the unit of the exchange.
     work = tuple((name, node) for name, node in known.items() if node is not None)
     axes = [("workers", reading.workers), ("nodes", reading.nodes)]
-    parsed = tuple((name, parse(series.over_columns(text)).node) for name, text in axes)
+    parsed = tuple((name, series.factors.over_columns(text)) for name, text in axes)
     names = tuple(f.name for f in series.factors.factors)
     return chosen, _expression(names, work, (*work, *parsed), reading.work, chosen)
 

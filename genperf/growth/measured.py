@@ -176,7 +176,7 @@ def series_of(
         {name: values[order] for name, values in columns.items()},
         np.log(medians.measured)[order],
         (noise * np.where(repeats > 2, SERIES.median_variance, 1.0) / repeats)[order],
-        tuple((work.formula, work.from_table) for work in possible_work(panel)),
+        possible_work(panel),
         table.target.true_seconds,
         network is not None,
         None if network is None else network.exchange(table, panel),

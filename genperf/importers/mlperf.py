@@ -48,7 +48,7 @@ def read(text: str, name: str) -> Imported:
     batch = settings.get("global_batch_size")
     if not isinstance(batch, int | float) or batch <= 0:
         raise TableError("logs no 'global_batch_size', so the time of a step is not known", where=name)
-    speeds, notes = list(_logged(events)), []
+    speeds, notes = _logged(events), []
     if not speeds:
         speeds, skipped = _timed(events)
         rows.left_out += skipped
@@ -107,20 +107,16 @@ def _settings(events: list[_Event]) -> dict[str, Cell]:
     return {key.removeprefix(_PREFIX): first[key] for key in _SETTINGS if key in first}
 
 
-def _logged(events: list[_Event]) -> Iterator[float]:
-    """Yield the throughputs of the run, or else those after it."""
-    stop = next((i for i, event in enumerate(events) if event.key == "run_stop"), len(events))
-    during, after = list(_throughputs(events[:stop])), list(_throughputs(events[stop:]))
-    yield from during or after
-
-
-def _throughputs(events: list[_Event]) -> Iterator[float]:
+def _logged(events: list[_Event]) -> list[float]:
+    """Return the throughputs of the run, or else those after it."""
+    during, after = list[float](), list[float]()
+    values = during
     for event in events:
-        stats = Json(event.value, "")
-        if event.key == "tracked_stats" and stats.has(THROUGHPUT):
-            value = stats.value[THROUGHPUT]
-            if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
-                yield value
+        values = after if event.key == "run_stop" else values
+        value = event.value.get(THROUGHPUT) if isinstance(event.value, dict) else None
+        if event.key == "tracked_stats" and isinstance(value, int | float) and not isinstance(value, bool):
+            values += [value] if 0 < value < float("inf") else []
+    return during or after
 
 
 def _timed(events: list[_Event]) -> tuple[list[float], list[str]]:

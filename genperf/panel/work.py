@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +37,7 @@ LIMIT = LimitSettings()
 _SERVED = frozenset(words_of("headers.served"))
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """A possible formula of the work that one worker does in a step."""
 
     #: Over canonical names; `1` is work that stays constant as the scale grows.

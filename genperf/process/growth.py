@@ -96,7 +96,7 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
         {f.name: np.asarray(table.columns[f.name], float) for f in table.numeric},
         np.log(table.measured),
         np.full(len(table), max(noise, STACK.least_noise) ** 2),
-        tuple((work.formula, work.from_table) for work in works),
+        works,
         table.target.true_seconds,
     )
     if not all(np.all(rows.values(work.formula) > 0.0) for work in works):
