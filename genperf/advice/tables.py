@@ -194,7 +194,8 @@ def ask(
 
 def is_model_file(source: object) -> bool:
     """Tell whether what is asked is the file of a model, rather than one of a table."""
-    return isinstance(source, str | Path) and Path(source).is_file() and is_model(source)
+    path = Path(source) if isinstance(source, str | Path) else None
+    return path is not None and path.suffix == ".json" and path.is_file() and is_model(path)
 
 
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
