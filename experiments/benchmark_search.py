@@ -45,7 +45,7 @@ def plain_objective(structure: str) -> Callable[[np.ndarray], float]:
     names = list(expression.constant_names)
     scaled = {f.name: medians.columns[f.name] / float(f"{f.centre:.3g}") for f in table.factors}
     inside = [f.name for f in table.factors if f.role == "intrinsic"]
-    workers, measured = scaled["workers"], medians.seconds
+    workers, measured = scaled["workers"], medians.measured
     shared = "q_workers" in names
     at = {name: j for j, name in enumerate(names)}
     q = [at["q_workers" if shared else f"q_{f}_workers"] for f in inside]
