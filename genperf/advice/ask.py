@@ -12,8 +12,7 @@ from genperf.advice.plan import Plan, planned
 from genperf.advice.suggest import suggest
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import derived_columns
-from genperf.attribution.growth import Work, curve_of, growth_of
+from genperf.attribution.derived import Work, curve_of, derived_columns, growth_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Interval, Paid, Training

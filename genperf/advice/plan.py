@@ -9,8 +9,8 @@ import numpy as np
 from genperf.advice.problem import Goal
 from genperf.advice.search import best_first, winners
 from genperf.arrays import Mask
+from genperf.attribution.derived import Work
 from genperf.attribution.draws import curves_of
-from genperf.attribution.growth import Work
 from genperf.attribution.ladder import ladder
 from genperf.errors import GenperfError
 from genperf.facts import Interval, Paid

@@ -199,10 +199,8 @@ def _of_kinds(
     at, ratios = np.arange(len(values)) if places is None else places, np.full((2, len(values)), np.nan)
     ratios[:, at] = np.exp(plain.curves.ratios(at, 0).quantiles(ends_of(plain.interval)))
     # The verdict stands last.
-    columns, verdicts = (
-        dict(plain.curve.drop(columns="verdict", errors="ignore")),
-        dict(plain.curve.filter(["verdict"])),
-    )
+    columns = dict(plain.curve)
+    verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
     out = []
     for kind, work in known.items():
         efficient = efficiencies(steps.counts, work, values, ratios)

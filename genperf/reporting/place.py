@@ -11,8 +11,7 @@ from genperf.advice.ask import Question, expectation, work_of
 from genperf.advice.plan import Plan, plan_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling
-from genperf.attribution.derived import price_of
-from genperf.attribution.growth import Work, growth_of
+from genperf.attribution.derived import Work, growth_of, price_of
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError

@@ -14,7 +14,7 @@ from genperf import __version__
 from genperf.advice.ask import Question
 from genperf.arrays import Index
 from genperf.attribution import Scaling, scaling
-from genperf.attribution.growth import Work
+from genperf.attribution.derived import Work
 from genperf.errors import GenperfError
 from genperf.formula import values_of
 from genperf.panel.derived import paid_for
