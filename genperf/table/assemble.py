@@ -12,7 +12,6 @@ import pandas as pd
 
 from genperf.errors import FormulaError, Note, TableError, counted, listed, suggest
 from genperf.formula import Formula, parse, parse_number, quote_name
-from genperf.scaling import Scaling
 from genperf.table.axis import Factor
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
@@ -237,7 +236,10 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in others.items()}
     frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
-    kind = _kind_of_work(roles, columns, usable)
+    count, kind = counted_column(roles), None
+    if measurement.kind == "throughput" and count is not None:
+        done = columns.number(TIME) * columns.number(measurement.column)
+        kind = kind_of_work(done[usable], columns.number(count)[usable])
     factors = measure_factors(frame, roles.factors, roles.group)
     table = Table(
         frame=frame,
@@ -315,15 +317,6 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
     columns.reject(TIME, faults_of(np.where(columns.usable([TIME]), values, np.nan), positive=TIME))
     return work
-
-
-def _kind_of_work(roles: Roles, columns: Columns, rows: npt.NDArray[np.bool_]) -> Scaling | None:
-    """Return the kind of scaling that the work of a step shows; None for a measured time, or where it shows none."""
-    measurement, count = roles.measurement, counted_column(roles)
-    if measurement is None or measurement.kind != "throughput" or count is None:
-        return None
-    work = columns.number(TIME)[rows] * columns.number(measurement.column)[rows]
-    return kind_of_work(work, columns.number(count)[rows])
 
 
 def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[str, npt.NDArray[Any]]:

@@ -30,16 +30,15 @@ def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame({name: _typed(cells) for name, cells in columns.items()})
+    objects = {
+        n: cells.tolist() for n, cells in columns.items() if isinstance(cells, np.ndarray) and cells.dtype == "O"
+    }
+    return pd.DataFrame({**columns, **objects})
 
 
 def columns_of(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of a DataFrame as arrays by name."""
     return {str(name): cells.to_numpy() for name, cells in frame.items()}
-
-
-def _typed(cells: Cells) -> Any:
-    return cells.tolist() if isinstance(cells, np.ndarray) and cells.dtype == object else cells
 
 
 def neutral(text: str) -> str:

@@ -205,9 +205,9 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     parsed = {name: column for name, column in read.items() if column is not None}
     return replace(
         source,
-        read={name: column.cells for name, column in parsed.items()},
-        units={name: column.unit for name, column in parsed.items() if column.unit},
-        steps=(*source.steps, *(done for column in parsed.values() for done in column.steps)),
+        read={name: cells for name, (cells, _, _) in parsed.items()},
+        units={name: unit for name, (_, unit, _) in parsed.items() if unit},
+        steps=(*source.steps, *(done for _, _, steps in parsed.values() for done in steps)),
     )
 
 

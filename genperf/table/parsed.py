@@ -51,15 +51,6 @@ class Parts:
     extras: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """The numbers of a column, as text where a cell is none, and what was done; None where nothing was."""
-
-    cells: npt.NDArray[np.object_]
-    unit: str = ""
-    steps: tuple[Note, ...] = ()
-
-
 @lru_cache(maxsize=100_000)
 def parts_of(text: str) -> Parts | None:
     """Take a cell apart; None where it is no number with what people write beside one.
@@ -88,8 +79,10 @@ Parts(number='8', unit='', extras=('footnote',)))
 
 def parsed_column(
     name: str, cells: Sequence[Any], delimiter: str = "", unit: str | None = None, comma: bool = False
-) -> Parsed | None:
+) -> tuple[npt.NDArray[np.object_], str, tuple[Note, ...]] | None:
     """Read the cells of a column as numbers where more than half can be, all in one unit; None where they are plain.
+
+    Returned are the numbers, the text where a cell is none, their unit and what was done.
 
     Parameters
     ----------
@@ -102,8 +95,8 @@ def parsed_column(
 
     Examples
     --------
-    >>> parsed = parsed_column("Tiempo", ["691931 microsegundos", "0.5 s"])
-    >>> parsed.cells.tolist(), parsed.unit, [str(s) for s in parsed.steps]
+    >>> cells, unit, steps = parsed_column("Tiempo", ["691931 microsegundos", "0.5 s"])
+    >>> cells.tolist(), unit, [str(step) for step in steps]
     ([0.691931, 0.5], 's', ["2 cells: 'microsegundos' and 's' of 'Tiempo' converted to 's'"])
     """
     unique = Counter[str]()
@@ -139,7 +132,7 @@ def parsed_column(
         return None
     out = np.empty(len(cells), dtype=object)
     out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
-    return Parsed(out, shown, steps)
+    return out, shown, steps
 
 
 def _converted(

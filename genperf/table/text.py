@@ -335,25 +335,16 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     TableError
         Where two are the same.
     """
+    # On one line, as formulas, options and messages have a name.
+    lines = [re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", cell).strip() for cell in cells]
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
-    columns = [one_line(cell) or f"column {i}" for i, cell in enumerate(cells, 1)]
+    columns = [line or f"column {i}" for i, line in enumerate(lines, 1)]
     name, count = Counter(columns).most_common(1)[0]
     if count > 1:
         *others, last = (str(i) for i, column in enumerate(columns, 1) if column == name)
         both = f"columns {', '.join(others)} and {last} are both named '{name}'"
         raise TableError(both, hint="rename one of them", where=where)
     return columns
-
-
-def one_line(name: str) -> str:
-    r"""Return a column's name on one line: a formula, an option and a message have one.
-
-    Examples
-    --------
-    >>> one_line(" work\ners ")
-    'work ers'
-    """
-    return re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", name).strip()
 
 
 # --- records: JSON, and lines of pairs --------------------------------------------------------------------------------
