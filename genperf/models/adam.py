@@ -27,30 +27,18 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel(tuple(factors))))
     a/replicas/partitions + alpha_a/replicas*(partitions - 1) + beta_w/servers
     """
-
-    def given(*names: str) -> list[str]:
-        return [name for name in names if factors.has(name)]
-
-    per_batch = given("batch") if factors.has("work") else []
-    work = given("work") if per_batch else []
-    shared = [*per_batch, "workers", *given("partitions")]
+    work = "*work/batch" if factors.has("work") and factors.has("batch") else ""
     contended, parted = factors.varies("threads"), factors.varies("partitions")
-    cut = factors.has("activations") and parted
-    # Each term's coefficient, the factors above and below the line, what else it has, and whether some run has it.
+    # Each term, and whether some run has it.
     rows = (
-        ("compute", "a", [*given("samples"), *work], shared, "/threads**eta" * contended, True),
-        ("memory contention", "kappa", [*given("threads", "samples"), *work], shared, "", contended),
-        ("activations", "beta_a", given("activations", "samples"), ["workers"], "*(1 - 1/partitions)", cut),
-        ("cuts", "alpha_a", given("samples"), ["workers"], "*(partitions - 1)", parted),
-        ("weights", "beta_w", given("bytes", "samples"), given("batch", "servers"), "", True),
-        ("exchange", "alpha_w", given("samples"), [*given("batch"), "workers"], "", factors.varies("batch")),
+        ("compute", f"a*samples{work}/workers/partitions" + "/threads**eta" * contended, True),
+        ("memory contention", f"kappa*threads*samples{work}/workers/partitions", contended),
+        ("activations", "beta_a*activations*samples/workers*(1 - 1/partitions)", parted and factors.has("activations")),
+        ("cuts", "alpha_a*samples/workers*(partitions - 1)", parted),
+        ("weights", "beta_w*bytes*samples/batch/servers", True),
+        ("exchange", "alpha_w*samples/batch/workers", factors.varies("batch")),
     )
-    terms = {
-        name: "*".join([coefficient, *above]) + "".join(f"/{factor}" for factor in below) + further
-        for name, coefficient, above, below, further, there in rows
-        if there
-    }
-    return compose("adam", terms, factors, shapes=[THREADS])
+    return compose("adam", {name: text for name, text, there in rows if there}, factors, shapes=[THREADS])
 
 
 FAMILY = Family(

@@ -5,7 +5,7 @@ from typing import Literal
 
 from genperf.expression import Constant, Expression, exponent
 from genperf.models.compose import compose, measured_alone, together
-from genperf.models.family import Family, times
+from genperf.models.family import Family
 from genperf.panel import Panel, share
 
 #: How reading slows down as more workers share the storage: 0 not at all, 1 one after another. A guess: 2 leaves room
@@ -50,10 +50,10 @@ def build(factors: Panel, server: Server = "queue", job: bool = True, alone: boo
     max(a*batch + c, s*workers)
     """
     work = share(factors)
-    iterations = times(factors, "iterations") if job else ""
+    iterations = "iterations*" if job and factors.has("iterations") else ""
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
     served = f"{iterations}s*{load}"
-    initialisation = {"initialisation": "i0", "reading": f"i1*{times(factors, 'samples')}workers**q"} if job else {}
+    initialisation = {"initialisation": "i0", "reading": "i1*samples*workers**q"} if job else {}
     start = " + ".join([*initialisation, ""])
     return compose(
         "cntk",

@@ -32,6 +32,7 @@ def compose(
 
     What is neither a factor, nor a term, nor one of the shapes, is a coefficient. Its unit follows from the factors
     beside it, so that each term is in seconds. A constant that is named like a column of the table gets a trailing `_`.
+    A factor of a product that the table lacks, or that a product is divided by, is in the coefficient.
 
     Terms that the table's rows cannot identify are left out, so that few measurements suffice. They are terms that
     are zero in every row (a network, on one node), and spare terms beside one that is constant.
@@ -53,7 +54,7 @@ def compose(
     Raises
     ------
     ModelError
-        Where a formula uses a factor that the table does not have.
+        Where a formula needs a factor elsewhere, and the table lacks it.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def compose(
     >>> str(law), [constant.unit for constant in law.constants]
     ('c + a*samples/`gpu count`', ['s', 's/sample'])
     """
-    trees = {name: parse(text).node for name, text in terms.items()}
+    trees = {name: _of_known(parse(text).node, factors) for name, text in terms.items()}
     dropped = _unidentified(trees, factors, spare or {})
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
     whole = None if total is None else _without(parse(total).node, dropped)
@@ -87,6 +88,19 @@ def compose(
         tuple(constants),
         None if whole is None else substitute(whole, by_name),
     )
+
+
+def _of_known(node: Node, factors: Panel) -> Node:
+    """Return a formula without the factors of its products that the table lacks."""
+    match node:
+        case Call("multiply" | "divide", (other, Name(name))) | Call("multiply", (Name(name), other)) if (
+            name in ALIASES and not factors.has(name)
+        ):
+            return _of_known(other, factors)
+        case Call(function, arguments):
+            return Call(function, tuple(_of_known(a, factors) for a in arguments))
+        case _:
+            return node
 
 
 def _unit(constant: str, terms: Iterable[Node]) -> str:

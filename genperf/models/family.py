@@ -40,17 +40,6 @@ class Overhead:
 Choice = Literal["search", "laws", "largest"]
 
 
-def times(factors: Panel, name: str) -> str:
-    """Return a factor as the head of a product; empty where it is absent.
-
-    Examples
-    --------
-    >>> times(Panel((Factor("bytes", "intrinsic"),)), "bytes"), times(Panel(()), "bytes")
-    ('bytes*', '')
-    """
-    return f"{name}*" if factors.has(name) else ""
-
-
 @dataclass(frozen=True)
 class Family:
     """A family of expressions."""

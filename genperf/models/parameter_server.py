@@ -5,7 +5,7 @@ from typing import Literal
 
 from genperf.expression import Expression
 from genperf.models.compose import SYNCHRONISATION, measured_alone, together, with_computation
-from genperf.models.family import Family, times
+from genperf.models.family import Family
 from genperf.panel import Panel
 
 #: What one worker alone does: it exchanges with the servers like several, or it runs without them. Then several
@@ -50,13 +50,12 @@ def through_servers(factors: Panel) -> dict[str, str]:
     --------
     >>> from genperf.table import Factor
     >>> through_servers(Panel((Factor("workers", "extrinsic"),)))
-    {'bandwidth': '2*beta*workers'}
+    {'bandwidth': '2*beta*bytes*workers'}
     """
-    served = factors.has("servers")
-    load = "max(workers/servers, 1)" if served else "workers"
-    terms = {"bandwidth": f"2*beta*{times(factors, 'bytes')}{load}"}
+    load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
+    terms = {"bandwidth": f"2*beta*bytes*{load}"}
     if factors.varies("bytes"):
-        terms["requests"] = "alpha*workers/servers" if served else "alpha*workers"
+        terms["requests"] = "alpha*workers/servers"
     return terms
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from genperf.expression import Expression
 from genperf.models.compose import SYNCHRONISATION, measured_alone, with_computation
-from genperf.models.family import Family, times
+from genperf.models.family import Family
 from genperf.panel import Panel
 
 
@@ -37,9 +37,9 @@ def among_peers(factors: Panel) -> dict[str, str]:
     --------
     >>> from genperf.table import Factor
     >>> among_peers(Panel((Factor("workers", "extrinsic"),)))
-    {'bandwidth': 'beta*(workers - 1)'}
+    {'bandwidth': 'beta*bytes*(workers - 1)'}
     """
-    bandwidth = {"bandwidth": f"beta*{times(factors, 'bytes')}(workers - 1)"}
+    bandwidth = {"bandwidth": "beta*bytes*(workers - 1)"}
     return bandwidth | ({"messages": "alpha*(workers - 1)"} if factors.varies("bytes") else {})
 
 

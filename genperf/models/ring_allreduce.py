@@ -4,7 +4,7 @@ from typing import Literal
 
 from genperf.expression import Expression
 from genperf.models.compose import SERIAL, SYNCHRONISATION, compose, measured_alone, partly_hidden
-from genperf.models.family import Family, times
+from genperf.models.family import Family
 from genperf.panel import Panel, share
 
 #: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
@@ -50,7 +50,7 @@ def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full")
         {
             "forward": f"{work.of('a')}/3",
             "backward": f"{work.of('2*a')}/3",
-            "bandwidth": f"2*beta*{times(factors, 'bytes')}(1 - 1/workers)",
+            "bandwidth": "2*beta*bytes*(1 - 1/workers)",
             "latency": "2*alpha*(workers - 1)",
             **extra,
             "constant": "c",

@@ -6,7 +6,7 @@ from typing import Literal
 
 from genperf.expression import Expression
 from genperf.models.compose import LEAST_COUNTS, SERIAL, compose
-from genperf.models.family import Family, times
+from genperf.models.family import Family
 from genperf.models.parameter_server import through_servers
 from genperf.models.peer_to_peer import among_peers
 from genperf.panel import Panel, Share, share
@@ -130,11 +130,10 @@ def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
 
 def _in_rings(factors: Panel) -> dict[str, str]:
     """Return the terms of an all-reduce, a ring inside the nodes and one between them."""
-    message = times(factors, "bytes")
-    ring = f"2*beta_n*{message}"
-    terms = {"ring": f"{ring}(1 - 1/workers)"}
+    terms = {"ring": "2*beta_n*bytes*(1 - 1/workers)"}
     if factors.has("nodes"):
-        terms = {"inside nodes": f"2*beta_r*{message}(1 - nodes/workers)", "between nodes": f"{ring}(1 - 1/nodes)"}
+        inside, between = "2*beta_r*bytes*(1 - nodes/workers)", "2*beta_n*bytes*(1 - 1/nodes)"
+        terms = {"inside nodes": inside, "between nodes": between}
     return {**terms, "latency": "2*alpha*(workers - 1)"}
 
 

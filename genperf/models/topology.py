@@ -2,7 +2,7 @@
 
 from genperf.expression import Expression
 from genperf.models.compose import with_computation
-from genperf.models.family import Family, Overhead, times
+from genperf.models.family import Family, Overhead
 from genperf.panel import Panel
 
 
@@ -22,10 +22,9 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
     c + a/gpus + beta_r*(1 - nodes/gpus) + beta_n*(1 - 1/nodes) + alpha*log2(nodes)
     """
-    message = times(factors, "bytes")
     exchange = {
-        "inside nodes": f"beta_r*{message}(1 - nodes/workers)",
-        "between nodes": f"beta_n*{message}(1 - 1/nodes)",
+        "inside nodes": "beta_r*bytes*(1 - nodes/workers)",
+        "between nodes": "beta_n*bytes*(1 - 1/nodes)",
     }
     if factors.varies("nodes", 3) or factors.varies("bytes"):
         exchange["latency"] = "alpha*log2(nodes)"
