@@ -11,7 +11,8 @@ import numpy as np
 
 from genperf.arrays import Array
 from genperf.errors import ModelError, suggest
-from genperf.formula import PowerSum, bind, evaluate, evaluate_with_gradient, latex, render, spread, with_sums
+from genperf.formula import PowerSum, bind, evaluate, evaluate_with_gradient, latex, render, spread, values_of
+from genperf.formula.bind import with_sums
 from genperf.formula.nodes import Call, Name, Node, bind_values, chain, names_in, substitute
 
 Kind = Literal["coefficient", "exponent", "level", "shape"]
@@ -212,14 +213,14 @@ class Expression:
         -------
         ndarray of shape (rows,) or (sets, rows)
         """
-        return _broadcast(evaluate(self.node, {**columns, **constants}), columns, constants)
+        return values_of(self.node, {**columns, **constants})
 
     def term_values(
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], names: Collection[str] | None = None
     ) -> dict[str, Array]:
         """Return the values of each term, or of those named, in the target's unit, shaped as `evaluate` does."""
         values, terms = {**columns, **constants}, [t for t in self.terms if names is None or t.name in names]
-        return {t.name: _broadcast(evaluate(t.node, values), columns, constants) for t in terms}
+        return {t.name: values_of(t.node, values) for t in terms}
 
     def gradient(
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]
@@ -228,11 +229,11 @@ class Expression:
 
         By factors or constants, shaped as `evaluate` does.
         """
-        value, slopes = evaluate_with_gradient(self.node, {**columns, **constants}, by)
-        return (
-            _broadcast(value, columns, constants),
-            {name: _broadcast(slopes.get(name, 0.0), columns, constants) for name in by},
-        )
+        values = {**columns, **constants}
+        total, slopes = evaluate_with_gradient(self.node, values, by)
+        parts = (total, *(slopes.get(name, 0.0) for name in by))
+        value, *derivatives = (np.asarray(spread(part, values.values()), float) for part in parts)
+        return value, dict(zip(by, derivatives, strict=True))
 
     def bind(self, columns: Mapping[str, Any], rows: int | None = None) -> BoundExpression:
         """Put a table's columns, of shape (rows,), in: what is left is a function of the constants alone."""
@@ -259,11 +260,6 @@ def _reads_and_linear(node: Node, names: frozenset[str]) -> tuple[bool, bool]:
             return True, not right_reads and left
         case _:
             return True, False
-
-
-def _broadcast(value: Any, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
-    """Return a value with the shape that columns and constants have together."""
-    return np.asarray(spread(value, (*columns.values(), *constants.values())), float)
 
 
 @dataclass(frozen=True)

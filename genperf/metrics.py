@@ -64,12 +64,6 @@ def r2(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> float:
 def coverage(lower: npt.ArrayLike, upper: npt.ArrayLike, measured: npt.ArrayLike) -> float:
     """Return the share of measured values inside their interval, in per cent.
 
-    Parameters
-    ----------
-    lower, upper : array_like of shape (rows,)
-        Ends of the intervals, in the target's unit.
-    measured : array_like of shape (rows,)
-
     Examples
     --------
     >>> coverage([0.9, 0.9], [1.1, 1.1], [1.0, 1.2])
@@ -81,13 +75,6 @@ def coverage(lower: npt.ArrayLike, upper: npt.ArrayLike, measured: npt.ArrayLike
 
 def relative_width(lower: npt.ArrayLike, upper: npt.ArrayLike, reference: npt.ArrayLike) -> float:
     """Return the median of (upper − lower)/reference, in per cent.
-
-    Parameters
-    ----------
-    lower, upper : array_like of shape (rows,)
-        Ends of the intervals, in the target's unit.
-    reference : array_like of shape (rows,)
-        Values that the widths are relative to.
 
     Examples
     --------

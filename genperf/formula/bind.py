@@ -33,11 +33,6 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     columns : mapping of str to ndarray
         Values of shape (rows,) for some names in the tree.
 
-    Returns
-    -------
-    Node
-        An equivalent tree in the other names.
-
     Examples
     --------
     >>> from genperf.formula import names_in, parse
@@ -95,25 +90,18 @@ class _Term:
 
 
 def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
-    """Read a bound tree as a sum of products of powers.
+    """Read a bound tree as a sum of products of powers; None where it is no such sum, or a constant is in two terms.
 
     Parameters
     ----------
-    node : Node
-        From `bind`: its names are all constants.
     names : collection of str
         The constants, in the order of a set of them.
     rows : int
         Rows of the bound table.
 
-    Returns
-    -------
-    PowerSum or None
-        None where the tree has another shape, or a constant multiplies two terms.
-
     Examples
     --------
-    >>> from genperf.formula import bind, parse
+    >>> from genperf.formula import parse
     >>> tree = bind(parse("c + a*n**p").node, {"n": np.array([2.0, 4.0])})
     >>> total = power_sum(tree, ["c", "a", "p"], 2)
     >>> total.values(np.array([[1.0, 3.0, 0.5], [0.0, 1.0, 2.0]])).round(3)
@@ -156,14 +144,7 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
 def with_sums(node: Node, names: Collection[str], rows: int) -> Node:
     """Return a bound tree as one `PowerSum`, or with one for each of its largest parts that are sums of several terms.
 
-    Parameters
-    ----------
-    node : Node
-        From `bind`.
-    names : collection of str
-        The constants, in the order of a set of them.
-    rows : int
-        Rows of the bound table.
+    The parameters are those of `power_sum`.
 
     Examples
     --------

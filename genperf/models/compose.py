@@ -13,7 +13,7 @@ import numpy as np
 from genperf.arrays import Array
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
-from genperf.formula import Call, Name, Node, Text, call, evaluate, names_in, ordered_names, parse, substitute
+from genperf.formula import Call, Name, Node, Text, call, names_in, ordered_names, parse, substitute, values_of
 from genperf.panel import Panel, share
 from genperf.table import Factor
 from genperf.table.axis import UNITS
@@ -226,8 +226,7 @@ def _corners(tree: Node, factors: Panel) -> Array | None:
         return None
     grid = np.array(list(product(*((f.lower, f.upper) for f in here)))).T.reshape(len(here), 2 ** len(here))
     ones = dict.fromkeys(names_in(tree), 1.0)
-    values = evaluate(substitute(tree, known), {**ones, **dict(zip((f.name for f in here), grid, strict=True))})
-    return np.asarray(np.broadcast_to(values, 2 ** len(here)), float)
+    return values_of(substitute(tree, known), {**ones, **dict(zip((f.name for f in here), grid, strict=True))})
 
 
 def _without(node: Node, dropped: Collection[str]) -> Node | None:

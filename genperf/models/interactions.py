@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from genperf.expression import Expression, Meaning, Part, Term
-from genperf.formula import Name, Node, Number, call, chain, evaluate
+from genperf.formula import Name, Node, Number, call, chain, values_of
 from genperf.models.compose import at_level, unused_name
 from genperf.models.generic import CONSTANT_TERM, GENERIC, level_effect, relative, steps_of, together
 from genperf.table import Factor
@@ -137,7 +137,7 @@ def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any])
             continue
         effects = []
         for effect in one.effects:
-            values = np.asarray(evaluate(effect.node, columns), float)
+            values = values_of(effect.node, columns)
             key = np.round(values, 9).tobytes()
             if np.ptp(values) > 0.0 and key not in known:
                 known.add(key)

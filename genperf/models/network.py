@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from genperf.errors import FitError, Note, suggest
-from genperf.formula import Name, Node, Number, evaluate, names_in
+from genperf.formula import Name, Node, Number, evaluate, names_in, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
 from genperf.peaks import link_rate
@@ -96,7 +95,7 @@ class Network:
         elif node is None:
             return None
         else:
-            values = _values(node, table)
+            values = values_of(node, table.columns)
         least, most = float(values.min()), float(values.max())
         if least < most:
             raise FitError(
@@ -200,8 +199,8 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
     factors = Panel(table.factors)
     nodes, workers = factors.node("nodes"), factors.node("workers")
     if nodes is not None and workers is not None:
-        inside = ~several_nodes(_values(nodes, table))
-        most = np.max(_values(workers, table), initial=0.0, where=inside)
+        inside = ~several_nodes(values_of(nodes, table.columns))
+        most = np.max(values_of(workers, table.columns), initial=0.0, where=inside)
         if most <= count:
             return table
         text = f"the hint says {count:g} devices per node; the table has {most:g} on one: the table counts"
@@ -218,8 +217,3 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
         failures=with_columns(failures, {column: np.full(len(failures), count)}) if len(failures) else failures,
         further={name: with_devices_per_node(part, hints) for name, part in table.further.items()},
     )
-
-
-def _values(node: Node, table: Table) -> npt.NDArray[np.float64]:
-    """Return a formula over a table's columns at every row."""
-    return np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
