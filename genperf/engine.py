@@ -82,17 +82,14 @@ class Backend:
     streams: bool = True
 
 
-@contextmanager
-def connected(engine: Engine) -> Iterator[Backend]:
-    """Connect to the engine, and stop in the end whatever was started for it."""
+def _connected(engine: Engine, stack: ExitStack) -> Backend:
+    """Connect to the engine; the stack stops in the end whatever was started for it."""
     import joblib
 
     local_workers = joblib.cpu_count() if engine.workers == -1 else engine.workers
-    with ExitStack() as stack:
-        if engine.name == "local":
-            yield Backend(lambda: "loky", local_workers)
-        else:
-            yield {"dask": _dask, "ray": _ray}[engine.name](engine, local_workers, stack)
+    if engine.name == "local":
+        return Backend(lambda: "loky", local_workers)
+    return {"dask": _dask, "ray": _ray}[engine.name](engine, local_workers, stack)
 
 
 def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
@@ -257,8 +254,8 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
     if engine.in_process:
         yield from _unwrapped(guarded(number, task) for number, task in enumerate(tasks))
         return
-    with connected(engine) as backend:
-        yield from _unwrapped(_distributed(guarded, enumerate(tasks), backend))
+    with ExitStack() as stack:
+        yield from _unwrapped(_distributed(guarded, enumerate(tasks), _connected(engine, stack)))
 
 
 def _unwrapped(outcomes: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:

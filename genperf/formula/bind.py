@@ -28,8 +28,6 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
 
     Parameters
     ----------
-    node : Node
-        A parsed tree.
     columns : mapping of str to ndarray
         Values of shape (rows,) for some names in the tree.
 

@@ -35,19 +35,9 @@ def _common_shape(shapes: frozenset[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
-    """Return the value of the tree.
+    """Return the value of a parsed or bound tree, broadcast over the shapes of the values of its names.
 
-    Parameters
-    ----------
-    node : Node
-        A parsed or bound tree.
-    values : mapping
-        A value for each name that is left in the tree.
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast over the values' shapes. Division by zero gives an infinity, no warning.
+    Division by zero gives an infinity, no warning.
 
     Examples
     --------
@@ -74,21 +64,9 @@ def _stacked(values: Iterable[Any]) -> npt.NDArray[np.float64]:
 
 
 def evaluate_with_gradient(node: Node, values: Mapping[str, Any], by: Collection[str]) -> tuple[Any, Gradient]:
-    """Return the value and its exact derivative by each of the names in `by`.
+    """Return the value, and its exact derivatives by those of the names in `by` that the tree depends on.
 
-    Parameters
-    ----------
-    node : Node
-        A parsed or bound tree.
-    values : mapping
-        A value for each name that is left in the tree.
-    by : collection of str
-        Names of the derivatives.
-
-    Returns
-    -------
-    gradient : dict of str to float or ndarray
-        Only the names that the tree depends on; each broadcasts against the value.
+    Each derivative broadcasts against the value.
 
     Examples
     --------

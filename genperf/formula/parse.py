@@ -125,14 +125,7 @@ def parse(
 def parse_number(
     text: str, names: Collection[str] | None = None, texts: Collection[str] = (), logical: bool = True
 ) -> Formula:
-    """Read a formula whose value is a number, or true or false: never a text.
-
-    Parameters
-    ----------
-    texts : collection of str, optional
-        As `parse` takes them.
-    logical : bool
-        Whether it may be true or false.
+    """Read a formula, as `parse` does, whose value is a number, or where it may be `logical` true or false.
 
     Raises
     ------

@@ -221,12 +221,10 @@ def latex(node: Node, number: Callable[[float], str] = _number) -> str:
 
 
 def in_language(node: Node, names: Mapping[str, str], language: Language) -> str:
-    """Return the tree as an expression with the same value, which needs the language's `prelude` before it.
+    """Return an unbound tree as an expression with the same value, which needs the language's `prelude` before it.
 
     Parameters
     ----------
-    node : Node
-        An unbound tree.
     names : mapping of str to str
         What is written for each name, as `x[0]`. A name itself is never written, so it cannot become code.
 

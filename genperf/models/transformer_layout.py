@@ -71,9 +71,8 @@ RECOMPUTATION = Words(
     "kind of recomputation",
     {**_OFF, **dict.fromkeys((*_ON, "full", "uniform", "block", "all"), 1.0), "selective": 0.1},
 )
-OFFLOAD = Words(
-    "offload", "kind of offload", {**_OFF, **dict.fromkeys((*_ON, "cpu", "optimizer", "nvme", "host"), 1.0)}
-)
+_OFFLOADED = dict.fromkeys((*_ON, "cpu", "optimizer", "nvme", "host"), 1.0)
+OFFLOAD = Words("offload", "kind of offload", {**_OFF, **_OFFLOADED})
 #: Levels of `zero` that also offload the optimizer.
 _OFFLOADING = ("offload", "zerooffload", "infinity")
 
@@ -88,7 +87,7 @@ def _offloaded_by_zero(factors: Panel) -> Node | None:
 
 
 def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -> Node | None:
-    """Return a switch as a formula over its column."""
+    """Return a switch as a formula over its column; the number of 0 is 0."""
     factor = factors.named(words.canonical)
     if factor is None:
         return None
@@ -98,8 +97,7 @@ def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -
     at_least = [
         call("where", call("greater_equal", Name(factor.name), float(k)), change, 0.0) for k, change in steps if change
     ]
-    start = Number(number(0.0))
-    return chain("add", at_least if at_least and start == Number(0.0) else [start, *at_least])
+    return chain("add", at_least or [Number(0.0)])
 
 
 def _of_levels(factor: Factor, values: dict[str, float]) -> Node | None:
