@@ -181,7 +181,7 @@ def _summed(parts: list[tuple[float, Node]], rows: int) -> PowerSum | None:
     if not parts:
         return None
     total = power_sum(node := added(parts), sorted(names_in(node)), rows)
-    return total if total is not None and (total.terms > 1 or total.exponent.size) else None
+    return total if total is not None and (len(total.plain) > 1 or total.factor.size) else None
 
 
 class _NoSumError(Exception):

@@ -41,11 +41,6 @@ class PowerSum:
     logarithms: Array
     rows: int
 
-    @property
-    def terms(self) -> int:
-        """The number of terms."""
-        return len(self.plain) + len(self.factor)
-
     def values(self, constants: Array) -> Array:
         """Return the sum for each set of constants, (sets, n) → (sets, rows)."""
         with np.errstate(all="ignore"):

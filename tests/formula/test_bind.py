@@ -73,7 +73,8 @@ def test_the_exponential_of_what_is_linear_in_constants_is_one_product() -> None
         node = parse(text).node
         total = power_sum(bind(node, COLUMNS), "pq", 3)
         assert total is not None
-        assert total.terms == 1
+        assert total.factor.size == 1
+        assert not total.plain
         expected = evaluate(node, {**COLUMNS, "p": 0.3, "q": -0.2})
         assert np.allclose(total.values(np.array([[0.3, -0.2]])), expected)
     assert power_sum(bind(parse("exp(p*n + 1)").node, COLUMNS), "p", 3) is None
