@@ -299,6 +299,8 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
         peak = float(counts[best]) if best < max(places, default=0) and best < first else None
     smallest, start, end = (_stage(curve, place, follow) for place in (0, first, last))
+    # A quarter of the count, its half and itself.
+    near = sorted({int(np.argmin(np.abs(np.log(counts * part / count)))) for part in (4.0, 2.0, 1.0)})
     return Growth(
         name=curve.along,
         paid_name=paid_name,
@@ -313,15 +315,9 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         chance=chance,
         most=DERIVED.most_marginal_cost,
         price=price,
-        beside=tuple(_stage(curve, place, follow) for place in _on_the_way(counts, count)),
+        beside=tuple(_stage(curve, place, follow) for place in near),
         peak=peak,
     )
-
-
-def _on_the_way(counts: Array, count: float) -> list[int]:
-    """Return the places of a quarter of a count, of its half and of itself."""
-    near = [int(np.argmin(np.abs(np.log(counts * part / count)))) for part in (4.0, 2.0, 1.0)]
-    return sorted({*near})
 
 
 def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:

@@ -174,8 +174,7 @@ def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
     out = []
     for member in members:
         count = min(len(member.draws), max(1, round(max_draws * member.weight / total)))
-        kept = np.linspace(0, len(member.draws) - 1, count).round().astype(int)
-        out.append(member.kept(kept))
+        out.append(member.kept(np.linspace(0, len(member.draws) - 1, count).round().astype(int)))
     return tuple(out)
 
 

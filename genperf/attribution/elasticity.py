@@ -43,8 +43,6 @@ MOVES = MoveSettings()
 STEPS = frozenset({"ceil", "floor", "remainder"})
 
 EXACT, DOUBLING = "derivative", "doubling"
-#: Variance of the predicted value T, or of ln T.
-Of = Literal["time", "log"]
 
 
 def elasticity_table(
@@ -221,7 +219,7 @@ class Sobol:
     """What `explain` tells of sensitivity."""
 
     #: Variance of the predicted value T, or of ln T.
-    of: Of = "time"
+    of: Literal["time", "log"] = "time"
     #: Factor → (lowest, highest), one value, or levels, in the place of what was measured.
     within: Mapping[str, Any] = field(default_factory=dict)
     #: Points of each of the two base samples, a power of two.

@@ -275,12 +275,11 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, for
 
 
 def _doublings(result: FitResult, columns: Mapping[str, Any]) -> tuple[Doubling, ...]:
-    ratios = doublings(result, {factor: cells[0] for factor, cells in columns.items()})
-    workers = result.panel.workers
-    moved = following_workers(result.panel, columns)
+    ratios = list(doublings(result, {factor: cells[0] for factor, cells in columns.items()}).items())
+    workers, moved = result.panel.workers, following_workers(result.panel, columns)
     return tuple(
         Doubling(factor, moved if workers is not None and factor == workers.name else (), ratio)
-        for factor, ratio in list(ratios.items())[: TERMS.max_factors]
+        for factor, ratio in ratios[: TERMS.max_factors]
     )
 
 

@@ -92,10 +92,8 @@ def written_lines(result: FitResult) -> list[str]:
 
 def _is_interaction(node: Node, expression: Expression) -> bool:
     """Return whether a factor of a product is an interaction, which all terms have."""
-    if not products_of(expression):
-        return False
     of_terms = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
-    return not of_terms & names_in(node)
+    return bool(products_of(expression)) and not of_terms & names_in(node)
 
 
 def _product(node: Node) -> list[Node]:

@@ -14,7 +14,7 @@ from scipy.special import softmax
 from genperf.arrays import Array
 from genperf.causes.laws import CAUSES, FORMS, NONE, Evidence, Runs, evidence_of
 from genperf.errors import GenperfError, suggest
-from genperf.formula import evaluate, names_in, parse
+from genperf.formula import names_in, parse, values_of
 from genperf.models.network import checked_hints, network_of
 from genperf.panel.configurations import devices_and_nodes
 from genperf.panel.panel import Median, Panel
@@ -292,12 +292,10 @@ def _batch(
     whole = parse(work, list(columns)).node if work else panel.measured_work or panel.samples
     shared = schema.scaling is not None and KINDS[schema.scaling].shared
     if node is not None:
-        values = np.asarray(evaluate(node, columns), float)
-    elif whole is not None and not panel.of_jobs:
-        values = np.asarray(evaluate(whole, columns), float) / devices
-    else:
-        values = 1.0 / devices if shared else np.ones(1)
-    return np.array(np.broadcast_to(values, devices.shape))
+        return values_of(node, columns)
+    if whole is not None and not panel.of_jobs:
+        return values_of(whole, columns) / devices
+    return 1.0 / devices if shared else np.ones(len(devices))
 
 
 def _exchange(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], hints: Mapping[str, str]) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from genperf.formula import evaluate
+from genperf.formula import values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel
 from genperf.table.axis import several_nodes
@@ -135,7 +135,7 @@ def exchange_of(
     message = None if network is None else network.message_at(panel, columns)
     if network is None or node is None or message is None:
         return None
-    nodes = float(np.ceil(np.ravel(np.asarray(evaluate(node, columns), float))[0]))
+    nodes = float(np.ceil(values_of(node, columns)[0]))
     if not several_nodes(nodes):
         return None
     devices = nodes if workers is None else float(columns[workers.name][0])
