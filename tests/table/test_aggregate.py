@@ -148,6 +148,13 @@ def test_a_few_bad_times_are_told_by_one_of_them(tmp_path: Path) -> None:
     assert "'fast' is not a number" in str(caught.value)
 
 
+def test_hours_and_minutes_are_no_plain_numbers_of_a_summary(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("workers,s\n1,90.0\n2,00:00:45\n")
+    table = read_table(tmp_path / "a.csv", time="s", extrinsic="workers", aggregate=True, skip_bad_rows=True)
+    assert table.repeats.tolist() == [1]
+    assert [r.reason for r in table.rejected] == ["is a date or a time of day, not a number"]
+
+
 @pytest.mark.parametrize(
     ("source", "asked", "said"),
     [

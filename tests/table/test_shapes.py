@@ -25,6 +25,16 @@ MARKDOWN = lines(
 #: The name of a shape: its text, the columns to be read from it, and words of the report.
 SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "commas": ("gpus,s\n1,9\n2,5\n", {"gpus": ["1", "2"], "s": ["9", "5"]}, []),
+    "rows of JSON with a header": (
+        '[["gpus", "s"], [1, 9], [2, 5]]',
+        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        ["2 records of JSON read as rows, 2 columns"],
+    ),
+    "columns and data of JSON": (
+        '{"columns": ["gpus", "s"], "data": [[1, 9], [2, 5]]}',
+        {"gpus": ["1", "2"], "s": ["9", "5"]},
+        ["2 records of JSON read as rows, 2 columns"],
+    ),
     "runs of blanks": (
         lines("gpus   time per step", "1      9.5", "16     2.25"),
         {"gpus": ["1", "16"], "time per step": ["9.5", "2.25"]},
