@@ -142,7 +142,7 @@ def measurement_of_column(
     counted : str or None
         The column that counts the workers.
     growth : float
-        Where the header is no known one: the exponent by which the column grows with that count. A throughput rises.
+        The exponent by which the column grows with that count. A throughput rises, also one of steps.
     header : Header, optional
         What the column shows; its header alone where omitted.
 
@@ -164,7 +164,7 @@ def measurement_of_column(
         return Measured({"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, name)
     if header.kind == "quantity":
         return Measured({"quantity": f"{name}:{header.unit}" if header.unit else name}, name)
-    return _step_of_layout(name, header, names) or _rate(name, header, counted)
+    return _step_of_layout(name, header, names) or _rate(name, header, counted, growth)
 
 
 def not_measured(meanings: Mapping[str, str]) -> TableError:
@@ -176,10 +176,10 @@ def not_measured(meanings: Mapping[str, str]) -> TableError:
     return TableError(f"{what}: {shown}", hint=hint)
 
 
-def _rate(name: str, header: Header, counted: str | None) -> Measured:
-    """Return a throughput, derived where it is that of one worker or of steps."""
+def _rate(name: str, header: Header, counted: str | None, growth: float) -> Measured:
+    """Return a throughput, derived where it is that of one worker or of steps that take no shorter on more workers."""
     quoted, (seconds, _) = quote_name(name), TIME_UNITS[header.unit]
-    if header.counted in STEP_WORDS and not header.shared:
+    if header.counted in STEP_WORDS and not header.shared and growth <= READING.least_growth:
         return Measured({"time": _STEP}, name, {_STEP: f"{seconds:g}/{quoted}"})
     formula = quoted
     if header.shared and counted is not None:

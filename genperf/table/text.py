@@ -49,7 +49,7 @@ class TextSettings:
     max_cell_bytes: int = 1 << 20
     #: Rows from which the delimiter is guessed, and whether there is a header. A guess: more do not change it.
     delimiter_rows: int = 200
-    #: Lines of comments before the first row in which a header is looked for. A guess: licences are shorter.
+    #: Lines of comments or titles before the first row in which a header is looked for. A guess: licences are shorter.
     max_comments: int = 200
     #: Objects of JSON inside objects that are flattened; what is deeper is left out. A guess: settings are nested
     #: thrice.
@@ -114,6 +114,13 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
     """Return the records of the first table of a text, header first, with those of the tables of the same columns."""
     tables: list[tuple[str, list[Record]]] = []
     title, gap = "", True
+    lead = next((k for k, (_, row) in enumerate(records[: TEXT.max_comments]) if sum(map(bool, row)) > 1), 0)
+    above = (
+        records[:lead]
+        if lead > 1 and _begins(records[lead][1], [r for _, r in records[lead + 1 :][:3]], [], True)
+        else []
+    )
+    records = records[len(above) :]
     for place, (line, record) in enumerate(records):
         filled = [cell for cell in record if cell]
         below = [row for _, row in records[place + 1 : place + 4]]
@@ -133,6 +140,7 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
     same = [(title, rows) for title, ((_, head), *rows) in parted if head == first]
     others = [table[0] for _, table in parted if table[0][1] != first]
     notes = [] if first == tables[0][1][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
+    notes += [step(f"{len(above)} lines above the header left out")] if above else []
     notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in others]
     if len(same) == 1:
         return parted[0][1], notes

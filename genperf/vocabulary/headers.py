@@ -36,6 +36,7 @@ _UNITS = _MEMORY_UNITS | {
 _GIVEN_AMOUNTS = frozenset(words_of("headers.given_amount"))
 #: What is counted, as it is spelled and as it is called.
 _COUNTED = {word: called for called, spelled in section("counted").items() for word in spelled}
+_CALLED = _COUNTED | dict.fromkeys(words_of("headers.iterations"), "iterations")
 _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
 _ALONE = frozenset(words_of("headers.time_alone"))
@@ -177,7 +178,7 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
         counted = first[-1]
         if counted in _PLAIN or counted in TIME_WORDS:
             counted = ""
-        return Header("rate", TIME_WORDS[timed[0]], _COUNTED.get(counted, counted), shared)
+        return Header("rate", TIME_WORDS[timed[0]], _CALLED.get(counted, counted), shared)
     if len(first) > 1 and TIME_WORDS.get(first[-1]) == "s" and first[-2] in _NEVER_A_TIME and not before:
         return Header("rate", "s", _COUNTED.get(first[-2], first[-2]), shared)
     named = {*first, *(word for part in before[:1] for word in part)} & (_RATES | _OF_A_WORKER)

@@ -162,14 +162,21 @@ def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], op
     assert "--time t" in read_columns({"gpus": gpus, name: cells, "t": [9.0, 4.8, 2.6, 1.4]}).options
 
 
+def test_an_accuracy_is_a_result() -> None:
+    reading = read_columns({"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.61, 0.6, 0.58, 0.57]})
+    assert reading.roles == {"time": "t_s", "extrinsic": "gpus"}
+
+
 def test_a_loss_alone_is_no_measurement() -> None:
     with pytest.raises(TableError, match="no column is known to be a time"):
         read_columns({"gpus": [1, 2, 4, 8], "loss": [2.5, 2.4, 2.3, 2.2]})
 
 
 def test_steps_per_second_are_a_time() -> None:
-    guess = read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": NUMBERS})
+    guess = read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": [3.0, 2.9, 2.8, 2.6]})
     assert (guess.roles["time"], guess.derived) == ("step_time_s", {"step_time_s": "1/`it/s`"})
+    # Of all workers together.
+    assert read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": NUMBERS}).roles["throughput"] == "it/s"
 
 
 def test_a_throughput_comes_before_a_time_of_nothing_known() -> None:

@@ -56,6 +56,11 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"gpus": ["1", "2"], "wall time": [0.5, 0.3]},
         ["2 lines of name=value"],
     ),
+    "titles above the header": (
+        lines("Results,,", "Date: 2026-03-01,,", ",,", "gpus,images/s,note", "1,410,", "2,792,warm"),
+        {"gpus": ["1", "2"], "images/s": ["410", "792"], "note": ["", "warm"]},
+        ["3 lines above the header left out"],
+    ),
     "cells with =": ("gpus,note\n1,lr=1\n2,lr=2\n", {"gpus": ["1", "2"], "note": ["lr=1", "lr=2"]}, []),
     "header behind #": (
         lines("# machines, s", "1, 9", "2, 5"),
