@@ -100,8 +100,7 @@ def explain(
     base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
     # A count that nobody gave is no point of the curve.
     counts = {f.name for f in result.panel.counts}
-    free = counts if at is None or not counts & base.keys() else set()
-    there = {name: value for name, value in one.items() if name not in free}
+    there = one if at is not None and counts & base.keys() else {n: v for n, v in one.items() if n not in counts}
     about = vars(Knee() if knee is True else knee) if knee else {}
     predicted = result.predict_columns(frame_of(query.columns), interval)
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]

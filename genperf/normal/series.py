@@ -177,14 +177,13 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, npt.NDArray
     _, members, repeats = np.unique(steps["series"][keep], return_inverse=True, return_counts=True)
     weights = 1.0 / repeats[members] / len(repeats)
     each = step.efficiency ** (1.0 / power)
-    below = weights @ (values < each) + 0.5 * (weights @ (values == each))
+    below = 100.0 * float(weights @ (values < each) + 0.5 * (weights @ (values == each)))
     ends = quantiles(values, weights, np.array([NORMAL.low, 0.5, NORMAL.high]))
     # Beyond the second node a doubling is what people compare; a step elsewhere is compared as a whole.
     scale = 1.0 if step.kind == "beyond" else power
     low, median, high = (float(end**scale) for end in ends)
     clusters = len(np.unique(steps["cluster"][keep]))
-    share = 100.0 * float(below)
-    return Normal(step, float(each**scale), share, median, low, high, len(repeats), clusters, tuple(narrowed))
+    return Normal(step, float(each**scale), below, median, low, high, len(repeats), clusters, tuple(narrowed))
 
 
 @cache
