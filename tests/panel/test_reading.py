@@ -164,7 +164,7 @@ def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], op
 
 def test_an_accuracy_is_a_result() -> None:
     reading = read_columns({"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.61, 0.6, 0.58, 0.57]})
-    assert reading.roles == {"time": "t_s", "extrinsic": "gpus"}
+    assert reading.roles == {"time": "t_s", "scaling": "job", "extrinsic": "gpus"}
 
 
 def test_a_loss_alone_is_no_measurement() -> None:
