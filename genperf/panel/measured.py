@@ -65,6 +65,18 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
     return None
 
 
+def is_statistic(name: str) -> bool:
+    """Tell whether a column is a statistic of something measured.
+
+    Examples
+    --------
+    >>> is_statistic("gpu.sm_clock_mhz.max"), is_statistic("temperature p95"), is_statistic("max_sequence")
+    (True, True, False)
+    """
+    *first, last = re.split(r"[_./]", plain_name(name))
+    return bool(first) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None)
+
+
 def is_relative(name: str) -> bool:
     """Tell whether a column is a throughput over a constant, of all devices or of one.
 

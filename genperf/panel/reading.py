@@ -26,6 +26,7 @@ from genperf.panel.evidence import (
 from genperf.panel.measured import (
     described,
     is_relative,
+    is_statistic,
     measurement_of_column,
     not_measured,
     ranked,
@@ -230,6 +231,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         (is_repeat(name, evidence.texts), "repeat", "it numbers the repeats of a configuration"),
         *((True, *named) for named in [role_by_words(name)] if named is not None),
         (header.kind != "" and len(evidence.known) > 0, "measured", _HEADERS[header.kind]),
+        (evidence.numeric and is_statistic(name), "measured", "its header is that of a statistic"),
         (texts and is_provenance(name), "label", "it says where a run was written down"),
         (texts and not evidence.varies, "constant", "one level"),
         (texts and names_kinds(evidence), "kind", f"{len(evidence.levels)} levels"),

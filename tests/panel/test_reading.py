@@ -167,6 +167,12 @@ def test_an_accuracy_is_a_result() -> None:
     assert reading.roles == {"time": "t_s", "scaling": "job", "extrinsic": "gpus"}
 
 
+def test_statistics_and_ranks_are_no_settings() -> None:
+    clocks, ranks = [1500.0, 1530.0, 1500.0, 1530.0], [0, 1, 1, 3]
+    columns = {"gpus": [1, 2, 4, 8], "images_per_s": NUMBERS, "sm_clock.min": clocks, "slowest_rank": ranks}
+    assert read_columns(columns).roles == {"throughput": "images_per_s", "extrinsic": "gpus"}
+
+
 def test_a_loss_alone_is_no_measurement() -> None:
     with pytest.raises(TableError, match="no column is known to be a time"):
         read_columns({"gpus": [1, 2, 4, 8], "loss": [2.5, 2.4, 2.3, 2.2]})
