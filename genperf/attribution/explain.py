@@ -96,6 +96,9 @@ def explain(
     blocks = [query.take(np.arange(start, min(start + EXPLAIN.block_rows, query.rows))) for start in starts]
     each = [(*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks]
     terms, members, elasticities = (pd.concat(tables, ignore_index=True) for tables in zip(*each, strict=True))
+    for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):
+        if not isinstance(option, bool | kind):
+            raise GenperfError(f"{name} is True or a {kind.__name__}, and not {option!r}")
     one = single(query, "a knee and a comparison are those of one configuration") if versus or knee else {}
     base = dict(at) if isinstance(at, Mapping) else {name: one[name] for name in query.given if name in one}
     # A count that nobody gave is no point of the curve.
