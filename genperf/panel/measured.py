@@ -14,7 +14,6 @@ from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, Header, header_of
 from genperf.vocabulary.names import WAYS, column_of, plain_name
 
 _RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
-_RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative')}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
 _COLLECTIVE = re.compile(any_of("columns.collective"))
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
@@ -75,17 +74,6 @@ def is_statistic(name: str) -> bool:
     """
     *first, last = re.split(r"[_./]", plain_name(name))
     return bool(first) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None)
-
-
-def is_relative(name: str) -> bool:
-    """Tell whether a column is a throughput over a constant, of all devices or of one.
-
-    Examples
-    --------
-    >>> is_relative("Speedup vs 1 GPU"), is_relative("scaling eff."), is_relative("loss")
-    (True, True, False)
-    """
-    return _RELATIVE.fullmatch(plain_name(name).replace("/", "_").strip("_.")) is not None
 
 
 def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, Header] | None = None) -> list[str]:

@@ -25,7 +25,6 @@ from genperf.panel.evidence import (
 )
 from genperf.panel.measured import (
     described,
-    is_relative,
     is_statistic,
     measurement_of_column,
     not_measured,
@@ -46,7 +45,16 @@ from genperf.table import phase_columns
 from genperf.table.cells import Cells
 from genperf.table.roles import names_of
 from genperf.vocabulary.headers import Header, header_of
-from genperf.vocabulary.names import WAYS, canonical_of, column_of, counted_noun, meant_by, plain_name, plural_of
+from genperf.vocabulary.names import (
+    WAYS,
+    canonical_of,
+    column_of,
+    counted_noun,
+    is_relative,
+    meant_by,
+    plain_name,
+    plural_of,
+)
 
 Chosen = Literal["setting", "kind", "repeat", "label", "constant", "empty"]
 Measurement = Literal["measured", "spread", "ratio", "consequence", "ending", "phase"]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from genperf.vocabulary import section, words_of
+from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import bare
 
 #: Names that tables of any program use, those of a transformer, and all: the canonical name first. Families use it.
@@ -14,6 +14,7 @@ ALIASES = GENERAL | TRANSFORMER
 WAYS = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel")
 #: Where one of these is known, the batch of a pass is not that of a worker.
 _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
+_RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative')}(_.*)?")
 
 
 @lru_cache(maxsize=10_000)
@@ -173,3 +174,14 @@ def counts_devices(column: str) -> bool:
     names = (column, f"{column}s")
     spelled = {one for name in names for spell in _SPELLINGS for one in spell(name)}
     return any(map(counted_by, names)) and spelled.isdisjoint(words_of("headers.processes"))
+
+
+def is_relative(name: str) -> bool:
+    """Tell whether a column is a throughput over a constant, of all devices or of one.
+
+    Examples
+    --------
+    >>> is_relative("Speedup vs 1 GPU"), is_relative("scaling eff."), is_relative("loss")
+    (True, True, False)
+    """
+    return _RELATIVE.fullmatch(plain_name(name).replace("/", "_").strip("_.")) is not None

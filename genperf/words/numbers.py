@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import noun_of
+from genperf.vocabulary.names import is_relative, noun_of
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,10 @@ def samples_called(column: str) -> str:
 
     Examples
     --------
-    >>> samples_called("images_per_s"), samples_called("tokens/s"), samples_called("throughput")
-    ('images', 'tokens', 'samples')
+    >>> [samples_called(column) for column in ("images_per_s", "tokens/s", "throughput", "speed-up")]
+    ['images', 'tokens', 'samples', 'units']
     """
-    return header_of(column).counted or "samples"
+    return header_of(column).counted or ("units" if is_relative(column) else "samples")
 
 
 def with_article(noun: str) -> str:
