@@ -69,6 +69,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("A family of expressions", "unknown family 'square-root'", r"square-root"),
         ("An importer", "there is no format 'stopwatch'", r"wrote log.csv|2 rows"),
         ("A shape of table", "--map workers=wafers", r"--extrinsic wafers"),
+        ("An overhead of a series", r"(?s)\A(?!.*incast)", r"\nincast +[0-9.e-]+ +[0-9.e-]+ +[0-9.e-]+ "),
         ("A part of the kernel", r"(?s)\A(?!.*octave)", r'"octave":'),
     ],
 )

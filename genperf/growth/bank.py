@@ -12,12 +12,12 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from genperf.arrays import Array, Mask
 from genperf.formula import Node, Number, evaluate, parse, substitute
 from genperf.models import MODELS, Overhead
+from genperf.sobol import sobol
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class BankSettings:
 
 
 BANK = BankSettings()
-#: Places of some overheads in `prior.json`.
-DOUBLING, STEP, LATENCY, CONSTANT = 1, 3, 5, 7
+#: Places of some overheads in `prior.json`; its last is the constant.
+DOUBLING, STEP, LATENCY = 1, 3, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +94,29 @@ class Prior:
 
 @cache
 def prior() -> Prior:
-    """Return the prior that is shipped."""
+    """Return the prior that is shipped; an overhead that it does not name has the mean of those in its place."""
     plain = json.loads(Path(__file__).with_name("prior.json").read_text(encoding="utf-8"))
     registered = {o.name: o for family in MODELS.values() for o in family.overheads}
+    *named, constant = (registered[name] for name in plain["overheads"])
+    overheads = (*named, *(o for o in registered.values() if o not in (*named, constant)), constant)
+    alike = [[o is one or (one not in named and o.place == one.place) for o in (*named, constant)] for one in overheads]
     classes, walks = plain["classes"].values(), plain["walks"]
+
+    def each_of(values: list[float]) -> Array:
+        return np.array([np.mean(np.array(values)[which]) for which in alike])
+
     return Prior(
-        tuple(registered[name] for name in plain["overheads"]),
-        *(np.array(plain[name]) for name in ("units", "median", "spread", "strength", "seconds")),
-        *(np.array([each[name] for each in classes]) for name in ("share", "present")),
-        *(np.array(walks[name]) for name in ("step", "share", "noise")),
+        overheads,
+        **{name: each_of(plain[name]) for name in ("units", "median", "spread", "strength", "seconds")},
+        class_share=np.array([each["share"] for each in classes]),
+        present=np.array([each_of(each["present"]) for each in classes]),
+        walk_step=np.array(walks["step"]),
+        walk_share=np.array(walks["share"]),
+        noise=np.array(walks["noise"]),
     )
+
+
+CONSTANT = len(prior().overheads) - 1
 
 
 def shorter(seconds: float) -> float:
@@ -167,55 +180,3 @@ def bank(curves: int = BANK.curves) -> Bank:
         np.sum(moves * each, axis=1),
         0.5 * np.sum(moves**2, axis=1),
     )
-
-
-# --- evenly spread points --------------------------------------------------------------------------------------------
-
-#: Binary digits of a point.
-BITS = 30
-#: Degree, coefficients and initial numbers of the polynomial of each dimension from the second on (Joe & Kuo 2008).
-POLYNOMIALS = (
-    (1, 0, (1,)),
-    (2, 1, (1, 3)),
-    (3, 1, (1, 3, 1)),
-    (3, 2, (1, 1, 1)),
-    (4, 1, (1, 1, 3, 3)),
-    (4, 4, (1, 3, 5, 13)),
-    (5, 2, (1, 1, 5, 5, 17)),
-    (5, 4, (1, 1, 5, 5, 5)),
-    (5, 7, (1, 1, 7, 11, 19)),
-    (5, 11, (1, 1, 5, 1, 1)),
-    (5, 13, (1, 1, 1, 3, 11)),
-    (5, 14, (1, 3, 5, 5, 31)),
-    (6, 1, (1, 3, 3, 9, 7, 49)),
-    (6, 13, (1, 1, 1, 15, 21, 21)),
-    (6, 16, (1, 3, 1, 13, 27, 49)),
-    (6, 19, (1, 1, 1, 15, 7, 5)),
-    (6, 22, (1, 3, 1, 15, 13, 25)),
-    (6, 25, (1, 1, 5, 5, 19, 61)),
-)
-
-
-def sobol(points: int, dimension: int) -> Array:
-    """Return the first points of a Sobol' sequence, each moved to the middle of its cell, shape (points, dimension).
-
-    The points are a power of two: every half, quarter, … of the cube then holds its share exactly. The dimension is at
-    most 19: `scipy.stats.qmc` has more, and takes half a second to import.
-    """
-    directions = np.stack([_directions(j) for j in range(dimension)], axis=1)
-    before = np.arange(points - 1)
-    # The lowest zero bit of the number before is the one that changes in Gray-code order.
-    lowest = np.log2(~before & (before + 1)).astype(int)
-    steps = np.concatenate([np.zeros((1, dimension), np.int64), directions[lowest]])
-    return np.asarray((np.bitwise_xor.accumulate(steps, axis=0) / 2.0**BITS + 0.5 / points) % 1.0)
-
-
-def _directions(dimension: int) -> npt.NDArray[np.int64]:
-    """Return the direction numbers of a dimension, shape (bits,)."""
-    degree, coefficients, initial = POLYNOMIALS[dimension - 1] if dimension else (0, 0, (1,) * BITS)
-    m = list(initial)
-    for i in range(len(m), BITS):
-        m.append(m[i - degree] ^ (m[i - degree] << degree))
-        for j in range(1, degree):
-            m[i] ^= (coefficients >> (degree - 1 - j) & 1) * (m[i - j] << j)
-    return np.array([m[i] << (BITS - 1 - i) for i in range(BITS)], np.int64)

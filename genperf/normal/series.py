@@ -288,7 +288,9 @@ class AmongPublished:
             )
         text = f"at {devices if step.kind == 'inside' else several} the efficiency is {100 * placed.value:.0f} %"
         if step.kind == "beyond":
-            text = f"from {step.before[1]:g} to {several} each doubling keeps {100 * placed.value:.0f} %"
+            same = step.before[1] == step.after[1]
+            first, last = (step.before[0], devices) if same else (step.before[1], several)
+            text = f"from {first:g} to {last} each doubling keeps {100 * placed.value:.0f} %"
         text += ", if each device keeps its batch" if series.work == "assumed" else ""
         of_one = " of one node's" if step.kind == "second" else ""
         a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"

@@ -168,3 +168,8 @@ def test_python_answers_hints_as_the_command_does() -> None:
     assert exchange["hierarchical"] == pytest.approx(4 * 110e6 / 3.125e9)
     assert exchange["cost"] > exchange["least"]
     assert answer.to_dict()["causes"]
+
+
+def test_counts_on_as_many_nodes_are_counts_of_devices(shell: Shell) -> None:
+    given = answer(shell, "gpus,step_s\n1,3.0\n4,4.0\n9,5.0\n16,6.0\n", "gpus=64")
+    assert given["sentences"]["normal"].startswith("From 9 to 16 gpus each doubling keeps ")

@@ -1,0 +1,58 @@
+"""Evenly spread points."""
+
+import numpy as np
+import numpy.typing as npt
+
+from genperf.arrays import Array
+
+#: Binary digits of a point.
+BITS = 30
+#: Degree, coefficients and initial numbers of the polynomial of each dimension from the second on (Joe & Kuo 2008).
+POLYNOMIALS = (
+    (1, 0, (1,)),
+    (2, 1, (1, 3)),
+    (3, 1, (1, 3, 1)),
+    (3, 2, (1, 1, 1)),
+    (4, 1, (1, 1, 3, 3)),
+    (4, 4, (1, 3, 5, 13)),
+    (5, 2, (1, 1, 5, 5, 17)),
+    (5, 4, (1, 1, 5, 5, 5)),
+    (5, 7, (1, 1, 7, 11, 19)),
+    (5, 11, (1, 1, 5, 1, 1)),
+    (5, 13, (1, 1, 1, 3, 11)),
+    (5, 14, (1, 3, 5, 5, 31)),
+    (6, 1, (1, 3, 3, 9, 7, 49)),
+    (6, 13, (1, 1, 1, 15, 21, 21)),
+    (6, 16, (1, 3, 1, 13, 27, 49)),
+    (6, 19, (1, 1, 1, 15, 7, 5)),
+    (6, 22, (1, 3, 1, 15, 13, 25)),
+    (6, 25, (1, 1, 5, 5, 19, 61)),
+)
+
+
+def sobol(points: int, dimension: int) -> Array:
+    """Return the first points of a Sobol' sequence, each moved to the middle of its cell, shape (points, dimension).
+
+    The points are a power of two: every half, quarter, … of the cube then holds its share exactly.
+    """
+    if dimension > len(POLYNOMIALS) + 1:
+        from scipy.stats.qmc import Sobol  # half a second to import
+
+        return np.asarray((Sobol(dimension, scramble=False).random(points) + 0.5 / points) % 1.0)
+    directions = np.stack([_directions(j) for j in range(dimension)], axis=1)
+    before = np.arange(points - 1)
+    # The lowest zero bit of the number before is the one that changes in Gray-code order.
+    lowest = np.log2(~before & (before + 1)).astype(int)
+    steps = np.concatenate([np.zeros((1, dimension), np.int64), directions[lowest]])
+    return np.asarray((np.bitwise_xor.accumulate(steps, axis=0) / 2.0**BITS + 0.5 / points) % 1.0)
+
+
+def _directions(dimension: int) -> npt.NDArray[np.int64]:
+    """Return the direction numbers of a dimension, shape (bits,)."""
+    degree, coefficients, initial = POLYNOMIALS[dimension - 1] if dimension else (0, 0, (1,) * BITS)
+    m = list(initial)
+    for i in range(len(m), BITS):
+        m.append(m[i - degree] ^ (m[i - degree] << degree))
+        for j in range(1, degree):
+            m[i] ^= (coefficients >> (degree - 1 - j) & 1) * (m[i - j] << j)
+    return np.array([m[i] << (BITS - 1 - i) for i in range(BITS)], np.int64)
