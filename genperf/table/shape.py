@@ -50,6 +50,11 @@ _PAIR = re.compile(r"(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?
 _MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
 #: Nodes × devices of each.
 _GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)")
+_PLACED = re.compile(
+    rf"(?<![^\W_])(\d+)[\s_\-]?{any_of('cells.nodes')}[\s_\-]*(?P<by>[x×*]?),?[\s_\-]*"
+    rf"(\d+)[\s_\-]?{any_of('cells.devices')}(?![^\W_])",
+    re.IGNORECASE,
+)
 _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNORECASE)
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]+)(?![^\W_])")
@@ -261,7 +266,7 @@ def names_of(column: str, names: list[str]) -> Names | None:
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
-    for read in (_grid_of(column), _pairs, _multiple, _counted):
+    for read in (_placed(names), _grid_of(column), _pairs, _multiple, _counted):
         if read is None:
             continue
         parsed = {name: taken for name in names if (taken := read(name)) is not None}
@@ -320,6 +325,33 @@ def with_factors(source: Source) -> Source:
     return replace(source, read={**source.read, **made}, names=taken, steps=(*source.steps, *steps))
 
 
+def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
+    """Return what reads `2n8g` and `resnet50 2n x 8g`: nodes, and the devices of each.
+
+    Devices that grow as the nodes do, `1n8g` and `2n16g`, are those of all nodes.
+    """
+    found = [match for name in names if (match := _PLACED.search(name)) is not None]
+    most: dict[int, int] = {}
+    for nodes, _, devices in (match.groups() for match in found):
+        most[int(nodes)] = max(most.get(int(nodes), 0), int(devices))
+    grows = len(most) > 1 and len({devices / nodes for nodes, devices in most.items() if nodes}) == 1
+    of_all = grows and not any(match["by"] for match in found)
+
+    def read(name: str) -> Taken | None:
+        match = _PLACED.search(name)
+        if match is None or not int(match[1]):
+            return None
+        nodes, devices = float(match[1]), float(match[3])
+        left = _left(_PLACED.sub(" ", _FILE_END.sub("", name)))
+        return _on_nodes(nodes, devices / nodes if of_all else devices), left
+
+    return read
+
+
+def _on_nodes(nodes: float, each: float) -> dict[str, float]:
+    return {"nodes": nodes, "devices_per_node": each, "devices": nodes * each}
+
+
 def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
     """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
@@ -332,9 +364,7 @@ def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
         if match is None:
             return None
         one, other = float(match[1]), float(match[2])
-        if of_nodes:
-            return {"nodes": one, "devices_per_node": other, "devices": one * other}, ""
-        return {words[0]: one, words[1]: other}, ""
+        return _on_nodes(one, other) if of_nodes else {words[0]: one, words[1]: other}, ""
 
     return read if of_nodes or len(words) == 2 else None
 

@@ -339,6 +339,26 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
         {"nodes": [1, 2, 4], "devices_per_node": [4, 4, 4], "devices": [4, 8, 16]},
         ["'nodes', 'devices_per_node', 'devices' read from the names in 'layout'"],
     ),
+    "nodes and the devices of each in a name": (
+        lines("run,s", "1n x 8g,9", "2n x 8g,5", "4 nodes x 8 gpus,3"),
+        {"nodes": [1, 2, 4], "devices_per_node": [8, 8, 8], "devices": [8, 16, 32]},
+        ["'nodes', 'devices_per_node', 'devices' read from the names in 'run'"],
+    ),
+    "nodes and the devices of each behind a name": (
+        lines("log,s", "resnet50 1n4d,9", "resnet50 4n8d.txt,5", "bert_2n8g,4"),
+        {
+            "nodes": [1, 4, 2],
+            "devices_per_node": [4, 8, 8],
+            "devices": [4, 32, 16],
+            "log kind": ["resnet50", "resnet50", "bert"],
+        },
+        ["'nodes', 'devices_per_node', 'devices', 'log kind' read from the names in 'log'"],
+    ),
+    "nodes and the devices of all in a name": (
+        lines("run,s", "1node_1gpu,70", "1node_8gpu,9", "2node_16gpu,5", "4node_32gpu,3"),
+        {"nodes": [1, 1, 2, 4], "devices_per_node": [1, 8, 8, 8], "devices": [1, 8, 16, 32]},
+        ["'nodes', 'devices_per_node', 'devices' read from the names in 'run'"],
+    ),
     "ways by ways": (
         lines("ways (tp × pp),s", "1×4,9", "2×4,5"),
         {"tp": [1, 2], "pp": [4, 4]},
@@ -515,6 +535,13 @@ def test_a_layout_that_was_not_measured_is_taken_apart_alike(tmp_path: Path) -> 
     path.write_text("layout,s\n1x4,9\n2x4,5\n4x4,3\n", encoding="utf-8")
     assert understood(path).names["layout"].of("8x4") == {"nodes": 8.0, "devices_per_node": 4.0, "devices": 32.0}
     assert "Expect" in str(gp.ask(path, layout="8x4"))
+
+
+def test_nodes_and_devices_in_the_names_of_runs_are_the_scale(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("run,step_s\n1n x 8g,1.0\n2n x 8g,1.1\n4n x 8g,1.25\n", encoding="utf-8")
+    assert understood(path).names["run"].of("8n x 8g") == {"nodes": 8.0, "devices_per_node": 8.0, "devices": 64.0}
+    assert "at nodes=8, devices_per_node=8, devices=64" in str(gp.ask(path))
 
 
 def test_a_hundred_thousand_rows_take_no_rule_of_each_cell(tmp_path: Path) -> None:
