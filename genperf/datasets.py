@@ -58,8 +58,7 @@ def path(name: str) -> Path:
         If there is no table of that name.
     """
     if name not in _roles():
-        hint = suggest(name, names()) or f"one of {', '.join(names())}"
-        raise TableError(f"no bundled table '{name}'", hint=hint)
+        raise TableError(f"no bundled table '{name}'", hint=suggest(name, names()))
     return _folder() / f"{name}.csv"
 
 
@@ -100,8 +99,7 @@ def corpus(name: str) -> pd.DataFrame:
     ['source', 'series', 'devices', 'nodes', 'batch', 't']
     """
     if name not in corpus_names():
-        hint = suggest(name, corpus_names()) or f"one of {', '.join(corpus_names())}"
-        raise TableError(f"no source '{name}' in the corpus", hint=hint)
+        raise TableError(f"no source '{name}' in the corpus", hint=suggest(name, corpus_names()))
     return pd.read_csv(_folder() / "corpus" / "series" / f"{name}.csv")
 
 

@@ -53,8 +53,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
-            hint = suggest(self.name, ENGINES) or f"one of {', '.join(ENGINES)}"
-            raise GenperfError(f"unknown engine '{self.name}'", hint=hint)
+            raise GenperfError(f"unknown engine '{self.name}'", hint=suggest(self.name, ENGINES))
         if self.name == "local" and self.address is not None:
             raise GenperfError(
                 f"the local engine has no address ('{self.address}')", hint="--engine dask or --engine ray with it"

@@ -4,7 +4,7 @@ Every error a user can cause is a `GenperfError`; the command line prints it and
 so no traceback reaches anyone for bad input.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,16 +137,21 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + more
 
 
-def suggest(word: str, known: Sequence[str]) -> str | None:
-    """Return a hint: the known word that the user may have meant.
+def suggest(word: str, known: Collection[str]) -> str:
+    """Return a hint: the known word that the user may have meant, or all of them.
 
     Examples
     --------
-    >>> suggest("workrs", ["workers", "batch"])
-    "did you mean 'workers'?"
+    >>> suggest("workrs", ["workers", "batch"]), suggest("layers", ["workers", "batch"])
+    ("did you mean 'workers'?", 'one of workers, batch')
     """
+    return did_you_mean(word, known) or f"one of {', '.join(known) or 'none'}"
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """Return a hint: the known word that the user may have meant; empty where none is spelled nearly so."""
     import difflib
 
     folded = {str(k).casefold(): k for k in known}
     near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
-    return f"did you mean '{folded[near[0]]}'?" if near else None
+    return f"did you mean '{folded[near[0]]}'?" if near else ""

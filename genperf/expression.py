@@ -192,7 +192,7 @@ class Expression:
         """
         for name in values:
             if name not in self.constant_names:
-                hint = suggest(name, self.constant_names) or f"one of {', '.join(self.constant_names)}"
+                hint = suggest(name, self.constant_names)
                 raise ModelError(f"'{self.family}' has no constant '{name}' to fix", hint=hint)
         return replace(
             self,

@@ -123,7 +123,7 @@ def loss_named(name: str) -> Loss:
     0.01
     """
     if name not in LOSSES:
-        raise FitError(f"unknown loss '{name}'", hint=suggest(name, list(LOSSES)) or f"one of {', '.join(LOSSES)}")
+        raise FitError(f"unknown loss '{name}'", hint=suggest(name, LOSSES))
     return LOSSES[name]
 
 
@@ -178,9 +178,7 @@ def penalty_named(name: str, strength: float) -> Penalty:
     Penalty(strength=0.01, l1_share=0.5)
     """
     if name not in PENALTIES:
-        raise FitError(
-            f"unknown penalty '{name}'", hint=suggest(name, list(PENALTIES)) or f"one of {', '.join(PENALTIES)}"
-        )
+        raise FitError(f"unknown penalty '{name}'", hint=suggest(name, PENALTIES))
     if not (np.isfinite(strength) and strength >= 0.0):
         raise FitError(f"the strength of the penalty is {strength}; it must be zero or above", hint="--lambda 0.001")
     return Penalty(float(strength), PENALTIES[name])

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from genperf.errors import GenperfError, suggest
+from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import amount, bandwidth
 
 FILE = Path(__file__).parent / "peaks.csv"
@@ -65,5 +65,5 @@ def _rate(text: str, kind: Literal["device", "link"], stated: float | None, know
     if stated is not None and 0.0 < stated < float("inf"):
         return stated
     what = "device whose peak is known" if kind == "device" else "bandwidth"
-    near = suggest(name, [*rates, *(full.removeprefix("infiniband-") for full in rates)])
+    near = did_you_mean(name, [*rates, *(full.removeprefix("infiniband-") for full in rates)])
     raise GenperfError(f"'{text}' is no {what}", hint=f"{near} Or {known}" if near else known)

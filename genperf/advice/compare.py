@@ -17,7 +17,7 @@ from genperf.arrays import Array, Mask
 from genperf.attribution.answers import Line, Shown, described, records
 from genperf.attribution.draws import ends_of
 from genperf.attribution.terms import parts_of
-from genperf.errors import GenperfError, suggest
+from genperf.errors import GenperfError, did_you_mean
 from genperf.facts import Paid
 from genperf.fitting import model_of
 from genperf.formula import Number, call, values_of
@@ -279,7 +279,7 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
             raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
         if over not in kinds:
             numeric = [f.name for f in result.schema.factors if f.numeric]
-            hint = suggest(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"
+            hint = did_you_mean(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"
             if over in numeric:
                 hint = f"genperf optimize MODEL --over {over}=… finds the best number"
             raise GenperfError(f"'{over}' is no categorical factor with several levels", hint=hint)

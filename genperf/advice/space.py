@@ -330,7 +330,7 @@ def _check_names(given: set[str], schema: Schema, derived: Mapping[str, Formula]
     for name in sorted(given - used - set(known)):
         raise TableError(
             f"the model has no factor '{name}', and no formula reads it",
-            hint=suggest(name, known) or f"one of {', '.join(known)}",
+            hint=suggest(name, known),
         )
 
 

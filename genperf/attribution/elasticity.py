@@ -11,7 +11,7 @@ import pandas as pd
 from genperf.arrays import Array
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares, thinned
-from genperf.errors import GenperfError, suggest
+from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.formula import Call, Node, names_in, parse
 from genperf.panel import Panel
 from genperf.panel.configurations import doubled, following, following_workers
@@ -361,7 +361,7 @@ def _axis(factor: Factor, given: Sequence[Any] | None, read: bool) -> _Axis:
         return _Axis(factor, (float(min(ends)), float(max(ends))), read)
     levels = factor.levels if given is None else tuple(map(str, given))
     if unknown := [level for level in levels if level not in factor.levels]:
-        hint = suggest(unknown[0], factor.levels) or f"one of {', '.join(factor.levels[:8])}"
+        hint = did_you_mean(unknown[0], factor.levels) or f"one of {', '.join(factor.levels[:8])}"
         raise GenperfError(f"'{unknown[0]}' is not a measured level of '{factor.name}'", hint=hint)
     return _Axis(factor, levels, read)
 
@@ -371,8 +371,7 @@ def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
     factors = result.schema.factors
     known = [f.name for f in factors]
     if unknown := [name for name in within if name not in known]:
-        hint = suggest(unknown[0], known) or f"one of {', '.join(known)}"
-        raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=hint)
+        raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=suggest(unknown[0], known))
     listed, read = {name: np.atleast_1d(v).tolist() for name, v in within.items()}, factors_read(result)
     return [_axis(f, listed.get(f.name), f.name in read) for f in factors]
 

@@ -258,8 +258,7 @@ def _chosen(panel: Panel, at: dict[str, Any]) -> list[int]:
     for name, value in at.items():
         column = column_named(panel.column(name), dict.fromkeys(names))
         if column is None:
-            hint = suggest(name, names) or f"one of {', '.join(names)}"
-            raise GenperfError(f"no factor is called '{name}'", hint=hint)
+            raise GenperfError(f"no factor is called '{name}'", hint=suggest(name, names))
         given[column] = value
     rows = panel.runs
     fits = [j for j, row in enumerate(rows) if all(_same(row[n], value) for n, value in given.items())]

@@ -15,7 +15,7 @@ from genperf.cli.declared import COMMANDS, command_named
 from genperf.cli.output import tell
 from genperf.cli.process import Stopped, drop_output, fault, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
-from genperf.errors import GenperfError, suggest
+from genperf.errors import GenperfError, did_you_mean
 
 
 class _Commands(click.Group):
@@ -31,7 +31,7 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = suggest(args[0], list(COMMANDS)) if args else None
+            near = did_you_mean(args[0], COMMANDS) if args else ""
             if near and "mean" not in error.message:
                 raise click.UsageError(f"{error.message} {near.capitalize()}", ctx) from None
             raise

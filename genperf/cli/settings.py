@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from genperf.cli.declared import COMMANDS, command_named
-from genperf.errors import GenperfError, suggest
+from genperf.errors import GenperfError, did_you_mean, suggest
 
 DEFAULT = "genperf.toml"
 #: Of a settings file that is no regular file: a pipe, or a device that never ends.
@@ -59,14 +59,13 @@ def _unknown(
 ) -> GenperfError:
     """Return the error for a key that is no option of a command, of any command, or a table of no command."""
     if command is not None:
-        hint = suggest(_key(key), sorted(options[command])) or "see --help"
+        hint = did_you_mean(_key(key), sorted(options[command])) or "see --help"
         return GenperfError("is no option of this command", where=f"{file}: [{command}] {key}", hint=hint)
     shown = key if len(key) <= 40 else f"{key[:37]}…"
     if isinstance(value, dict):
-        hint = suggest(_key(key)[:100], list(options)) or f"one of {', '.join(options)}"
-        return GenperfError(f"[{shown}] is not a command", where=file, hint=hint)
+        return GenperfError(f"[{shown}] is not a command", where=file, hint=suggest(_key(key)[:100], options))
     known = {name for named in options.values() for name in named}
-    hint = suggest(_key(key)[:100], [*known, *options]) or "see genperf fit --help"
+    hint = did_you_mean(_key(key)[:100], [*known, *options]) or "see genperf fit --help"
     return GenperfError(f"{shown} is no option of any command", where=file, hint=hint)
 
 

@@ -55,13 +55,10 @@ class FitOptions:
         loss_named(self.loss)
         penalty_named(self.penalty, self.strength if self.lam != "cv" else 0.0)
         if self.solver not in SOLVERS:
-            raise FitError(
-                f"unknown solver '{self.solver}'", hint=suggest(self.solver, list(SOLVERS)) or "projected, de"
-            )
+            raise FitError(f"unknown solver '{self.solver}'", hint=suggest(self.solver, SOLVERS))
         known = ("auto", *STRUCTURES)
         if self.structure not in known:
-            hint = suggest(self.structure, known) or f"one of {', '.join(known)}"
-            raise FitError(f"unknown structure '{self.structure}'", hint=hint)
+            raise FitError(f"unknown structure '{self.structure}'", hint=suggest(self.structure, known))
 
     @property
     def request(self) -> str:

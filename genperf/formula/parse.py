@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy.typing as npt
 
-from genperf.errors import FormulaError, suggest
+from genperf.errors import FormulaError, did_you_mean
 from genperf.formula.evaluate import evaluate, spread
 from genperf.formula.nodes import CALLABLE, FUNCTIONS, LOGICAL, Call, Name, Node, Number, Text, chain, names_in
 
@@ -286,7 +286,7 @@ class _Reader:
         if self.names is not None and name not in self.names:
             known = sorted(self.names)
             shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
-            self.refuse(node, f"unknown name '{name}'", suggest(name, known) or f"one of {shown}")
+            self.refuse(node, f"unknown name '{name}'", did_you_mean(name, known) or f"one of {shown}")
         if word.startswith("__"):
             self.refuse(node, f"unknown name '{name}'")
         return Name(name)
@@ -353,7 +353,7 @@ class _Reader:
             self.refuse(node.func, "only the functions of the list can be called", all_of_them)
         word = node.func.id
         if word not in CALLABLE:
-            self.refuse(node.func, f"unknown function '{word}'", suggest(word, CALLABLE) or all_of_them)
+            self.refuse(node.func, f"unknown function '{word}'", did_you_mean(word, CALLABLE) or all_of_them)
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             self.refuse(node, f"{word} takes plain arguments only")
         function = FUNCTIONS[word]

@@ -89,8 +89,7 @@ def import_files(
         Where the format does not exist, or a file is not of it.
     """
     if format not in FORMATS:
-        hint = suggest(format, [*FORMATS]) or f"one of {', '.join(FORMATS)}"
-        raise GenperfError(f"there is no format '{format}'", hint=hint)
+        raise GenperfError(f"there is no format '{format}'", hint=suggest(format, FORMATS))
     paths = list(dict.fromkeys(path for given in files for path in ([given] if given == "-" else files_of(given))))
     if not paths:
         raise GenperfError("no file is named", hint=f"genperf import {format} FILE… -o table.csv")

@@ -48,5 +48,5 @@ def family_named(name: str) -> Family:
     'c + a/workers, or c + s·batch·workers + a·batch'
     """
     if name not in MODELS:
-        raise ModelError(f"unknown family '{name}'", hint=suggest(name, list(MODELS)) or f"one of {', '.join(MODELS)}")
+        raise ModelError(f"unknown family '{name}'", hint=suggest(name, MODELS))
     return MODELS[name]

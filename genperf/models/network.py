@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from genperf.errors import FitError, Note, suggest
+from genperf.errors import FitError, Note, did_you_mean
 from genperf.formula import Name, Node, Number, evaluate, names_in, values_of
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
@@ -87,7 +87,7 @@ class Network:
         node = self._message(factors)
         if isinstance(self.message, str):
             if self.message not in table.frame:
-                hint = suggest(self.message, list(table.frame.columns)) or f'--hint "{MESSAGE}=100MB"'
+                hint = did_you_mean(self.message, table.frame.columns) or f'--hint "{MESSAGE}=100MB"'
                 raise FitError(f"--hint: '{self.message}' is neither a number nor a column", hint=hint)
             values, reasons = numbers(table.frame[self.message].to_numpy())
             if reasons or not np.all(values > 0.0):
@@ -118,7 +118,7 @@ def checked_hints(given: Mapping[str, str | float]) -> dict[str, str]:
     for name, value in given.items():
         word = " ".join(name.lower().replace("_", " ").split())
         if word not in full_names:
-            hint = suggest(word, list(full_names)) or f"one of {', '.join(HINTS)}"
+            hint = did_you_mean(word, full_names) or f"one of {', '.join(HINTS)}"
             raise FitError(f"unknown hint '{name}'", hint=hint)
         if full_names[word] in hints:
             raise FitError(f"'{full_names[word]}' is hinted twice", hint="give it once")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
-from genperf.errors import ModelError, suggest
+from genperf.errors import ModelError, did_you_mean
 from genperf.expression import Constant, Expression, Meaning, Term
 from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
 from genperf.models.compose import at_level, unused_name
@@ -42,7 +42,7 @@ class Words:
             return self.values[word]
         raise ModelError(
             f"column '{column}': '{level}' is no {self.meaning} that is known",
-            hint=suggest(word, list(self.values)) or f"one of {', '.join(self.values)}; or leave the column out",
+            hint=did_you_mean(word, self.values) or f"one of {', '.join(self.values)}; or leave the column out",
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations, count
 from typing import NoReturn
 
-from genperf.errors import FitError, FormulaError, ModelError, suggest
+from genperf.errors import FitError, FormulaError, ModelError, did_you_mean, suggest
 from genperf.expression import Constant, Expression, Term
 from genperf.formula import addends, bind_values, parse_number, render, substitute
 from genperf.formula.nodes import Call, Name, Node, Number, added, chain, names_in, ordered_names
@@ -78,8 +78,7 @@ def user_expression(
         )
     for name, value in fix.items():
         if name not in names:
-            hint = suggest(name, names) or f"one of {', '.join(names)}"
-            raise ModelError(f"--fix {name}: the formula has no constant '{name}'", hint=hint)
+            raise ModelError(f"--fix {name}: the formula has no constant '{name}'", hint=suggest(name, names))
         if not math.isfinite(value):
             raise ModelError(f"--fix {name}={value}: not a finite number")
     node = bind_values(node, fix)
@@ -114,9 +113,9 @@ def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, st
         if column is not None:
             by_name[name] = column
         elif name in canonical:
-            _refuse(text, name, "is a factor, and the table has no such column", suggest(name, columns))
+            _refuse(text, name, "is a factor, and the table has no such column", did_you_mean(name, columns))
         elif len(name) > 3 and difflib.get_close_matches(name, columns, n=1, cutoff=FORMULA.name_similarity):
-            _refuse(text, name, "is not a column", f"{suggest(name, columns)} a constant needs another name")
+            _refuse(text, name, "is not a column", f"{did_you_mean(name, columns)} a constant needs another name")
     return substitute(node, by_name)
 
 

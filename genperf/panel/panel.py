@@ -116,12 +116,11 @@ class Panel:
         for canonical, column in self.mapping.items():
             if canonical not in ALIASES:
                 known = sorted(ALIASES)
-                hint = suggest(canonical, known) or f"one of {', '.join(known)}"
-                raise ModelError(f"no family has a factor '{canonical}'", hint=hint)
+                raise ModelError(f"no family has a factor '{canonical}'", hint=suggest(canonical, known))
             if column not in names:
                 raise ModelError(
                     f"'{canonical}' is mapped to '{column}', which is not a factor of the table",
-                    hint=suggest(column, names) or f"one of {', '.join(names)}",
+                    hint=suggest(column, names),
                 )
 
     def within(self, group: Mapping[str, Any]) -> Panel:
@@ -179,8 +178,7 @@ class Panel:
                 raise TableError("no factor of the model counts the workers", hint=hint)
             return factor
         if self.column(name) not in numeric:
-            hint = suggest(name, list(numeric)) or f"one of {', '.join(numeric) or 'none'}"
-            raise TableError(f"the model has no numeric factor '{name}'", hint=hint)
+            raise TableError(f"the model has no numeric factor '{name}'", hint=suggest(name, numeric))
         factor = numeric[self.column(name)]
         if not factor.positive:
             raise TableError(

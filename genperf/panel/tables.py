@@ -130,8 +130,7 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
     """
     unknown = next((name for name in roles if name not in OPTIONS), None)
     if unknown is not None:
-        hint = suggest(unknown, OPTIONS) or f"one of {', '.join(OPTIONS)}"
-        raise TableError(f"read_table has no option '{unknown}'", hint=hint)
+        raise TableError(f"read_table has no option '{unknown}'", hint=suggest(unknown, OPTIONS))
     return recognised(source, roles, mapping).table()
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array, Columns, Index, Mask
-from genperf.errors import TableError, suggest
+from genperf.errors import TableError, did_you_mean
 from genperf.expression import Expression, Term
 from genperf.formula import Call, Name, Node, Text, substitute
 from genperf.prediction.feasibility import Feasibility
@@ -187,10 +187,10 @@ def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
     >>> not_measured(Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2), "B200")
     'gpu=B200 was not measured: the mean of the 2 measured levels (A100, H100)'
     """
-    near = suggest(level, factor.levels)
+    near = did_you_mean(level, factor.levels)
     shown = ", ".join(factor.levels[: NEW_LEVELS.shown]) + (", …" if len(factor.levels) > NEW_LEVELS.shown else "")
     text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({shown})"
-    return text if near is None else f"{text}, or {near}"
+    return f"{text}, or {near}" if near else text
 
 
 def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) -> tuple[Member, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Index, Mask
-from genperf.errors import Note, TableError, suggest
+from genperf.errors import Note, TableError, did_you_mean, suggest
 from genperf.formula import parse
 from genperf.panel.configurations import settled
 from genperf.prediction.schema import Schema
@@ -179,9 +179,7 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     columns = model_names(values, schema)
     for name in columns.values():
         if name not in known and name not in schema.group and name not in inputs:
-            raise TableError(
-                f"the model has no factor '{name}'", hint=suggest(name, known) or f"one of {', '.join(known)}"
-            )
+            raise TableError(f"the model has no factor '{name}'", hint=suggest(name, known))
     return {columns[name]: value for name, value in values.items()}
 
 
@@ -281,6 +279,6 @@ def _checked(
         hint, cell = None, cells[row]
         if not factor.numeric:
             cell = values[row]
-            hint = suggest(cell, factor.levels) or _shown(factor) + (ANSWERED if answered(factor, cell) else "")
+            hint = did_you_mean(cell, factor.levels) or _shown(factor) + (ANSWERED if answered(factor, cell) else "")
         raise TableError(source.rejection(row, factor.name, cell, reason).complaint, hint=hint)
     return values

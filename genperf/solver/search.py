@@ -295,7 +295,7 @@ def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: 
     array([3.])
     """
     if solver not in SOLVERS:
-        raise FitError(f"unknown solver '{solver}'", hint=suggest(solver, list(SOLVERS)) or "projected or de")
+        raise FitError(f"unknown solver '{solver}'", hint=suggest(solver, SOLVERS))
     if solver == "projected" and problem.linear and not np.any(~problem.coefficient & (problem.lower < problem.upper)):
         restarts = 1  # nothing is searched, so nothing depends on the seed
     seeds = np.random.SeedSequence(seed)

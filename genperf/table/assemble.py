@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.errors import FormulaError, Note, TableError, counted, listed, suggest
+from genperf.errors import FormulaError, Note, TableError, counted, did_you_mean, listed
 from genperf.formula import Formula, parse, parse_number, quote_name
 from genperf.table.axis import Factor
 from genperf.table.cells import Source
@@ -137,7 +137,7 @@ class Columns:
         """Return the error for a column that is not there, with the column that may have been meant."""
         known = self.names
         shown = listed([f'"{n}"' if "," in n else n for n in known])
-        near = suggest(name, known)
+        near = did_you_mean(name, known)
         hint = f"{near}; the columns are {shown}" if near else f"one of {shown}"
         before, _, unit = name.rpartition(":")
         if role == "time" and before in known:

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from genperf.errors import GenperfError, TableError, suggest
+from genperf.errors import GenperfError, TableError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def _read_file(path: str | Path) -> bytes:
         hint = None
         with contextlib.suppress(OSError, RuntimeError):
             # The file of the same folder that may have been meant.
-            hint = suggest(Path(path).name, os.listdir(os.path.expanduser(Path(path).parent)))
+            hint = did_you_mean(Path(path).name, os.listdir(os.path.expanduser(Path(path).parent)))
         raise TableError("no such file", hint=hint, where=str(path)) from None
     except IsADirectoryError:
         raise TableError("is a directory, not a file", hint="name a file in it", where=str(path)) from None

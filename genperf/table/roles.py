@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import TableError, listed, suggest
+from genperf.errors import TableError, did_you_mean, listed, suggest
 from genperf.table.axis import Role
 from genperf.table.clean import labels
 from genperf.table.target import TIME, Measurement, measurement_of
@@ -51,8 +51,7 @@ class FailureRule:
         """Return the columns that say how runs ended: those that the user named, and the measured ones."""
         gone = next((name for name in self.columns if name not in names), None)
         if gone is not None:
-            hint = suggest(gone, [*names]) or f"one of {', '.join(names)}"
-            raise TableError(f"no column '{gone}' that says which runs failed", hint=hint, where=where)
+            raise TableError(f"no column '{gone}' that says which runs failed", hint=suggest(gone, names), where=where)
         return list(dict.fromkeys([*self.columns, *(name for name in measured if name in names)]))
 
     def says(self, name: str, texts: Sequence[str] | npt.NDArray[np.object_], where: str) -> Truth:
@@ -63,7 +62,7 @@ class FailureRule:
             failing = {word.casefold() for word in self.values[name]}
             for word in self.values[name]:
                 if word.casefold() not in known:
-                    near, levels = suggest(word, [*known.values()]), [f"'{text}'" for text in known.values()]
+                    near, levels = did_you_mean(word, [*known.values()]), [f"'{text}'" for text in known.values()]
                     raise TableError(
                         f"no cell of column '{name}' is '{word}', the word of a failed run",
                         hint=f"{f'{near}; ' if near else ''}its values are {listed(levels)}",

@@ -208,8 +208,7 @@ class Table:
         factors = {f.name: f for f in self.factors}
         if name in factors:
             return factors[name]
-        hint = suggest(name, [*factors]) or f"one of {', '.join(factors)}"
-        raise TableError(f"no factor '{name}'", hint=hint, where=self.source)
+        raise TableError(f"no factor '{name}'", hint=suggest(name, factors), where=self.source)
 
     def take(self, rows: npt.ArrayLike) -> Table:
         """Return rows, by a mask or their positions, as a table; factors are measured from these rows alone."""

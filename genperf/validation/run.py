@@ -13,7 +13,7 @@ import pandas as pd
 
 from genperf.arrays import Mask
 from genperf.engine import Engine, Lost, run
-from genperf.errors import FitError, GenperfError, ModelError, Note, suggest
+from genperf.errors import FitError, GenperfError, ModelError, Note, did_you_mean
 from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
 from genperf.models import MODELS
@@ -199,7 +199,7 @@ def choose_models(
         elif name in known or _FORMULA.search(name):
             names.append(name)
         elif name:
-            near = suggest(name, list(known))
+            near = did_you_mean(name, known)
             listed = f"one of {', '.join(known)}, or a formula"
             raise ModelError(f"no model '{name}'", hint=f"{near}; {listed}" if near else listed)
     if not names:

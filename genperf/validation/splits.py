@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.arrays import Array, Mask
-from genperf.errors import TableError, suggest
+from genperf.errors import TableError, did_you_mean, suggest
 from genperf.table import Table
 from genperf.table.clean import label
 from genperf.table.table import number_rows
@@ -72,7 +72,7 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
         return _leave_group_out(table, argument)
     if kind == "extrapolate" and argument:
         return _extrapolate(table, *_column_and_limit(table, argument))
-    near = suggest(kind, [s.partition(":")[0] for s in SCHEMES])
+    near = did_you_mean(kind, [s.partition(":")[0] for s in SCHEMES])
     known = "one of " + ", ".join(SCHEMES)
     raise TableError(f"'{scheme}' is not a scheme of validation", hint=f"{near}; {known}" if near else known)
 
@@ -165,9 +165,7 @@ def _column_and_limit(table: Table, text: str) -> tuple[str, float | None]:
 def _column(table: Table, name: str) -> pd.Series[Any]:
     if name not in table.frame:
         names = [str(c) for c in table.frame.columns]
-        raise TableError(
-            f"no column '{name}'", hint=suggest(name, names) or f"one of {', '.join(names)}", where=table.source
-        )
+        raise TableError(f"no column '{name}'", hint=suggest(name, names), where=table.source)
     return table.frame[name]
 
 
