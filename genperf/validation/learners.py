@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,9 @@ import pandas as pd
 
 from genperf.arrays import Array, Mask
 from genperf.errors import FitError
-from genperf.formula import Node, Number, call, evaluate
+from genperf.formula import Node, call, evaluate
 from genperf.panel import Panel
+from genperf.panel.derived import ONE
 from genperf.scaling import is_whole
 from genperf.table import Factor, Table
 from genperf.table.target import SECONDS
@@ -39,9 +40,6 @@ class LearnerSettings:
     noise_variance: float = 1e-2
     #: Folds of the training part whose residuals make an interval. Five, as most use.
     residual_folds: int = 5
-    #: Rows whose distances to all training rows `last-point` has in memory at a time: a block and 100 000 training rows
-    #: take 200 MB for each array of distances.
-    block: int = 256
     #: Distances are sums of logarithms: those that differ by less are equal up to rounding.
     relative_tolerance: float = 1e-9
 
@@ -71,80 +69,46 @@ class Forecast(NamedTuple):
         return cls(*(np.where(np.isfinite(column), column, np.nan) for column in columns))
 
 
-@dataclass(frozen=True)
-class Axis:
-    """How one numeric factor is read."""
+def read(factor: Factor, data: Mapping[str, Any] | pd.DataFrame) -> Array:
+    """Return the values of a numeric factor as learners read them; not finite where it has none on its scale.
 
-    name: str
-    #: ln x where all values are above zero; ln(1 + x/centre) where one is zero; x/centre where one is negative.
-    scale: Literal["log", "log1p", "linear"]
-    #: The factor's centre (see `Factor`).
-    centre: float
+    ln x where all values of the training part are above zero; ln(1 + x/centre) where one is zero; x/centre where one
+    is negative.
 
-    @classmethod
-    def of(cls, factor: Factor) -> Axis:
-        """Return the axis of a numeric factor."""
-        scale: Literal["log", "log1p", "linear"] = "log" if factor.positive else "log1p"
-        return cls(factor.name, "linear" if factor.lower < 0 else scale, factor.centre)
-
-    def read(self, data: Mapping[str, Any] | pd.DataFrame) -> Array:
-        """Return the values; not finite where the factor has none on this scale.
-
-        Examples
-        --------
-        >>> Axis("servers", "log1p", 2.0).read({"servers": [0, 2]}).round(3)
-        array([0.   , 0.693])
-        """
-        values = np.asarray(data[self.name], dtype=float)
-        with np.errstate(all="ignore"):
-            if self.scale == "log":
-                return np.asarray(np.log(values))
-            return np.asarray(np.log1p(values / self.centre) if self.scale == "log1p" else values / self.centre)
+    Examples
+    --------
+    >>> read(Factor("servers", "extrinsic", 0, 4, distinct=3, centre=2.0), {"servers": [0, 2]}).round(3)
+    array([0.   , 0.693])
+    """
+    values = np.asarray(data[factor.name], dtype=float)
+    with np.errstate(all="ignore"):
+        if factor.positive:
+            return np.asarray(np.log(values))
+        return np.asarray(values / factor.centre if factor.lower < 0 else np.log1p(values / factor.centre))
 
 
-@dataclass(frozen=True, eq=False)
-class Encoder:
-    """Factors → matrix, learned from the training part alone."""
+def features(train: Table, data: pd.DataFrame, plain: bool = False) -> dict[str, Array]:
+    """Return the columns that learners see of some configurations, by name, encoded as the training part is.
 
-    #: The numeric factors with more than one value.
-    axes: tuple[Axis, ...]
-    #: Categorical factor and level, a column of 0 and 1 each.
-    levels: tuple[tuple[str, str], ...]
-    #: Shape (axes,). The mean and the standard deviation of each axis: it is shifted by the one and divided by the
-    #: other.
-    shift: Array
-    spread: Array
+    A factor of one value there has no column. Numbers are standardised, and each level has a column of 0 and 1; plain
+    ones are not standardised, and have no column of the first level.
 
-    @classmethod
-    def of(cls, train: Table, plain: bool = False) -> Encoder:
-        """Learn the encoding of a table; a plain one is not standardised, and has no column of the first level."""
-        axes = tuple(Axis.of(f) for f in train.numeric if f.distinct > 1)
-        levels = tuple((f.name, level) for f in train.categorical if f.distinct > 1 for level in f.levels[plain:])
-        shift, spread = np.zeros(len(axes)), np.ones(len(axes))
-        if axes and not plain:
-            read = np.stack([a.read(train.frame) for a in axes], axis=1)
-            shift, spread = read.mean(axis=0), read.std(axis=0)
-        return cls(axes, levels, shift, np.where(spread > 0, spread, 1.0))
-
-    @property
-    def names(self) -> list[str]:
-        """The columns' names."""
-        return [a.name for a in self.axes] + [f"{factor}={level}" for factor, level in self.levels]
-
-    def matrix(self, data: pd.DataFrame) -> Array:
-        """Return the matrix, shape (rows, columns).
-
-        Examples
-        --------
-        >>> from genperf.table import read_table
-        >>> runs = pd.DataFrame({"n": [1, 4], "net": ["a", "b"], "t": [4.0, 1.0]})
-        >>> Encoder.of(read_table(runs, time="t", extrinsic="n", categorical="net")).matrix(runs)
-        array([[-1.,  1.,  0.],
-               [ 1.,  0.,  1.]])
-        """
-        parts = [(a.read(data) - m) / s for a, m, s in zip(self.axes, self.shift, self.spread, strict=True)]
-        parts += [(data[factor] == level).to_numpy(dtype=float) for factor, level in self.levels]
-        return np.stack(parts, axis=1) if parts else np.zeros((len(data), 0))
+    Examples
+    --------
+    >>> from genperf.table import read_table
+    >>> runs = pd.DataFrame({"n": [1, 4], "net": ["a", "b"], "t": [4.0, 1.0]})
+    >>> features(read_table(runs, time="t", extrinsic="n", categorical="net"), runs)
+    {'n': array([-1.,  1.]), 'net=a': array([1., 0.]), 'net=b': array([0., 1.])}
+    """
+    columns = {}
+    for factor in (f for f in train.numeric if f.distinct > 1):
+        values, trained = read(factor, data), read(factor, train.frame)
+        columns[factor.name] = values if plain else (values - trained.mean()) / (trained.std() or 1.0)
+    for factor in (f for f in train.categorical if f.distinct > 1):
+        columns |= {
+            f"{factor.name}={level}": np.asarray(data[factor.name] == level, float) for level in factor.levels[plain:]
+        }
+    return columns
 
 
 def half_width(residuals: Array, interval: float) -> float:
@@ -175,7 +139,7 @@ class _Rows:
     y: Array
     #: Shape (training rows,).
     weights: Array
-    #: Shape (usable rows, features).
+    #: Shape (rows, features).
     new: Array
     interval: float
     seed: int
@@ -183,26 +147,32 @@ class _Rows:
     source: str
 
 
-def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = False) -> Learner:
-    """Return the learner of a regression, which gives the logarithms of predictions and bounds at usable rows.
+def _rows(train: Table, data: pd.DataFrame, interval: float, seed: int, plain: bool) -> _Rows:
+    """Return what a regression learns from and predicts at, without rows of weight zero.
 
-    A plain one has logarithms as they are, and no column for the first level of a factor.
+    There is a column of ones before plain features, and one of zeros where nothing varies in the training part.
     """
+
+    def matrix(frame: pd.DataFrame) -> Array:
+        columns = [*features(train, frame, plain).values()]
+        return np.column_stack([*([np.full(len(frame), float(plain))] if plain or not columns else []), *columns])
+
+    counts = train.weights > 0
+    y, weights = np.log(train.measured[counts]), train.weights[counts]
+    return _Rows(matrix(train.frame)[counts], y, weights, matrix(data), interval, seed, train.source)
+
+
+def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = False) -> Learner:
+    """Return the learner of a regression, which gives the logarithms of predictions and bounds at usable rows."""
 
     @functools.wraps(logarithms)
     def learner(
         train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
     ) -> Forecast:
-        encoder = Encoder.of(train, plain)
-        x, new = encoder.matrix(train.frame), encoder.matrix(data)
-        if x.shape[1] == 0 and not plain:
-            # Nothing varies in the training part: the learners still need a column.
-            x, new = np.zeros((len(x), 1)), np.zeros((len(new), 1))
-        usable, counts = np.isfinite(new).all(axis=1), train.weights > 0
-        columns = np.full((3, len(data)), np.nan)
+        rows = _rows(train, data, interval, seed, plain)
+        usable, columns = np.isfinite(rows.new).all(axis=1), np.full((3, len(data)), np.nan)
         if plain or usable.any():
-            y, weights = np.log(train.measured[counts]), train.weights[counts]
-            columns[:, usable] = logarithms(_Rows(x[counts], y, weights, new[usable], interval, seed, train.source))
+            columns[:, usable] = logarithms(replace(rows, new=rows.new[usable]))
         return Forecast.of_logarithms(*columns)
 
     return learner
@@ -214,10 +184,9 @@ def _linear(rows: _Rows) -> Sequence[Array]:
     ln T = c + Σ p_j·ln x_j + Σ d_level, weighted by the table's weights.
     """
     model = _least_squares(rows)
-    design = np.column_stack([np.ones(len(rows.new)), rows.new])
-    centre, half = design @ model.params, np.full(len(design), np.nan)
-    if model.df_resid > 0 and len(design):
-        bounds = model.get_prediction(design).conf_int(obs=True, alpha=1.0 - rows.interval)
+    centre, half = rows.new @ model.params, np.full(len(rows.new), np.nan)
+    if model.df_resid > 0 and len(rows.new):
+        bounds = model.get_prediction(rows.new).conf_int(obs=True, alpha=1.0 - rows.interval)
         half = (bounds[:, 1] - bounds[:, 0]) / 2.0
     return centre, centre - half, centre + half
 
@@ -244,14 +213,12 @@ def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
     [2.079442, -1.0]
     """
     train = table.medians()
-    encoder, counts = Encoder.of(train, plain=True), train.weights > 0
-    x, y = encoder.matrix(train.frame)[counts], np.log(train.measured[counts])
-    model = _least_squares(_Rows(x, y, train.weights[counts], x, interval, 0, train.source))
+    model = _least_squares(_rows(train, train.frame, interval, 0, plain=True))
     known = model.df_resid > 0
     bounds = model.conf_int(alpha=1.0 - interval) if known else np.full((len(model.params), 2), np.nan)
     return pd.DataFrame(
         {
-            "coefficient": ["constant", *encoder.names],
+            "coefficient": ["constant", *features(train, train.frame, plain=True)],
             "estimate": model.params,
             "standard_error": model.bse if known else np.nan,
             "lower": bounds[:, 0],
@@ -263,17 +230,17 @@ def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
 def _least_squares(rows: _Rows) -> Any:
     from statsmodels.regression.linear_model import WLS
 
-    design = np.column_stack([np.ones(len(rows.x)), rows.x])
-    if len(design) < design.shape[1]:
+    count, coefficients = rows.x.shape
+    if count < coefficients:
         raise FitError(
-            f"linear regression has {design.shape[1]} coefficients, and there are {len(design)} configurations",
+            f"linear regression has {coefficients} coefficients, and there are {count} configurations",
             hint="fewer factors, or more measurements",
             where=rows.source,
         )
     with warnings.catch_warnings():
         # Factors that follow from each other share their effect: no news to the reader of a baseline.
         warnings.simplefilter("ignore")
-        return WLS(rows.y, design, weights=rows.weights).fit()
+        return WLS(rows.y, rows.x, weights=rows.weights).fit()
 
 
 @_regression
@@ -367,22 +334,20 @@ def last_point(
     >>> last_point(table, pd.DataFrame({"workers": [8, 8], "batch": [32, 16]}), 0.9, 0).predicted
     array([1.2, 0.6])
     """
-    order = np.argsort(-_size(train), kind="stable")
-    train = train.take(order)
-    batch = _one_worker(train, mapping or {})
+    scales = [read(f, train.frame) for f in train.numeric if f.role == "extrinsic"]
+    # Of configurations equally far away the first is taken.
+    train = train.take(np.argsort(-sum(scales, np.zeros(len(train))), kind="stable"))
+    panel = Panel(train.factors, mapping or {})
+    work = _one_worker(panel, train)
 
     def samples(frame: pd.DataFrame) -> Array:
-        if batch is None:
-            return np.ones(len(frame))
         columns = {f.name: frame[f.name].to_numpy(dtype=float) for f in train.numeric}
-        return np.broadcast_to(np.asarray(evaluate(batch, columns), dtype=float), (len(frame),))
-
-    measured = samples(train.frame)
+        return np.broadcast_to(np.asarray(evaluate(work, columns), dtype=float), (len(frame),))
 
     def logarithms(frame: pd.DataFrame, apart: bool = False) -> Array:
-        nearest = _nearest(train, frame, mapping, apart)
+        nearest = _nearest(train, panel, frame, apart)
         with np.errstate(all="ignore"):
-            ratio = samples(frame) / measured[nearest]
+            ratio = samples(frame) / samples(train.frame)[nearest]
         usable = (ratio > 0) & np.isfinite(ratio)
         return np.asarray(np.log(train.measured[nearest]) + np.log(np.where(usable, ratio, 1.0)))
 
@@ -392,53 +357,33 @@ def last_point(
     return Forecast.of_logarithms(centre, centre - half, centre + half)
 
 
-def _one_worker(train: Table, mapping: Mapping[str, str]) -> Node | None:
-    """Return the work of one worker as a formula; None where the time stays as it is."""
-    factors = Panel(train.factors, mapping)
+def _one_worker(panel: Panel, train: Table) -> Node:
+    """Return the work of one worker as a formula; one where the time stays as it is."""
     if train.target.unit != SECONDS:
-        return None
-    if is_whole(train.scaling) and (workers := factors.counted_node) is not None:
-        return call("divide", Number(1.0), workers)
-    return factors.node("batch")
+        return ONE
+    if is_whole(train.scaling) and (workers := panel.counted_node) is not None:
+        return call("divide", ONE, workers)
+    return panel.node("batch") or ONE
 
 
-def _nearest(train: Table, data: pd.DataFrame, mapping: Mapping[str, str] | None, apart: bool) -> npt.NDArray[np.int64]:
-    """Return the number of the training row nearest to each row of data."""
-    factors = Panel(train.factors, mapping or {})
-    batches = {f.name for f in (factors.find("batch"), factors.find("global_batch")) if f is not None}
-    tiers = [
-        [f for f in train.numeric if f.role == "intrinsic" and f.name not in batches],
-        [f for f in train.numeric if f.role == "extrinsic" and f.name not in batches],
-        [f for f in train.numeric if f.name in batches],
-    ]
-    axes = [[Axis.of(f) for f in tier if f.distinct > 1] for tier in tiers]
-    measured = [[a.read(train.frame) for a in tier] for tier in axes]
-    wanted = [[a.read(data) for a in tier] for tier in axes]
-    nearest = np.empty(len(data), dtype=np.int64)
-    for start in range(0, len(data), LEARNER.block):
-        rows = slice(start, min(start + LEARNER.block, len(data)))
-        different = np.zeros((rows.stop - start, len(train)))
-        for f in train.categorical:
-            different += data[f.name].to_numpy()[rows, None] != train.frame[f.name].to_numpy()[None, :]
-        distances = [different]
-        for tier, training in zip(wanted, measured, strict=True):
-            squares = [(x[rows, None] - y[None, :]) ** 2 for x, y in zip(tier, training, strict=True)]
-            distances.append(np.sqrt(np.nan_to_num(sum(squares, np.zeros_like(different)), posinf=1e300)))
-        candidates = np.ones_like(different, dtype=bool)
-        if apart:
-            candidates[np.arange(rows.stop - start), np.arange(start, rows.stop)] = False
+def _nearest(train: Table, panel: Panel, data: pd.DataFrame, apart: bool) -> npt.NDArray[np.int64]:
+    """Return the number of the training row nearest to each row; `apart`: of training rows, the nearest other one."""
+    batches = {f.name for f in (panel.find("batch"), panel.find("global_batch")) if f is not None}
+    tiers: dict[str, list[tuple[Array, Array]]] = {"intrinsic": [], "extrinsic": [], "batch": []}
+    for f in (f for f in train.numeric if f.distinct > 1):
+        tiers["batch" if f.name in batches else f.role].append((read(f, data), read(f, train.frame)))
+    levels = [(data[f.name].to_numpy(), train.frame[f.name].to_numpy()) for f in train.categorical]
+    nearest, none, tolerance = np.empty(len(data), dtype=np.int64), np.zeros(len(train)), LEARNER.relative_tolerance
+    for row in range(len(data)):
+        distances = [sum((wanted[row] != measured for wanted, measured in levels), none)]
+        for tier in tiers.values():
+            squares = sum(((wanted[row] - measured) ** 2 for wanted, measured in tier), none)
+            distances.append(np.sqrt(np.nan_to_num(squares, posinf=1e300)))
+        candidates = np.arange(len(train)) != row if apart else np.ones(len(train), dtype=bool)
         for distance in distances:
-            minimum = np.where(candidates, distance, np.inf).min(axis=1, keepdims=True)
-            tolerance = LEARNER.relative_tolerance
-            candidates &= distance <= minimum * (1 + tolerance) + tolerance
-        nearest[rows] = candidates.argmax(axis=1)
+            candidates &= distance <= distance[candidates].min() * (1 + tolerance) + tolerance
+        nearest[row] = candidates.argmax()
     return nearest
-
-
-def _size(table: Table) -> Array:
-    """Return the sum of the logarithms of each row's extrinsic factors, shape (rows,)."""
-    axes = [Axis.of(f) for f in table.numeric if f.role == "extrinsic"]
-    return np.asarray(sum((a.read(table.frame) for a in axes), np.zeros(len(table))))
 
 
 #: The learners by name.

@@ -8,7 +8,7 @@ import pytest
 from genperf.errors import FitError
 from genperf.table import Table, read_table
 from genperf.validation import LEARNERS, linear_coefficients
-from genperf.validation.learners import Axis, Encoder, half_width
+from genperf.validation.learners import features, half_width, read
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 FITTED = [name for name in LEARNERS if name != "last-point"]
@@ -120,19 +120,20 @@ def test_as_many_coefficients_as_configurations_give_no_interval_and_more_are_re
         ([-3.0, 1.0], [-2.0, 4.0], [-1.0, 2.0]),  # centre is the mean absolute value, 2
     ],
 )
-def test_an_axis_reads_logarithms_where_there_are(
+def test_a_factor_is_read_as_logarithms_where_there_are(
     values: list[float], asked: list[float], expected: list[float]
 ) -> None:
     table = read_table(pd.DataFrame({"x": values, "t": 1.0}), time="t", extrinsic="x")
-    assert Axis.of(table.factor("x")).read({"x": asked}) == pytest.approx(expected)
+    assert read(table.factor("x"), {"x": asked}) == pytest.approx(expected)
 
 
 def test_factors_of_one_value_are_no_columns() -> None:
     _, table = power_law()
-    assert Encoder.of(table).names == ["b", "n", "framework=a", "framework=b"]
-    assert Encoder.of(table, plain=True).names == ["b", "n", "framework=b"]
+    frame = table.frame
+    assert list(features(table, frame)) == ["b", "n", "framework=a", "framework=b"]
+    assert list(features(table, frame, plain=True)) == ["b", "n", "framework=b"]
     some = table.take((table.frame.n == 1).to_numpy() & (table.frame.framework == "a").to_numpy())
-    assert Encoder.of(some).names == ["b"]
+    assert list(features(some, frame)) == ["b"]
 
 
 @pytest.mark.parametrize(
