@@ -9,7 +9,8 @@ from genperf.cli.options import pairs
 from genperf.cli.output import OUTPUT, Output
 from genperf.cli.writing import write_whole
 from genperf.errors import counted
-from genperf.importers import Imported, csv_lines, import_files, is_number
+from genperf.importers import Imported, csv_lines, import_files
+from genperf.table.clean import is_number
 from genperf.vocabulary.names import canonical_of
 
 #: Factors of families that are properties of a run and not of the program.

@@ -5,9 +5,9 @@ A format is a file with a `read(text, name)` and a line in `FORMATS`: the comman
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from typing import NamedTuple
 
 from genperf.errors import GenperfError, Note, TableError, listed, suggest
 from genperf.importers import (
@@ -24,13 +24,13 @@ from genperf.importers import (
     trainer_state,
     training_log,
 )
-from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, factors_from_name, is_number, joined
+from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, factors_from_name, joined
+from genperf.table.clean import is_number
 from genperf.table.content import SIGNATURES, files_of
 from genperf.table.opened import read_text
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """A format of another tool."""
 
     #: What is read, in a phrase.
@@ -44,26 +44,25 @@ class Format:
     binary: bool = False
 
 
-_READ: dict[str, tuple[str, ModuleType]] = {
-    "hyperfine": ("hyperfine --export-json, with parameter scans", hyperfine),
-    "extra-p": ("Extra-P's text, JSON and JSON Lines", extra_p),
-    "pytorch-profiler": ("torch.profiler's Chrome traces: a row a step, with its phases", pytorch_profiler),
-    "mlperf": ("logs of MLPerf training", mlperf),
-    "training-log": ("logs of Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, Composer", training_log),
-    "trainer-state": ("trainer_state.json of Hugging Face's Trainer", trainer_state),
-    "lightning": ("metrics.csv of PyTorch Lightning's CSVLogger", lightning),
-    "nccl-tests": ("what nccl-tests print: times of collectives", nccl_tests),
-    "serving": ("results of vLLM's and SGLang's serving benchmarks", serving),
-    "pytest-benchmark": ("pytest-benchmark's JSON", pytest_benchmark),
-    "tensorboard": ("TensorBoard's event files: a row a logged step", tensorboard),
-    "nsight": ("Nsight Systems' SQLite exports: a row a step, with its phases", nsight),
-}
+_LOGS = "logs of Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, Composer"
+_TRACES = "torch.profiler's Chrome traces: a row a step, with its phases"
+_EXPORTS = "Nsight Systems' SQLite exports: a row a step, with its phases"
+_STATE = "trainer_state.json of Hugging Face's Trainer"
+_EVENTS = "TensorBoard's event files: a row a logged step"
 #: A signature stands with the reader, or where a table's own reader names the format.
 FORMATS = {
-    name: Format(
-        what, module.read, getattr(module, "SIGNATURE", "") or SIGNATURES[name], module in (tensorboard, nsight)
-    )
-    for name, (what, module) in _READ.items()
+    "hyperfine": Format("hyperfine --export-json, with parameter scans", hyperfine.read, hyperfine.SIGNATURE),
+    "extra-p": Format("Extra-P's text, JSON and JSON Lines", extra_p.read, extra_p.SIGNATURE),
+    "pytorch-profiler": Format(_TRACES, pytorch_profiler.read, SIGNATURES["pytorch-profiler"]),
+    "mlperf": Format("logs of MLPerf training", mlperf.read, SIGNATURES["mlperf"]),
+    "training-log": Format(_LOGS, training_log.read, SIGNATURES["training-log"]),
+    "trainer-state": Format(_STATE, trainer_state.read, trainer_state.SIGNATURE),
+    "lightning": Format("metrics.csv of PyTorch Lightning's CSVLogger", lightning.read, lightning.SIGNATURE),
+    "nccl-tests": Format("what nccl-tests print: times of collectives", nccl_tests.read, SIGNATURES["nccl-tests"]),
+    "serving": Format("results of vLLM's and SGLang's serving benchmarks", serving.read, serving.SIGNATURE),
+    "pytest-benchmark": Format("pytest-benchmark's JSON", pytest_benchmark.read, pytest_benchmark.SIGNATURE),
+    "tensorboard": Format(_EVENTS, tensorboard.read, tensorboard.SIGNATURE, True),
+    "nsight": Format(_EXPORTS, nsight.read, nsight.SIGNATURE, True),
 }
 
 
@@ -102,12 +101,9 @@ def import_files(
         name = "standard input" if path == "-" else path
         part = part.with_factors(given, name)
         parts.append(replace(part, rows=tuple({SOURCE: name, **row} for row in part.rows)))
-    return _with_gaps_noted(joined(parts))
-
-
-def _with_gaps_noted(table: Imported) -> Imported:
-    """Note the factors with numbers that some files lack: a table needs them in every row."""
+    table = joined(parts)
     notes = list(table.notes)
+    # A table needs its factors in every row.
     for name in table.factors:
         lacking = list(dict.fromkeys(str(row[SOURCE]) for row in table.rows if row.get(name) is None))
         if lacking and any(is_number(cell) for cell in table.values(name)):

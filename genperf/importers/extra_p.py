@@ -6,8 +6,7 @@ metric where they are given, and a `value`: seconds, where the metric is a time.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from genperf.errors import TableError, counted
 from genperf.importers.imported import (
@@ -16,12 +15,12 @@ from genperf.importers.imported import (
     Imported,
     Json,
     Rows,
-    exact,
     json_lines,
     read_json,
     refuse_clashes,
     shortened,
 )
+from genperf.table.clean import is_number
 from genperf.table.content import SIGNATURES
 
 #: The columns of what a value is of, and of the value.
@@ -29,20 +28,23 @@ CALLPATH, METRIC, VALUE = "callpath", "metric", "value"
 SIGNATURE = rf'{SIGNATURES["extra-p"]}|"measurements"\s*:|^\s*\{{\s*"params"\s*:'
 
 
-@dataclass(frozen=True)
-class Measured:
+Numbers = tuple[int | float, ...]
+
+
+class Measured(NamedTuple):
     """Repeated values at one point."""
 
     #: Call path and metric, where they are given.
     series: dict[str, str]
     #: A coordinate for each parameter.
-    point: tuple[int | float, ...]
-    values: tuple[int | float, ...]
+    point: Numbers
+    values: Numbers
 
 
 #: What opens a line of the text format.
 _KEYWORDS = ("PARAMETER", "POINTS", "METRIC", "REGION", "DATA")
-_GROUPS = re.compile(r"[()]|[^\s()]+")
+#: A point in brackets, perhaps with brackets around each coordinate.
+_POINT = r"\(((?:[^()]|\([^()]*\))*)\)"
 
 
 def read(text: str, name: str) -> Imported:
@@ -72,7 +74,7 @@ def read(text: str, name: str) -> Imported:
 def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
     """Read the text format: each REGION or METRIC starts again at the first of the points."""
     parameters: list[str] = []
-    points: list[tuple[int | float, ...]] = []
+    points: list[Numbers] = []
     measured: list[Measured] = []
     series: dict[str, str] = {}
     begun = at = 0
@@ -110,14 +112,14 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
     return parameters, measured
 
 
-def _points(text: str, parameters: Sequence[str], where: str) -> list[tuple[int | float, ...]]:
+def _points(text: str, parameters: Sequence[str], where: str) -> list[Numbers]:
     """Read points: in brackets, also around each coordinate, or bare where there is one parameter."""
     if not parameters:
         raise TableError("POINTS come before any PARAMETER", where=where)
-    if "(" not in text:
-        points: list[tuple[int | float, ...]] = [(number,) for number in _numbers(text.split(), "a coordinate", where)]
-    else:
-        points = [_numbers(group, "a coordinate", where) for group in _groups(text, where)]
+    if not re.fullmatch(rf"[^()]*|(\s*{_POINT})*\s*", text):
+        raise TableError("the brackets of the points do not match", where=where)
+    groups = [re.findall(r"[^\s()]+", group) for group in re.findall(_POINT, text)] or [[word] for word in text.split()]
+    points = [_numbers(group, "a coordinate", where) for group in groups or [[]]]
     for point in points:
         if len(point) != len(parameters):
             held, wanted = " ".join(str(c) for c in point), ", ".join(parameters)
@@ -125,26 +127,14 @@ def _points(text: str, parameters: Sequence[str], where: str) -> list[tuple[int 
     return points
 
 
-def _groups(text: str, where: str) -> Iterable[list[str]]:
-    depth, held = 0, list[str]()
-    for token in _GROUPS.findall(text):
-        depth += (token == "(") - (token == ")")
-        held += [token] if token not in "()" else []
-        if token == ")" and depth == 0:
-            yield held
-            held = []
-        if depth < 0 or (depth == 0 and held):
-            break
-    if depth or held:
-        raise TableError("the brackets of the points do not match", where=where)
-
-
-def _numbers(words: Iterable[str], what: str, where: str) -> tuple[int | float, ...]:
-    """Read the numbers of a line."""
-    numbers = tuple(exact(word, what, where) for word in words)
-    if not numbers:
+def _numbers(words: Sequence[str], what: str, where: str) -> Numbers:
+    """Read the numbers of a line; whole ones as int."""
+    if not words:
         raise TableError("no number follows the keyword", where=where, hint="write numbers with blanks between")
-    return numbers
+    wrong = next((word for word in words if not is_number(word)), None)
+    if wrong is not None:
+        raise TableError(f"{what} must be a finite number, not '{shortened(wrong)}'", where=where)
+    return tuple(int(word) if word.lstrip("+-").isdecimal() else float(word) for word in words)
 
 
 Read = tuple[list[str], list[Measured]]
@@ -172,12 +162,11 @@ def _nested(file: Json) -> Read:
     for callpath, metrics in file.member("measurements").object().items():
         for metric, points in metrics.object().items():
             for point in points.list():
-                at = tuple(c.number() for c in point.member("point").list())
+                at = point.member("point").numbers()
                 if len(at) != len(parameters):
                     wanted = f"a coordinate for each of {', '.join(parameters)} is expected"
                     raise TableError(f"{wanted}, not {len(at)}", where=point.member("point").where)
-                values = tuple(v.number() for v in point.member("values").list())
-                measured.append(Measured({CALLPATH: callpath, METRIC: metric}, at, values))
+                measured.append(Measured({CALLPATH: callpath, METRIC: metric}, at, point.member("values").numbers()))
     return parameters, measured
 
 
@@ -185,7 +174,7 @@ def _with_ids(file: Json) -> Read:
     """Read parameters, call paths, metrics, coordinates and values that name each other by id."""
     parameters, callpaths, metrics = (_by_id(file, key) for key in ("parameters", "callpaths", "metrics"))
     order = sorted(parameters)
-    points: dict[int | float, tuple[int | float, ...]] = {}
+    points: dict[int | float, Numbers] = {}
     for coordinate in file.member("coordinates").list():
         pairs = coordinate.member("parameter_value_pairs").list()
         values = {p.member("parameter_id").number(): p.member("parameter_value").number() for p in pairs}
@@ -224,8 +213,7 @@ def _of_lines(lines: Iterable[Json]) -> Read:
         if set(given) != set(parameters):
             raise TableError(f"gives {', '.join(given)}, not {', '.join(parameters)}", where=one.where)
         value = one.member("value")
-        values = value.list() if isinstance(value.value, list) else [value]
+        values = value.numbers() if isinstance(value.value, list) else (value.number(),)
         series = {key: one.member(key).text() for key in (CALLPATH, METRIC) if one.has(key)}
-        point = tuple(given[p].number() for p in parameters)
-        measured.append(Measured(series, point, tuple(v.number() for v in values)))
+        measured.append(Measured(series, tuple(given[p].number() for p in parameters), values))
     return parameters, measured

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from genperf.errors import GenperfError, Note, TableError, listed
 from genperf.table.cells import neutral
+from genperf.table.clean import is_number
 
 #: A missing cell is one whose column the row does not have.
 Cell = str | int | float
@@ -167,37 +167,6 @@ def _quoted(text: str) -> str:
     if text.strip() == text and not text.startswith("#") and not any(c in text for c in ',;|\t"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'
-
-
-def is_number(cell: Cell | None) -> bool:
-    """Return whether a cell reads as a number.
-
-    Examples
-    --------
-    >>> is_number(8), is_number("0.5"), is_number("gloo"), is_number(None)
-    (True, True, False, False)
-    """
-    try:
-        return cell is not None and math.isfinite(float(cell))
-    except ValueError:
-        return False
-
-
-def exact(text: str, what: str, where: str) -> int | float:
-    """Read a number; a whole number as an int.
-
-    Examples
-    --------
-    >>> exact("16", "a point", "runs.txt"), exact("1.50", "a point", "runs.txt")
-    (16, 1.5)
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        raise TableError(f"{what} must be a number, not '{shortened(text)}'", where=where) from None
-    if not math.isfinite(value):
-        raise TableError(f"{what} is '{shortened(text)}', which is not finite", where=where)
-    return int(text) if text.strip().lstrip("+-").isdecimal() else value
 
 
 def plain(text: str) -> str:
@@ -356,16 +325,15 @@ class Json:
 
     def number(self) -> int | float:
         """Return a finite number."""
-        value = self.value
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             raise self._unexpected("a number")
-        try:
-            finite = math.isfinite(value)
-        except OverflowError:
-            finite = False
-        if not finite:
+        if not is_number(self.value):
             raise TableError("is not a finite number", where=self.where)
-        return value
+        return self.value
+
+    def numbers(self) -> tuple[int | float, ...]:
+        """Return a list's finite numbers."""
+        return tuple(item.number() for item in self.list())
 
     def _expect(self, kind: type) -> None:
         if not isinstance(self.value, kind):

@@ -4,13 +4,15 @@
 a step under any name that a table's header may have.
 """
 
-import csv
-import io
+import re
+from dataclasses import replace
 
 from genperf.errors import TableError
-from genperf.importers.imported import Cell, FormatError, Imported, is_number
+from genperf.importers.imported import FormatError, Imported
 from genperf.importers.training_log import MEASURED, named, table_of
+from genperf.table.clean import numbers
 from genperf.table.target import TIME_UNITS
+from genperf.table.text import read_delimited
 from genperf.vocabulary.headers import header_of
 
 SIGNATURE = r"\A(?=[^\n]*\bepoch\b)(?=[^\n]*\bstep\b)[^\n]*,"
@@ -25,21 +27,19 @@ def read(text: str, name: str) -> Imported:
     >>> read(metrics, "metrics.csv").rows
     ({'repeat': 0, 'step_time_s': 0.0815},)
     """
-    rows = list(csv.DictReader(io.StringIO(text)))
-    if not rows or not {"epoch", "step"} <= set(rows[0]):
+    if not re.search(SIGNATURE, text):
         raise FormatError("is no metrics.csv of Lightning: it has no 'epoch' and 'step'", where=name)
-    steps: list[dict[str, Cell]] = []
-    for row in rows:
-        values: dict[str, Cell] = {}
-        for key, cell in row.items():
-            if key and is_number(cell) and float(cell) > 0.0 and (measured := _measured(key)):
-                values[measured[0]] = round(float(cell) * measured[1], 12)
-        if values:
-            steps.append(values)
-    if not steps:
+    source = read_delimited(text, name, ",")
+    measured = {key: column for key in source.cells if (column := _measured(key)) is not None}
+    rows = zip(*(numbers(source.cells[key])[0].tolist() for key in measured), strict=True)
+    steps = [
+        {column: round(x * unit, 12) for x, (column, unit) in zip(row, measured.values(), strict=True) if x > 0.0}
+        for row in rows
+    ]
+    if not any(steps):
         hint = "log with ThroughputMonitor(…), or self.log('step_time_s', …)"
         raise TableError("logs no time and no throughput of a step", where=name, hint=hint)
-    return table_of(steps)
+    return replace(table_of([step for step in steps if step]), left_out=tuple(map(str, source.ragged)))
 
 
 def _measured(column: str) -> tuple[str, float] | None:

@@ -57,7 +57,8 @@ def read(path: str, name: str) -> Imported:
             tables = {str(row[0]) for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not {"NVTX_EVENTS", "StringIds"} <= tables:
                 raise FormatError("holds no NVTX ranges of Nsight Systems", where=name, hint=_EXPORT)
-            device = _device(database) if "TARGET_INFO_GPU" in tables else {}
+            known = "TARGET_INFO_GPU" in tables
+            first = database.execute("SELECT name FROM TARGET_INFO_GPU").fetchone() if known else None
             events = [
                 (process, event)
                 for category, (table, query) in _QUERIES.items()
@@ -73,8 +74,9 @@ def read(path: str, name: str) -> Imported:
         hint = f"torch.cuda.nvtx.range('step 12') around each step; the ranges here: {shown}"
         raise TableError("has no NVTX range with the name of a step", where=name, hint=hint)
     parts = []
+    device: dict[str, Cell] = {"device": str(first[0])} if first else {}
     for rank, process in enumerate(processes):
-        run: dict[str, Cell] = {**device, **({"rank": rank} if len(processes) > 1 else {})}
+        run = {**device, "rank": rank} if len(processes) > 1 else device
         parts.append(table_of([event for whose, event in events if whose == process], run, name))
     return replace(joined(parts), notes=parts[0].notes)
 
@@ -89,8 +91,3 @@ def _events(database: sqlite3.Connection, category: str, query: str) -> Iterator
             text = f"ProfilerStep#{match[1] or steps[process]}"
         event = {"ph": "X", "cat": category, "name": text, "ts": start / 1e3, "dur": (end - start) / 1e3}
         yield process, {**event, "args": {"correlation": correlation}}
-
-
-def _device(database: sqlite3.Connection) -> dict[str, Cell]:
-    row = database.execute("SELECT name FROM TARGET_INFO_GPU").fetchone()
-    return {"device": str(row[0])} if row else {}

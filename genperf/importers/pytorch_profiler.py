@@ -10,7 +10,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 from genperf.errors import Note, TableError
@@ -162,7 +161,7 @@ def seconds(microseconds: float) -> float:
     >>> seconds(152.289), 152.289 / 1e6
     (0.000152289, 0.00015228899999999998)
     """
-    return float(Decimal(repr(round(microseconds, 3))).scaleb(-6))
+    return round(microseconds / 1e6, 9)
 
 
 #: Phase → what PyTorch calls its ranges on the host. Backward is what the autograd engine runs: waiting for an exchange
@@ -316,11 +315,8 @@ def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Impor
 
 def _run(file: dict[str, Any]) -> dict[str, Cell]:
     """Return the run's device, workers, backend and rank, as far as the trace has them."""
-    distributed, devices = file.get("distributedInfo"), file.get("deviceProperties")
+    run, devices = file.get("distributedInfo"), file.get("deviceProperties")
     first = devices[0] if isinstance(devices, list) and devices else None
-    run = distributed if isinstance(distributed, dict) else {}
-    texts = {"device": first.get("name") if isinstance(first, dict) else None, "backend": run.get("backend")}
-    counts = {"workers": run.get("world_size"), "rank": run.get("rank")}
-    known: dict[str, Cell] = {n: cell for n, cell in texts.items() if isinstance(cell, str)}
-    known |= {n: cell for n, cell in counts.items() if isinstance(cell, int) and not isinstance(cell, bool)}
-    return {name: known[name] for name in ("device", "workers", "backend", "rank") if name in known}
+    places = (first, "name", str), (run, "world_size", int), (run, "backend", str), (run, "rank", int)
+    known = zip(("device", "workers", "backend", "rank"), places, strict=True)
+    return {n: of[key] for n, (of, key, kind) in known if isinstance(of, dict) and type(of.get(key)) is kind}

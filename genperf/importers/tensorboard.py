@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from genperf.errors import Note, TableError
 from genperf.importers.imported import Cell, FormatError, Imported
-from genperf.importers.training_log import MEASURED, SETTINGS, named, table_of
+from genperf.importers.training_log import put, table_of
 
 SIGNATURE = r"(?s)\A.{0,60}brain\.Event:"
 #: (step, when it was written in seconds, name, value)
@@ -26,13 +26,9 @@ def read(path: str, name: str) -> Imported:
     steps: dict[int, dict[str, Cell]] = defaultdict(dict)
     settings: dict[str, Cell] = {}
     for step, _, tag, value in scalars:
-        key = tag.lower().replace("train/", "")
-        if column := named(key, SETTINGS):
-            settings[column] = int(value) if value.is_integer() else value
-        elif (measured := named(key, MEASURED)) and value > 0.0:
-            steps[step][measured[0]] = value * measured[1]
-    if steps:
-        return table_of([{**settings, **steps[step]} for step in sorted(steps)])
+        put(tag.lower().replace("train/", ""), value, settings, steps[step])
+    if any(steps.values()):
+        return table_of([{**settings, **steps[step]} for step in sorted(steps) if steps[step]])
     times = _between(scalars)
     if not times:
         hint = "log iteration-time, or two steps of any scalar"

@@ -5,8 +5,7 @@ between blanks, Composer one name a line. Their names are those of these project
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from genperf.errors import Note
@@ -61,17 +60,6 @@ _PAIR = re.compile(rf"([A-Za-z_][\w/() -]*?) ?(?:[:=]|\.{{3,}}) *({_NUMBER})([KM
 _THOUSANDS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 
 
-@dataclass(frozen=True)
-class LogSettings:
-    """Which lines of a log are measurements."""
-
-    #: The first steps that were logged are left out where more follow: they compile, allocate and fill caches.
-    warm_up: int = 1
-
-
-LOG = LogSettings()
-
-
 def read(text: str, name: str) -> Imported:
     """Read a log.
 
@@ -88,20 +76,12 @@ def read(text: str, name: str) -> Imported:
     steps: list[dict[str, Cell]] = []
     unread = 0
     for line in _ESCAPE.sub("", text).splitlines():
-        pairs = list(_pairs(line))
-        for key, number, unit in pairs:
-            column = named(key, SETTINGS)
+        step: dict[str, Cell] = {}
+        for key, digits, unit in _PAIR.findall(line):
             # 1.02K is a rounded number: no setting.
-            if column and not unit:
-                settings[column] = int(number) if number.is_integer() else number
-        values = {
-            column: number * factor * _THOUSANDS[unit]
-            for key, number, unit in pairs
-            for column, factor in [named(key, MEASURED) or ("", 0.0)]
-            if column and number > 0.0
-        }
-        if values:
-            steps.append({**settings, **values})
+            put(key.strip(), float(digits.replace(",", "")) * _THOUSANDS[unit], {} if unit else settings, step)
+        if step:
+            steps.append({**settings, **step})
         else:
             unread += bool(re.search(SIGNATURES["training-log"], line))
     if not steps:
@@ -112,8 +92,11 @@ def read(text: str, name: str) -> Imported:
 
 
 def table_of(steps: Sequence[Mapping[str, Cell]], notes: Iterable[Note] = ()) -> Imported:
-    """Return the steps of a run, each with its settings and measured numbers, as rows; the first ones warm up."""
-    kept = steps[LOG.warm_up :] or steps
+    """Return the steps of a run, each with its settings and measured numbers, as rows; where several, not the first.
+
+    The first step compiles, allocates and fills caches.
+    """
+    kept = steps[1:] or steps
     measured = next(column for column, _ in MEASURED.values() if any(column in step for step in kept))
     rows = [
         {**{k: v for k, v in step.items() if k != measured}, REPEAT: number, measured: step[measured]}
@@ -125,10 +108,12 @@ def table_of(steps: Sequence[Mapping[str, Cell]], notes: Iterable[Note] = ()) ->
     return Imported(tuple(rows), measured, REPEAT, factors, notes=(*warm, *notes), rate=rate)
 
 
-def _pairs(line: str) -> Iterator[tuple[str, float, str]]:
-    """Yield the names of a line, in small letters, with their numbers and what these count (K, M, G)."""
-    for key, number, unit in _PAIR.findall(line):
-        yield key.strip().lower(), float(number.replace(",", "")), unit
+def put(name: str, number: float, settings: dict[str, Cell], step: dict[str, Cell]) -> None:
+    """Put a number that was logged under a name where it belongs: to the settings, to what a step measured, or none."""
+    if column := named(name.lower(), SETTINGS):
+        settings[column] = int(number) if number.is_integer() else number
+    elif number > 0.0 and (measured := named(name.lower(), MEASURED)):
+        step[measured[0]] = number * measured[1]
 
 
 def named(key: str, names: Mapping[str, T]) -> T | None:

@@ -82,7 +82,14 @@ def test_metrics_of_lightning_become_a_table(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("a,b\n1,2\n", "no metrics.csv"), ("epoch,step,loss\n0,1,2\n", "no time")]
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "no metrics.csv"),
+        ("epoch,step,loss\n0,1,2\n", "no time"),
+        # Half of a line's end, and a quote that is not closed.
+        ("a\rb,c\n", "no metrics.csv"),
+        ('epoch,step,loss\n0,1,"2\n', "a quote is opened here and not closed"),
+    ],
 )
 def test_metrics_without_a_time_are_refused(text: str, message: str) -> None:
     with pytest.raises(TableError, match=message):
