@@ -47,13 +47,15 @@ PAYS = "Does growing pay?"
 def answers(place: Place) -> list[Answer]:
     """Return the answers about one model, those about scaling with the reason where there are none."""
     curve, target = place.scaling, place.result.schema.target
-    if curve is None or not target.is_time:
-        why = place.why_not if curve is None else only_for_times("efficiency and knee", target)
-        scales = [Answer(about, "left out", (capitalised(why),)) for about in (BAND, KNEE)[: 1 + target.is_time]]
+    if not target.is_time:
+        scales = [Answer(BAND, "left out", (capitalised(only_for_times("efficiency and knee", target)),))]
+    elif curve is None:
+        scales = [Answer(BAND, "not known", (capitalised(place.why_not),))]
     else:
         scales = _of_each_kind(place, curve) if curve.refusal else [_band(place, curve), _knee(place, curve)]
     pays = [] if curve is None or curve.refusal else [*_pays(place), *_plan(place)]
-    return [*scales, _largest_part(place), *pays, _next(place), *_normal(place)]
+    parts = [] if place.only is not None else [_largest_part(place)]
+    return [*scales, *parts, *pays, _next(place), *_normal(place)]
 
 
 def summary(place: Place) -> dict[str, Any]:
@@ -242,22 +244,22 @@ def _plan(place: Place) -> list[Answer]:
 
 
 def _next(place: Place) -> Answer:
-    """Return the answer about the next measurement: toward the target, or two doublings beyond the data at least."""
-    result, at, along = place.result, dict(place.values), ""
+    """Return the answer about the next measurement: the one that narrows the interval at the configuration most."""
+    if place.only is not None:
+        return Answer(NEXT, place.shown, (f"Measure {place.shown}: one count does not show how it scales.",))
+    at, along = dict(place.values), ""
     if place.scaling is not None:
-        factor = place.scaling.steps.along
-        along, far = factor.name, PAGE.advice_beyond * factor.upper
-        at = {**place.scaling.at, along: place.count if place.target_given else max(place.count, far)}
+        along = place.scaling.along
+        at = {**place.scaling.at, along: place.count}
     try:
-        advice = suggest(result, at, interval=place.question.interval)
+        advice = suggest(place.result, at, interval=place.question.interval)
     except GenperfError as error:
         hint = [f"Try: {error.hint}."] if error.hint else []
         return Answer(NEXT, "no advice", (capitalised(error.message), *hint))
     if advice.met or advice.chosen.empty:
         return Answer(NEXT, "nothing", (capitalised(advice.sentence),))
     first = advice.chosen.iloc[0]
-    names = [f.name for f in result.schema.varying if f.name in advice.chosen]
-    differs = sorted((n for n in names if first[n] != at.get(n)), key=lambda n: n != along) or names[:1]
-    name = differs[0]
+    names = [f.name for f in place.result.schema.varying if f.name in advice.chosen]
+    name = min(names, key=lambda n: (first[n] == at.get(n), n != along))
     short = f"{name} {first[name]}" if isinstance(first[name], str) else count_text(float(first[name]), name)
     return Answer(NEXT, short, (capitalised(advice.sentence),))

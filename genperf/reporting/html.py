@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from genperf.advice.tables import default_series
+from genperf.arrays import Array
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import kernel_script
 from genperf.engine import Engine, Lost, doing, listening, run
@@ -124,7 +126,7 @@ def page(
 
 
 def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
-    """Return the groups in the table's order, those that could not be fitted last."""
+    """Return the groups in the table's order, but the one first that `ask` takes, and those without a page last."""
     live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
     contents: dict[int, dict[str, Any]] = {}
     doing("answering for groups", 0, len(whole.results))
@@ -132,13 +134,21 @@ def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[
     for number, outcome in run(work, whole.results.items(), Engine(workers=workers)):
         contents[number] = {"failed": outcome.reason} if isinstance(outcome, Lost) else outcome
         doing("answering for groups", len(contents), len(whole.results))
-    groups = [{"key": list(key), "failed": why} for key, why in whole.failures.items()]
-    groups += [{"key": list(key), **contents[number]} for number, key in enumerate(whole.results)]
-    groups.sort(key=lambda group: "failed" in group)
-    if "failed" in groups[0]:
-        why = f"{', '.join(groups[0]['key'])}: {groups[0]['failed']}"
-        raise GenperfError(f"none of {len(groups)} groups can be shown; {why}")
-    return groups
+    groups: dict[tuple[str, ...], dict[str, Any]] = {key: {"failed": why} for key, why in whole.failures.items()}
+    groups |= {key: contents[number] for number, key in enumerate(whole.results)}
+    shown = {key: _counts(whole.results[key]) for key, group in groups.items() if "sheet" in group}
+    if not shown:
+        key, group = next(iter(groups.items()))
+        raise GenperfError(f"none of {len(groups)} groups can be shown; {', '.join(key)}: {group['failed']}")
+    first = default_series(shown)
+    ordered = sorted(groups.items(), key=lambda pair: ("failed" in pair[1], pair[0] != first))
+    return [{"key": list(key), **group} for key, group in ordered]
+
+
+def _counts(result: FitResult) -> Array:
+    """Return the measured counts of workers; one zero where no factor counts them."""
+    axis = result.panel.axis().factor
+    return np.zeros(1) if axis is None else np.append(result.panel.measured[axis.name], axis.upper)
 
 
 def _group(

@@ -44,8 +44,6 @@ class PageSettings:
     slider_steps: int = 8
     #: The slider stops at every whole count up to this one.
     whole_stops: int = 16
-    #: Advice is about at least this many times the largest measured count: nearer, no power of two is left between.
-    advice_beyond: float = 4.0
     #: Pairs of terms that cannot be told apart which are named, at most.
     aliased_pairs: int = 2
     #: Points of efficiency above 100 % that are worth a word: less is the noise of a good run. A guess.
@@ -140,11 +138,18 @@ class Place:
     target_given: bool = False
     #: What all draws predict along the count of workers; None where other levels answer for new ones.
     forecast: Forecast | None = None
+    #: What counts the workers, where one configuration is all that was measured: nothing shows how it scales.
+    only: Factor | None = None
 
     @property
     def along(self) -> Factor | None:
         """The factor that counts the workers."""
         return None if self.scaling is None else self.scaling.steps.along
+
+    @property
+    def counted(self) -> Factor | None:
+        """What counts the workers, also where only one count was measured."""
+        return self.along or self.only
 
     @property
     def count(self) -> float:
@@ -186,7 +191,8 @@ class Place:
     @property
     def shown(self) -> str:
         """The configuration in a sentence."""
-        return "the centre of the data" if self.along is None else count_text(self.count, self.along.name)
+        name = None if self.counted is None else self.counted.name
+        return "the centre of the data" if name is None else count_text(self.values[name], name)
 
 
 def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...], view: View) -> Question:
@@ -211,8 +217,12 @@ def place_of(
     except GenperfError as error:
         if along is not None:
             raise
+        only, why = None if result.schema.varying else result.panel.axis().factor, error.message
+        if only is not None:
+            given.setdefault(only.name, PAGE.answered * only.upper)
+            why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
         columns = read_query(_completed(result, given), result.schema).columns
-        return Place(result, question, {k: v[0] for k, v in columns.items()}, why_not=error.message)
+        return Place(result, question, {k: v[0] for k, v in columns.items()}, why_not=why, only=only)
     nodes, name = result.panel.nodes, factor.name
     if nodes is not None and nodes != factor and nodes.name in given and nodes.distinct > 1:
         # A count of nodes determines that of the workers.

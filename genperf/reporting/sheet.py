@@ -45,6 +45,7 @@ def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job:
         "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [place.values[n] for n in names],
         "along": None if place.along is None else names.index(place.along.name),
+        "counted": None if place.counted is None else names.index(place.counted.name),
         "path": None if place.scaling is None else _path(place.scaling.steps, names),
         "efficiency": _efficiency(place.scaling),
         "measured": [

@@ -171,3 +171,23 @@ def test_groups_told_at_unlike_counts_say_so_and_nodes_follow_beyond_the_only_on
     assert expected["nodes"] == 2
     assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(expected["time"], rel=1e-9)
     assert not browser.complaints()
+
+
+def test_the_single_run_of_a_group_is_told_at_its_own_count_and_moved(browser: Browser) -> None:
+    rows = [("one", 1, 9.0), *(("series", n, 1 + 8 / n) for n in (1, 2, 4, 8))]
+    table = pd.DataFrame(rows, columns=["net", "gpus", "s"])
+    result = gp.fit(table, time="s", extrinsic="gpus", group="net")
+    browser.open(page(result))
+    cells = browser.js(
+        "return [...document.querySelectorAll('#overview tbody tr')].map((r) => r.lastElementChild.textContent)"
+    )
+    assert shown(browser) == ["series", "one"]
+    assert cells == ["16", "2"]
+    browser.js("choose(1)")
+    assert "measured at 1 only" in browser.js("return $('controls').textContent")
+    browser.js("set(0, 4)")
+    browser.settle()
+    expected = result["one"].predict(gpus=4).iloc[0]
+    assert browser.js("return $('verdict').textContent") == expected["verdict"]
+    assert float(browser.js("return $('value').dataset.value")) == pytest.approx(expected["time"], rel=1e-9)
+    assert not browser.complaints()

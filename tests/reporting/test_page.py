@@ -141,7 +141,8 @@ def test_advice_is_about_the_target() -> None:
     assert "workers=64" in advice(page(fitted(runs()), View({"workers": 64})))
     assert "Measure workers=32: " in advice(page(fitted(runs()), View({"workers": 32})))
     assert "1, 2, 4, 8, 16 were measured" in advice(page(fitted(runs()), View({"workers": 16})))
-    assert "workers=64" in advice(page(fitted(runs())))  # nothing asked: four times what was measured
+    # Nothing asked: twice what was measured, as all other answers.
+    assert "Measure workers=32: the interval at workers=32 " in advice(page(fitted(runs())))
 
 
 @pytest.mark.parametrize("target", [{"nodes": 16}, {"workers": 64, "nodes": 16}, {"workers": 64}])
@@ -178,7 +179,7 @@ def test_one_factor_that_counts_no_workers() -> None:
     sheet = data_of(page(result))["groups"][0]["sheet"]
     assert sheet["along"] is None
     assert sheet["answers"][0]["sentences"][0].startswith("No factor of the model counts the workers")
-    assert sheet["answers"][2]["short"] != ""
+    assert sheet["answers"][1]["short"] != ""
 
 
 def test_factors_with_one_level() -> None:
@@ -216,6 +217,35 @@ def test_many_groups_make_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sheet["engine"] is None
     place = sheet["path"]["counts"].index(32.0)
     assert sheet["stops"]["value"][place] == pytest.approx(result.predict({"workers": 32}).time[0], rel=1e-11)
+
+
+def uneven() -> pd.DataFrame:
+    """A single run, a series of four counts, and one of three that goes farther."""
+    counts = {"baseline": (1,), "pipeline": (1, 2, 4, 8), "ring": (1, 4, 16)}
+    rows = [(kind, n, 90.0 * n**0.9) for kind, several in counts.items() for n in several]
+    return pd.DataFrame(rows, columns=["kind", "gpus", "samples_per_s"])
+
+
+def test_the_page_begins_with_the_group_that_ask_takes() -> None:
+    answer = gp.ask(uneven())
+    by_group = gp.fit(uneven(), throughput="samples_per_s", extrinsic="gpus", group="kind")
+    data = data_of(page(by_group))
+    assert answer.taken == {"kind": "pipeline"}
+    assert [group["key"][0] for group in data["groups"]] == ["pipeline", "baseline", "ring"]
+
+
+def test_a_single_run_is_answered_as_ask_does() -> None:
+    """One count shows nothing of another: no efficiency, and nothing to rely on at twice the count."""
+    answer = gp.ask(uneven(), kind="baseline").answers[0]
+    by_group = gp.fit(uneven(), throughput="samples_per_s", extrinsic="gpus", group="kind")
+    sheet = data_of(page(by_group))["groups"][1]["sheet"]
+    assert (sheet["summary"]["verdict"], answer.verdict) == ("extrapolating-blind", "extrapolating-blind")
+    assert (sheet["at"], answer.at) == ([2.0], {"gpus": 2.0})
+    assert f"At 2 gpus, expect {answer.value:.3g} samples/s (90 % interval: " in sheet["summary"]["sentence"]
+    assert sheet["summary"]["sentence"].endswith("; do not rely on it.")
+    assert [card["short"] for card in sheet["answers"]] == ["not known", "2 gpus"]
+    assert sheet["answers"][0]["sentences"] == ["Measured at 1 gpu only: efficiency and knee need a second count."]
+    assert sheet["answers"][1]["sentences"] == ["Measure 2 gpus: one count does not show how it scales."]
 
 
 def test_groups_that_failed_are_named() -> None:

@@ -3,7 +3,7 @@
 // Write down what differs from the page as it opens.
 function remember() {
   const words = new URLSearchParams(), group = PAGE.groups[state.group];
-  if (state.group !== firstGroup()) for (const part of group.key) words.append("group", part);
+  if (state.group) for (const part of group.key) words.append("group", part);
   if (sheet && !group.failed) sheet.factors.forEach((f, i) => {
     if (state.x[i] !== sheet.at[i]) words.append(`at.${f.name}`, state.x[i]);
   });
@@ -15,8 +15,6 @@ function remember() {
   const wanted = words.toString();
   if (wanted !== location.hash.slice(1)) history.replaceState(null, "", `#${wanted}`);
 }
-
-const firstGroup = () => Math.max(0, PAGE.groups.findIndex((g) => !g.failed));
 
 // Show what the address says; what it says wrongly is left aside.
 function recall() {
@@ -38,7 +36,7 @@ function recall() {
   const beside = PAGE.groups.findIndex((g) => !g.failed && words.has("beside") && g.key.join("\n") === other);
   state.beside = beside < 0 ? null : beside;
   state.sort = groupColumns()[column] && Math.abs(sign) === 1 ? [column, sign] : null;
-  choose(index < 0 ? firstGroup() : index, words);
+  choose(Math.max(0, index), words);
 }
 
 // Set the configuration that an address names: the scale first, since others follow it.

@@ -35,7 +35,7 @@ function drawOnePlace() {
   const { value, terms } = parts(state.x);
   $("stack-card").hidden = false;
   put("stack", table("The part of each term at the configuration above", ["term", QUANTITY.heading, "share (%)"],
-    [...terms].map(([name, v]) => [name, +v.toPrecision(4), +((100 * v) / value).toPrecision(3)])));
+    [...terms].filter(([, v]) => v).map(([name, v]) => [name, +v.toPrecision(4), +((100 * v) / value).toPrecision(3)])));
 }
 
 const axisX = (xs) => ({ label: sheet.factors[sheet.along].name, low: Math.min(...xs), high: Math.max(...xs), log: true, base: 2 });

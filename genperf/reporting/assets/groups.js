@@ -6,10 +6,10 @@ function overviewMeasure() {
 }
 const overview = (g) => inMeasure(g.sheet.summary, g.sheet.at, g.sheet, overviewMeasure());
 // The count of workers of a group's answers; told where the groups' differ, so that unlike counts are not compared unseen.
-const countOf = (g) => (g.sheet.along === null ? null : g.sheet.at[g.sheet.along]);
+const countOf = (g) => (g.sheet.counted === null ? null : g.sheet.at[g.sheet.counted]);
 function countColumn() {
-  const known = PAGE.groups.filter((g) => !g.failed && g.sheet.along !== null);
-  return new Set(known.map(countOf)).size > 1 ? [[`at ${known[0].sheet.factors[known[0].sheet.along].name}`, countOf]] : [];
+  const known = PAGE.groups.filter((g) => !g.failed && g.sheet.counted !== null);
+  return new Set(known.map(countOf)).size > 1 ? [[`at ${known[0].sheet.factors[known[0].sheet.counted].name}`, countOf]] : [];
 }
 const groupColumns = () => [
   ["group", (g) => nameOf(g)],

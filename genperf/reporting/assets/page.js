@@ -94,7 +94,7 @@ const nearest = (stops, value) =>
 
 function control(f, place) {
   const id = `factor-${place}`, linked = Boolean(sheet.path) && String(place) in sheet.path.follow;
-  const single = f.distinct <= 1 && !linked;
+  const single = f.distinct <= 1 && !linked && place !== sheet.counted;
   const fixed = !engine && place !== sheet.along;
   if (single || fixed) {
     const why = single ? "the only value measured" : "fixed here: a report of this group alone moves it too";
