@@ -26,11 +26,9 @@ class LossSettings:
     #: Relative residual beyond which the Huber loss grows linearly. A guess: repeats of a run differ by less than 10 %,
     #: so larger residuals are outliers.
     huber_delta: float = 0.1
-    #: Share of the mean measured value below which the absolute loss is rounded off, so that it has a derivative. Far
-    #: below any noise.
-    absolute_rounding: float = 1e-4
-    #: Scaled constant below which an L1 penalty is rounded off, for the same reason.
-    penalty_rounding: float = 1e-4
+    #: Share of the mean measured value below which the absolute loss is rounded off, so that it has a derivative, and
+    #: scaled constant below which an L1 penalty is. Far below any noise.
+    rounding: float = 1e-4
     #: Ratio of predicted to measured value below which the log loss continues as its tangent, so that values ≤ 0 have a
     #: cost too. Far below any ratio of a useful fit.
     least_ratio: float = 1e-6
@@ -86,13 +84,13 @@ def _huber_weight(ratio: Array) -> Array:
 
 def _absolute_value(T: Array, t: Array, scale: Scale) -> Array:
     """|T − t|/scale, rounded off at zero."""
-    rounding = LOSS_SETTINGS.absolute_rounding
+    rounding = LOSS_SETTINGS.rounding
     return np.asarray(np.hypot((T - t) / scale, rounding) - rounding)
 
 
 def _absolute_curvature(T: Array, t: Array, scale: Scale) -> Array:
     """ω of the absolute loss."""
-    return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, LOSS_SETTINGS.absolute_rounding)))
+    return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, LOSS_SETTINGS.rounding)))
 
 
 def _squared_curvature(T: Array, t: Array, scale: Scale) -> Array:
@@ -149,7 +147,7 @@ class Penalty:
         squares = np.asarray(self.strength * (1.0 - self.l1_share) * 0.5 * np.sum(scaled**2, axis=-1))
         if self.l1_share == 0.0:
             return squares
-        rounding = LOSS_SETTINGS.penalty_rounding
+        rounding = LOSS_SETTINGS.rounding
         rounded = np.hypot(scaled, rounding) - rounding
         return np.asarray(squares + self.strength * self.l1_share * np.sum(rounded, axis=-1))
 
@@ -158,7 +156,7 @@ class Penalty:
         ridge = self.strength * (1.0 - self.l1_share)
         if self.l1_share == 0.0:
             return np.full(scaled.shape, ridge)
-        return np.asarray(ridge + self.strength * self.l1_share / np.hypot(scaled, LOSS_SETTINGS.penalty_rounding))
+        return np.asarray(ridge + self.strength * self.l1_share / np.hypot(scaled, LOSS_SETTINGS.rounding))
 
 
 PENALTIES = {"l2": 0.0, "l1": 1.0, "elastic-net": 0.5}

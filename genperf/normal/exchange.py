@@ -12,17 +12,9 @@ from genperf.panel import Panel
 from genperf.table.axis import several_nodes
 from genperf.words.numbers import three_digits
 
-
-@dataclass(frozen=True)
-class LeastSettings:
-    """What published clusters reach of the nominal rate."""
-
-    #: Of the nominal rate, what the step to the second node used on four published clusters whose links are known: the
-    #: median of the exchange over the step's cost, overlap included (`docs/results/hints.md`).
-    typical: float = 0.25
-
-
-LEAST = LeastSettings()
+#: Of the nominal rate, what the step to the second node used on four published clusters whose links are known: the
+#: median of the exchange over the step's cost, overlap included (`docs/results/hints.md`).
+TYPICAL = 0.25
 
 
 def least_exchange(
@@ -113,7 +105,7 @@ class Exchange:
         return (
             f"{longer}, {three_digits(cost - seconds)} s more than the exchange needs: the network is used at "
             f"{100.0 * seconds / cost:.0f} %, or nothing overlaps; published clusters use about "
-            f"{100.0 * LEAST.typical:.0f} % of a nominal rate"
+            f"{100.0 * TYPICAL:.0f} % of a nominal rate"
         )
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from genperf.normal.series import NORMAL
+
 FILE = Path(__file__).parent / "record.json"
 #: What a protocol predicts.
 PROTOCOLS = {
@@ -18,19 +20,9 @@ PROTOCOLS = {
 }
 
 
-@dataclass(frozen=True)
-class RecordSettings:
-    """Which record a prediction is like."""
-
-    #: `near`, `far`: counts over the largest measured one up to which a prediction is like those of the protocols near
-    #: and far of `docs/benchmark.md`. Beyond, no published series was judged.
-    near: float = 2.0
-    far: float = 4.0
-    #: Predictions of a verdict without which all verdicts of the protocol are counted together. A guess.
-    fewest: int = 20
-
-
-RECORDS = RecordSettings()
+#: `NEAR`, `FAR`: counts over the largest measured one up to which a prediction is like those of the protocols near and
+#: far of `docs/benchmark.md`. Beyond, no published series was judged.
+NEAR, FAR = 2.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -74,12 +66,13 @@ def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
     >>> record_like(2.0, False, "ok").protocol, record_like(2.0, True, "extrapolating-blind").protocol
     ('near', 'node')
     """
-    if not 1.0 < ratio <= RECORDS.far:
+    if not 1.0 < ratio <= FAR:
         return None
-    protocol = "far" if ratio > RECORDS.near else "node" if leaves_node else "near"
+    protocol = "far" if ratio > NEAR else "node" if leaves_node else "near"
     records = {record.verdict: record for record in _records() if record.protocol == protocol}
     same = records.get(verdict)
-    return same if same is not None and same.predictions >= RECORDS.fewest else records.get("")
+    # Of too few predictions of a verdict all verdicts are counted together.
+    return same if same is not None and same.predictions >= NORMAL.fewest_series else records.get("")
 
 
 def departs(doublings: float) -> float:
@@ -96,7 +89,7 @@ def departs(doublings: float) -> float:
     (0.0, 0.125)
     """
     clusters = next(record.clusters for record in _records() if record.protocol == "far" and not record.verdict)
-    return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(RECORDS.far)))
+    return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(FAR)))
 
 
 @cache

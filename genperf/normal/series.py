@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -196,21 +196,12 @@ def published() -> dict[str, npt.NDArray[Any]]:
     return {**steps, **of_series}
 
 
-@dataclass(frozen=True)
-class ContextSettings:
-    """How words of a table are understood."""
-
-    #: Words of a network by its kind.
-    networks: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "slingshot": "slingshot",
-            "rdma": r"infiniband|\bib\b|rdma|roce|\b[efhn]dr\b|100gbib|omni",
-            "ethernet": r"ethernet|tcp|\d+ ?gbe\b",
-        }
-    )
-
-
-CONTEXT = ContextSettings()
+#: Words of a network by its kind.
+_NETWORKS = {
+    "slingshot": "slingshot",
+    "rdma": r"infiniband|\bib\b|rdma|roce|\b[efhn]dr\b|100gbib|omni",
+    "ethernet": r"ethernet|tcp|\d+ ?gbe\b",
+}
 _TRAINING = re.compile(rf"(?<![^\W\d_]){any_of('cells.training')}(?![^\W\d_])")
 _FACTORS_OF_TRAINING = frozenset(words_of("columns.training"))
 #: What a rate of training counts.
@@ -368,7 +359,7 @@ def among_published(series: Series, target: float, words: Iterable[str]) -> Amon
     if series.assumed is None and (each > 1.0 or not several_nodes(series.nodes[-1])):
         known["devices_per_node"] = each
     known["framework"] = next((name for name in np.unique(published()["framework"]) if name and name in text), "")
-    known["between"] = next((kind for kind, names in CONTEXT.networks.items() if re.search(names, text)), "")
+    known["between"] = next((kind for kind, names in _NETWORKS.items() if re.search(names, text)), "")
     placed = [compared(step, known) for step in series.steps(target)]
     if not placed:
         return None

@@ -12,7 +12,7 @@ from genperf.attribution import Scaling
 from genperf.attribution.scaling import of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
-from genperf.normal.record import RECORDS, record_like
+from genperf.normal.record import FAR, record_like
 from genperf.normal.series import Normal, judged
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import PAGE, Place, nearest, short, with_intervals
@@ -154,10 +154,10 @@ def _record(place: Place, along: str, ratio: float, verdict: str) -> list[str]:
         return []
     nodes = place.result.panel.only_node
     leaves = nodes is not None and bool(several_nodes(place.query.columns[nodes])[0])
-    record = record_like(min(ratio, RECORDS.far), leaves, verdict if ratio <= RECORDS.far else "")
+    record = record_like(min(ratio, FAR), leaves, verdict if ratio <= FAR else "")
     if record is None:
         return []
-    if ratio <= RECORDS.far:
+    if ratio <= FAR:
         return [record.sentence]
     unknown = f"Nobody has judged predictions at {ratio:.3g} times the largest measured {along}, as this one is."
     return [unknown, record.sentence.replace("this was right", "shorter reaches were right")]

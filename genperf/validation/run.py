@@ -23,7 +23,7 @@ from genperf.prediction import schema_of
 from genperf.prediction.new_levels import combined, new_levels, stand_ins
 from genperf.result import predicting_levels
 from genperf.table import Table
-from genperf.table.clean import label, labels
+from genperf.table.clean import labels
 from genperf.validation.learners import LEARNERS
 from genperf.validation.score import ModelScore, Validation, first_reasons, reasons_in_words
 from genperf.validation.splits import Split, split
@@ -338,8 +338,7 @@ def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
     >>> keys_of(pd.DataFrame({"net": ["a", "b"], "gpus": [8, 16]}), ["net", "gpus"])
     [('a', '8'), ('b', '16')]
     """
-    columns = [[label(v) for v in frame[name]] for name in names]
-    return list(zip(*columns, strict=True)) if columns else [()] * len(frame)
+    return list(zip(*(labels(frame[name]) for name in names), strict=True)) if names else [()] * len(frame)
 
 
 def _score(name: str, measured: pd.DataFrame, answers: npt.NDArray[np.object_], seconds: float) -> ModelScore:

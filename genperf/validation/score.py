@@ -14,12 +14,8 @@ from genperf.table import Target
 from genperf.table.target import TIME
 
 _METRICS = ("mape", "median_ape", "rmse", "r2", "coverage", "width")
-
-
-#: Different reasons in the message of a model that predicted nothing. A guess: a line of text.
-MAX_FAILURES = 3
-#: Notes on single reasons of a model that predicted some configurations; the others are counted together. A guess: a
-#: few lines.
+#: Different reasons for missing predictions of a model that are written out; the others are counted. A guess: a few
+#: lines.
 MAX_REASONS = 5
 #: The target of a validation that names none.
 TIME_TARGET = Target(TIME)
@@ -223,9 +219,9 @@ def first_reasons(reasons: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> first_reasons(["a", "b", "a", "c", "d"])
-    'a; b; c; and 1 more'
+    >>> first_reasons(["a", "b", "a", "c", "d", "e", "f"])
+    'a; b; c; d; e; and 1 more'
     """
     distinct = list(dict.fromkeys(reasons))
-    others = len(distinct) - MAX_FAILURES
-    return "; ".join(distinct[:MAX_FAILURES]) + (f"; and {others} more" if others > 0 else "")
+    others = len(distinct) - MAX_REASONS
+    return "; ".join(distinct[:MAX_REASONS]) + (f"; and {others} more" if others > 0 else "")

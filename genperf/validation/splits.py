@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Mask
 from genperf.errors import TableError, did_you_mean, suggest
 from genperf.table import Table
-from genperf.table.clean import label
+from genperf.table.clean import label, labels
 from genperf.table.table import number_rows
 
 #: The schemes, as they are written, with the question that each answers.
@@ -126,7 +126,14 @@ def _leave_group_out(table: Table, column: str) -> tuple[Split, ...]:
 
 def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split, ...]:
     """Hold out the configurations beyond a limit; without one, beyond the second largest value of each group."""
-    values = _numbers(table, column)
+    values = pd.to_numeric(_column(table, column), errors="coerce").to_numpy(dtype=float)
+    if not (finite := np.isfinite(values)).all():
+        shown = label(table.frame[column].iloc[int(finite.argmin())]) or "an empty cell"
+        raise TableError(
+            f"column '{column}' has no order to extrapolate along: '{shown}' is not a number",
+            hint=f"leave-group-out:{column}",
+            where=table.source,
+        )
     _same_within_configurations(table, column)
     if limit is not None:
         limits, at, name = np.full(len(table), limit), f" {limit:g}", f"{column} > {limit:g}"
@@ -169,23 +176,9 @@ def _column(table: Table, name: str) -> pd.Series[Any]:
     return table.frame[name]
 
 
-def _numbers(table: Table, name: str) -> Array:
-    """Return a column as numbers; one in no role has not been checked yet."""
-    values = pd.to_numeric(_column(table, name), errors="coerce").to_numpy(dtype=float)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        shown = label(table.frame[name].iloc[int(bad[0])]) or "an empty cell"
-        raise TableError(
-            f"column '{name}' has no order to extrapolate along: '{shown}' is not a number",
-            hint=f"leave-group-out:{name}",
-            where=table.source,
-        )
-    return values
-
-
 def _same_within_configurations(table: Table, column: str) -> npt.NDArray[np.object_]:
     """Return a column as text; refuse one that would put repeats of one configuration on both sides."""
-    texts = np.array([label(v) for v in table.frame[column]], dtype=object)
+    texts = labels(table.frame[column])
     if len({*zip(table.configuration.tolist(), texts, strict=True)}) > _count(table):
         raise TableError(
             f"column '{column}' differs between repeats of one configuration, which would land on both sides",

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from genperf.normal.record import FILE, RECORDS, record_like
+from genperf.normal.record import FILE, record_like
+from genperf.normal.series import NORMAL
 from genperf.prediction.verdict import VERDICTS
 
 
@@ -39,5 +40,5 @@ def test_few_predictions_of_a_verdict_are_counted_with_all() -> None:
     record = record_like(2.0, True, "ok")
     assert record is not None
     assert record.verdict == ""
-    assert record.predictions >= RECORDS.fewest
+    assert record.predictions >= NORMAL.fewest_series
     assert f"{record.predictions} series of {record.clusters} other clusters" in record.sentence
