@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pandas as pd
 
 from genperf.attribution import explain, written_lines
-from genperf.cli.output import Output, csv_pieces, tell
+from genperf.cli.output import Output, tell
 from genperf.cli.writing import made_folder, write_whole
 from genperf.datasets import load
 from genperf.fitting import fit
@@ -14,6 +14,7 @@ from genperf.metrics import coverage, mape, median_ape
 from genperf.reporting import View, page
 from genperf.result import FitResult, dump_model
 from genperf.table import Table
+from genperf.table.cells import csv_pieces
 from genperf.table.target import TIME
 from genperf.validation import validate
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
 
 from genperf.cli.writing import write_whole
-from genperf.table.cells import neutral
+from genperf.table.cells import csv_pieces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,12 +38,10 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u2
 
 @dataclass(frozen=True)
 class OutputSettings:
-    """How wide a line is, how much text is made at once, and how much is printed."""
+    """How wide a line is, and how much is printed."""
 
     #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
     line: int = 80
-    #: Rows of a table whose text is made at once. A guess: it takes a few MB.
-    block: int = 10_000
     #: Rows of a table that are shown as they were understood.
     rows: int = 5
     #: Digits of a predicted value for people; a file has all.
@@ -189,47 +185,6 @@ def records(table: Shown) -> list[dict[str, Any]]:
     """
     columns = {str(name): cells.tolist() for name, cells in table.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def csv_pieces(table: Shown, raw: bool = False) -> Iterator[str]:
-    r"""Yield the text of a table as CSV, some rows at a time: floating-point numbers to nine digits.
-
-    Unless `raw`, an apostrophe is put before a text that a spreadsheet would take for a formula.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = {"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])}
-    >>> list(csv_pieces(table))
-    ['nodes,time,reason\n', '2,0.1,"far, wide"\n4,,\n']
-    """
-    columns = dict(table.items())
-    yield _csv_lines([[str(name) if raw else neutral(str(name)) for name in columns]])
-    for start in range(0, max(map(len, columns.values()), default=0), OUTPUT.block):
-        block = [_csv_cells(cells[start : start + OUTPUT.block], raw) for cells in columns.values()]
-        yield _csv_lines(zip(*block, strict=True))
-
-
-def _csv_lines(rows: Iterable[Sequence[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
-
-
-def _csv_cells(cells: Cells, raw: bool) -> list[str]:
-    """Return the text of a column's cells; what is missing is empty."""
-    from genperf.table.clean import is_missing
-
-    if cells.dtype.kind == "M":
-        # A Series of days is written without their midnights; pandas before 3 writes a missing one as NaT.
-        return ["" if is_missing(text) or text == "NaT" else text for text in cells.astype(str).tolist()]
-    values = cells.tolist()
-    if cells.dtype.kind == "f":
-        texts = map("{:.9g}".format, values)
-        return ["" if text == "nan" else text for text in texts]
-    # Verdicts and levels repeat: of each text once.
-    known = {value: value if raw else neutral(value) for value in {*values} if isinstance(value, str)}
-    return [known[v] if isinstance(v, str) else "" if is_missing(v) else str(v) for v in values]
 
 
 def show_predictions(table: Shown, plain: bool = False) -> None:

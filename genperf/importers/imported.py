@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from genperf.errors import GenperfError, Note, TableError, listed
-from genperf.table.cells import neutral
+from genperf.table.cells import csv_pieces
 from genperf.table.clean import is_number
 
 #: A missing cell is one whose column the row does not have.
@@ -137,7 +139,7 @@ def joined(parts: Sequence[Imported]) -> Imported:
 
 
 def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:
-    r"""Yield the lines of a CSV that reads back exactly: floats in the fewest digits that give the same number again.
+    r"""Yield the text of a CSV that reads back exactly: floats in the fewest digits that give the same number again.
 
     Unless `raw`, an apostrophe is put before a text that a spreadsheet would take for a formula.
 
@@ -149,24 +151,9 @@ def csv_lines(table: Imported, raw: bool = False) -> Iterator[str]:
     "a, b",2,0.1
     c,,
     """
-    columns = table.columns
-    yield ",".join(_cell(name, raw) for name in columns) + "\n"
-    for row in table.rows:
-        yield ",".join(_cell(row.get(name), raw) for name in columns) + "\n"
-
-
-def _cell(value: Cell | None, raw: bool) -> str:
-    if isinstance(value, str):
-        return _quoted(value if raw else neutral(value))
-    return "" if value is None else repr(value)
-
-
-def _quoted(text: str) -> str:
-    text = plain(text)
-    # A line that starts with '#' would be a comment.
-    if text.strip() == text and not text.startswith("#") and not any(c in text for c in ',;|\t"\r\n'):
-        return text
-    return '"' + text.replace('"', '""') + '"'
+    columns = {name: [row.get(name) for row in table.rows] for name in table.columns}
+    written = {n: [plain(cell) if isinstance(cell, str) else cell for cell in cells] for n, cells in columns.items()}
+    return csv_pieces({plain(name): np.array(cells, dtype=object) for name, cells in written.items()}, raw)
 
 
 def plain(text: str) -> str:

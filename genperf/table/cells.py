@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -11,13 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.errors import Note
-from genperf.table.clean import Rejection
+from genperf.table.clean import Rejection, is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: The cells of one column, of shape (rows,): an array, or a Series of a DataFrame that was given.
 Cells: TypeAlias = Union[npt.NDArray[Any], "pd.Series[Any]"]
+#: What is written in quotes: other delimiters too, blanks around it, and what would be a comment.
+_QUOTED = re.compile(r'[,;|\t"\r\n]|^\s|\s\Z|^#')
+#: Rows whose text is made at once: a few MB.
+_BLOCK = 10_000
 
 
 def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
@@ -56,6 +61,45 @@ def neutral(text: str) -> str:
     except ValueError:
         return f"'{text}"
     return text
+
+
+def csv_pieces(table: pd.DataFrame | Mapping[str, Cells], raw: bool = False, delimiter: str = ",") -> Iterator[str]:
+    r"""Yield the text of a table as CSV, some rows at a time.
+
+    Columns of floats have nine digits; a float among objects has as many as give the same number again. Unless `raw`,
+    an apostrophe is put before a text that a spreadsheet would take for a formula.
+
+    Examples
+    --------
+    >>> table = {"nodes": np.array([2, 4]), "time": np.array([0.1, np.nan]), "reason": np.array(["far, wide", ""])}
+    >>> list(csv_pieces(table))
+    ['nodes,time,reason\n', '2,0.1,"far, wide"\n4,,\n']
+    """
+    columns = dict(table.items())
+    yield delimiter.join(_quoted(str(name), raw) for name in columns) + "\n"
+    for start in range(0, max(map(len, columns.values()), default=0), _BLOCK):
+        block = [_texts(cells[start : start + _BLOCK], raw) for cells in columns.values()]
+        # An empty line would be no row.
+        yield "".join((delimiter.join(row) or '""') + "\n" for row in zip(*block, strict=True))
+
+
+def _texts(cells: Cells, raw: bool) -> list[str]:
+    """Return the text of a column's cells; what is missing is empty."""
+    if cells.dtype.kind == "M":
+        # A Series of days is written without their midnights; pandas before 3 writes a missing one as NaT.
+        return ["" if is_missing(text) or text == "NaT" else text for text in cells.astype(str).tolist()]
+    values = cells.tolist()
+    if cells.dtype.kind == "f":
+        texts = map("{:.9g}".format, values)
+        return ["" if text == "nan" else text for text in texts]
+    # Verdicts and levels repeat: of each text once.
+    known = {value: _quoted(value, raw) for value in {*values} if isinstance(value, str)}
+    return [known[v] if isinstance(v, str) else "" if is_missing(v) else _quoted(str(v), raw=True) for v in values]
+
+
+def _quoted(text: str, raw: bool) -> str:
+    text = text if raw else neutral(text)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
 def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:

@@ -5,7 +5,6 @@ One fixed order of changes to a table's shape, each reported in one line.
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections import Counter
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genperf.errors import TableError, listed
-from genperf.table.cells import Source, neutral, source_of, source_of_frame, step
+from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
 from genperf.table.parsed import parsed_column
@@ -213,13 +212,10 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
 
 def as_csv(source: Source) -> str:
     """Return the table as it is understood, as a CSV text that is understood alike; units stand behind the numbers."""
-    out = io.StringIO()
-    # Between semicolons '1,904' may be a decimal: it stays what it is.
-    writer = csv.writer(out, delimiter=";" if source.delimiter == ";" else ",", lineterminator="\n")
-    writer.writerow(source.columns)
-    columns = []
+    columns = {}
     for name, cells in source.columns.items():
         unit = source.units.get(name)
-        columns.append([f"{label(c)} {unit}" if unit and isinstance(c, float) else neutral(label(c)) for c in cells])
-    writer.writerows(zip(*columns, strict=True))
-    return out.getvalue()
+        texts = [f"{label(c)} {unit}" if unit and isinstance(c, float) else neutral(label(c)) for c in cells]
+        columns[name] = np.array(texts, dtype=object)
+    # Between semicolons '1,904' may be a decimal: it stays what it is.
+    return "".join(csv_pieces(columns, raw=True, delimiter=";" if source.delimiter == ";" else ","))

@@ -330,12 +330,12 @@ def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:
 
     Devices that grow as the nodes do, `1n8g` and `2n16g`, are those of all nodes.
     """
-    found = [match for name in names if (match := _PLACED.search(name)) is not None]
+    matches = [match for name in names if (match := _PLACED.search(name)) is not None]
     most: dict[int, int] = {}
-    for nodes, _, devices in (match.groups() for match in found):
+    for nodes, _, devices in (match.groups() for match in matches):
         most[int(nodes)] = max(most.get(int(nodes), 0), int(devices))
     grows = len(most) > 1 and len({devices / nodes for nodes, devices in most.items() if nodes}) == 1
-    of_all = grows and not any(match["by"] for match in found)
+    of_all = grows and not any(match["by"] for match in matches)
 
     def read(name: str) -> Taken | None:
         match = _PLACED.search(name)

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.cli.output import cell, csv_pieces, records, show_json, show_predictions, show_rows
+from genperf.cli.output import cell, records, show_json, show_predictions, show_rows
 from genperf.cli.writing import write_whole
+from genperf.table.cells import csv_pieces
 
 
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genperf.cli.output import csv_pieces
 from genperf.cli.writing import UNFINISHED, write_whole
 from genperf.errors import TableError
 from genperf.table import content
+from genperf.table.cells import csv_pieces
 from genperf.table.opened import read_text
 
 #: A fit that is sent a signal while its third group is fitted; what was fitted is kept.
