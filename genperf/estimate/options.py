@@ -8,7 +8,7 @@ from genperf.errors import FitError, suggest
 from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import STRUCTURES
 from genperf.models.network import checked_hints
-from genperf.solver import SOLVERS
+from genperf.solver import solver_named
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,7 @@ class FitOptions:
         object.__setattr__(self, "hints", checked_hints(self.hints))
         loss_named(self.loss)
         penalty_named(self.penalty, self.strength if self.lam != "cv" else 0.0)
-        if self.solver not in SOLVERS:
-            raise FitError(f"unknown solver '{self.solver}'", hint=suggest(self.solver, SOLVERS))
+        solver_named(self.solver)
         known = ("auto", *STRUCTURES)
         if self.structure not in known:
             raise FitError(f"unknown structure '{self.structure}'", hint=suggest(self.structure, known))

@@ -54,7 +54,7 @@ def nonnegative_least_squares(
     lower, upper : array_like, broadcast to (problems, k)
         Infinite where a variable is free; equal where it is held.
     sides : ndarray of int8 of shape (problems, k), optional
-        A guess of the solution: −1 at the lower bound, 1 at the upper, 0 between. A good one saves exchanges.
+        Where the solution probably is: −1 at the lower bound, 1 at the upper, 0 between. The right ones save exchanges.
 
     Returns
     -------
@@ -195,11 +195,7 @@ def _solve(G: Array, h: Array, side: Sides, bounds: tuple[Array, Array]) -> tupl
     low, high = bounds
     inside = side == 0
     x = np.where(side < 0, low, np.where(side > 0, high, 0.0))
-    moment = h - np.einsum("pkl,pl->pk", G, x) if x.any() else h
-    if not inside.all():
-        moment = np.where(inside, moment, 0.0)
-        G_inside = np.where(inside[:, :, None] & inside[:, None, :], G, np.eye(k))
-        x += np.linalg.solve(G_inside, moment[:, :, None])[:, :, 0]
-    else:
-        x += np.linalg.solve(G, moment[:, :, None])[:, :, 0]
+    moment = np.where(inside, h - np.einsum("pkl,pl->pk", G, x) if x.any() else h, 0.0)
+    G_inside = G if inside.all() else np.where(inside[:, :, None] & inside[:, None, :], G, np.eye(k))
+    x += np.linalg.solve(G_inside, moment[:, :, None])[:, :, 0]
     return x, np.einsum("pkl,pl->pk", G, x) - h

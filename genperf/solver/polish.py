@@ -35,8 +35,8 @@ class PolishSettings:
     increase: float = 6.0
     #: Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
     relative_floor: float = 1e-10
-    #: Share of the least cost within which another cost is the same optimum. A guess: a tenth of a per cent of the mean
-    #: squared error changes no prediction that anyone measures.
+    #: Share of the least cost within which another cost is the same optimum: how near the best known cost a search is
+    #: to come (`docs/performance.md`).
     same_cost: float = 1e-3
     #: Costs below it are one optimum whatever their ratio: the rounding of doubles, as costs are of the order of one.
     both_zero: float = 1e-15
@@ -65,8 +65,11 @@ class Optima:
     evaluations: int
     #: Shape (sets,). Number of the search; `FROM_START` for a set that was polished from a given start.
     search: Index
-    #: Number of searches.
-    searches: int
+
+    @property
+    def searches(self) -> int:
+        """Number of searches."""
+        return int(self.search.max()) + 1
 
     @property
     def best_counts(self) -> Index:
@@ -88,14 +91,13 @@ class Optima:
             np.concatenate([self.converged, later.converged]),
             self.evaluations + later.evaluations,
             np.concatenate([self.search, np.where(later.search == FROM_START, FROM_START, later.search + earlier)]),
-            earlier + later.searches,
         )
 
     def of_searches(self, searches: int, starts: int, evaluations: int) -> Optima:
         """Return these optima as those of searches, in equal parts, behind some that were given as starts."""
         numbers = np.repeat(np.arange(searches), (len(self.cost) - starts) // searches)
         search = np.concatenate([np.full(starts, FROM_START), numbers])
-        return replace(self, search=search, searches=searches, evaluations=evaluations + self.evaluations)
+        return replace(self, search=search, evaluations=evaluations + self.evaluations)
 
 
 def polish(
@@ -103,7 +105,7 @@ def polish(
     starts: Array,
     weights: Array | None = None,
     settings: PolishSettings = POLISH,
-    held: Mask | None = None,
+    held: Mask | bool = False,
     penalties: tuple[Array, Array] | None = None,
 ) -> Optima:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
@@ -125,18 +127,17 @@ def polish(
     """
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
-    fixed = np.zeros(n, bool) if held is None else held
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
     conditions = problem.conditions(weights, penalties)
     for block in blocks(sets, problem.measured.size * (n + 2)):
-        ends = _polish_block(problem, constants[block], conditions[block], fixed, settings)
+        ends = _polish_block(problem, constants[block], conditions[block], held, settings)
         constants[block], cost[block], converged[block] = ends[:3]
         evaluations += ends[3]
-    return Optima(constants, cost, converged, evaluations, np.arange(sets), sets)
+    return Optima(constants, cost, converged, evaluations, np.arange(sets))
 
 
 def _polish_block(
-    problem: Problem, x: Array, conditions: Conditions, held: Mask, settings: PolishSettings
+    problem: Problem, x: Array, conditions: Conditions, held: Mask | bool, settings: PolishSettings
 ) -> tuple[Array, Array, Mask, int]:
     """Polish sets of constants that fit in memory together: constants, costs, which converged, and evaluations."""
     cost = problem.cost(x, conditions)
@@ -177,7 +178,7 @@ def _polish_block(
 
 
 def _steps(
-    problem: Problem, x: Array, model: tuple[Array, Array, Array], damping: Array, held: Mask
+    problem: Problem, x: Array, model: tuple[Array, Array, Array], damping: Array, held: Mask | bool
 ) -> tuple[Array, Array]:
     """Take the two damped steps on a model of the cost: gradient, Gauss-Newton curvature H, secant estimate."""
     gradient, normal, secant = model

@@ -37,7 +37,7 @@ def test_differential_evolution_is_reported(shell: Shell) -> None:
     status, out, _ = shell(*SEPARABLE, "--solver", "de", "--seed", "3", "--verbose")
     assert status == 0
     # Five constants times eight members.
-    assert "search: differential evolution, 3 searches of 40 members, mutation 0.4 to 0.9, crossover 0.8\n" in out
+    assert "search: differential evolution, 3 searches of 40 members, mutation 0.5 to 1, crossover 0.7\n" in out
     assert re.search(
         r"\n3 of 3 searches reached the least cost; [\d]+ sets of constants tried, cost \S+, seed 3\n", out
     )
@@ -45,7 +45,7 @@ def test_differential_evolution_is_reported(shell: Shell) -> None:
     content = json.loads(shell(*SEPARABLE, "--solver", "de", "--lambda", "0.01", "--json")[1])
     (group,) = content["groups"]
     (member,) = group["model"]["members"]
-    search = {"population": 40, "mutation": [0.4, 0.9], "crossover": 0.8, "restarts": 3, "agreed": 3}
+    search = {"population": 40, "mutation": [0.5, 1.0], "crossover": 0.7, "restarts": 3, "agreed": 3}
     assert search.items() <= member["status"].items()
     assert member["status"]["evaluations"] > 3 * 40
     assert (group["model"]["options"]["lambda"], group["model"]["options"]["lambda_by"]) == (0.01, "given")
@@ -62,7 +62,6 @@ def test_where_no_search_reached_the_least_cost_a_note_says_so(shell: Shell, mon
             np.concatenate([start.converged, np.zeros(len(rngs), bool)]),
             0,
             np.concatenate([[FROM_START], np.arange(len(rngs))]),
-            len(rngs),
         )
 
     monkeypatch.setitem(SOLVERS, "de", lost)
