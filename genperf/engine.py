@@ -9,26 +9,19 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
-from typing import Any, Generic, TypeAlias, TypeVar
+from itertools import count, islice
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from genperf.errors import GenperfError, suggest
 
 ENGINES = ("local", "dask", "ray")
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """How tasks are handed out."""
-
-    #: Seconds that a Dask scheduler has to answer in: clusters start slowly, a user waits.
-    answer_timeout_s: int = 20
-    #: Tasks per worker in one list for Ray, which returns nothing before the whole list is done: short lists report
-    #: progress, long ones keep workers busy. A guess.
-    wave_per_worker: int = 8
-
-
-RUN = RunSettings()
+#: Seconds that a Dask scheduler has to answer in: clusters start slowly, a user waits.
+ANSWER_TIMEOUT_S = 20
+#: Tasks per worker in one list for Ray, which returns nothing before the whole list is done. At its end a worker waits
+#: half a task on average: 6 % of the time of eight.
+WAVE_PER_WORKER = 8
 
 
 @dataclass(frozen=True)
@@ -69,8 +62,7 @@ class Engine:
         return self.name == "local" and self.workers == 1
 
 
-@dataclass(frozen=True)
-class Backend:
+class Backend(NamedTuple):
     """A joblib backend for an engine."""
 
     #: Returns a backend's name or a new one.
@@ -103,15 +95,15 @@ def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
             LocalCluster(n_workers=local_workers, threads_per_worker=1, processes=True, dashboard_address=None)
         )
     try:
-        client = stack.enter_context(Client(scheduler, timeout=RUN.answer_timeout_s))
+        client = stack.enter_context(Client(scheduler, timeout=ANSWER_TIMEOUT_S))
     except (OSError, ValueError) as error:
         raise _unreachable("Dask scheduler", engine, error) from None
-    threads = sum(client.nthreads().values())
+    threads = int(sum(client.nthreads().values()))
     if not threads:
         raise GenperfError(
             f"the Dask cluster at '{engine.address}' has no workers", hint="start some: dask worker ADDRESS"
         )
-    return Backend(lambda: _dask_backend(client), max(2, int(threads)))
+    return Backend(lambda: _dask_backend(client), max(2, threads))
 
 
 def _dask_backend(client: Any) -> Any:
@@ -249,20 +241,15 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
     >>> sorted(run(abs, [-1, 2], Engine()))
     [(0, 1), (1, 2)]
     """
-    guarded = _Guarded(work)
-    if engine.in_process:
-        yield from _unwrapped(guarded(number, task) for number, task in enumerate(tasks))
-        return
     with ExitStack() as stack:
-        yield from _unwrapped(_distributed(guarded, enumerate(tasks), _connected(engine, stack)))
-
-
-def _unwrapped(outcomes: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """Yield outcomes, and raise the first error of the work."""
-    for number, outcome in outcomes:
-        if isinstance(outcome, _Raised):
-            raise outcome.error from None
-        yield number, outcome
+        if engine.in_process:
+            outcomes: Iterator[tuple[int, Any]] = map(_Guarded(work), count(), tasks)
+        else:
+            outcomes = _distributed(_Guarded(work), enumerate(tasks), _connected(engine, stack))
+        for number, outcome in outcomes:
+            if isinstance(outcome, _Raised):
+                raise outcome.error from None
+            yield number, outcome
 
 
 def _distributed(
@@ -310,7 +297,7 @@ def _parallel(
         if backend.streams:
             yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
             return
-        while wave := list(islice(calls, RUN.wave_per_worker * backend.jobs)):
+        while wave := list(islice(calls, WAVE_PER_WORKER * backend.jobs)):
             yield from Parallel(batch_size=1)(wave)
 
 

@@ -3,7 +3,6 @@
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError
@@ -11,6 +10,8 @@ from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 
 Key = tuple[str, ...]
+#: A group: its place in the table, and its key.
+Group = tuple[int, Key]
 Outcome = FitResult | str
 #: Fits one model to each of some tables; a text is the reason why one could not be fitted.
 Work = Callable[[Sequence[Table]], list[Outcome]]
@@ -18,17 +19,10 @@ Progress = Callable[[int, int], None]
 Checkpoint = Callable[[GroupedResult], None]
 
 
-@dataclass(frozen=True)
-class CheckpointSettings:
-    """How often intermediate results are saved."""
-
-    #: Time after which a checkpoint is due, seconds: the work that a kill may cost.
-    interval_s: float = 30.0
-    #: Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
-    pause_ratio: float = 10.0
-
-
-CHECKPOINTS = CheckpointSettings()
+#: Seconds after which a checkpoint is due: the work that a kill may cost.
+CHECKPOINT_INTERVAL_S = 30.0
+#: Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
+PAUSE_RATIO = 10.0
 
 
 class _Done:
@@ -38,29 +32,27 @@ class _Done:
         self.group, self.total = table.group, table.group_count
         self.progress = progress or (lambda done, total: None)
         self.checkpoint = checkpoint or (lambda result: None)
-        self.keys: list[Key] = []
-        #: By the group's place in the table.
-        self.outcomes: dict[int, Outcome] = {}
-        self.due = time.monotonic() + CHECKPOINTS.interval_s
+        self.outcomes: dict[Group, Outcome] = {}
+        self.due = time.monotonic() + CHECKPOINT_INTERVAL_S
 
     def result(self) -> GroupedResult:
         """Return the outcomes in the table's order."""
-        ordered = [(self.keys[i], self.outcomes[i]) for i in sorted(self.outcomes)]
+        ordered = [(group[1], self.outcomes[group]) for group in sorted(self.outcomes)]
         return GroupedResult(
             self.group,
             {key: outcome for key, outcome in ordered if isinstance(outcome, FitResult)},
             {key: reason for key, reason in ordered if isinstance(reason, str)},
         )
 
-    def add(self, numbers: Sequence[int], outcomes: list[Outcome] | Lost) -> None:
+    def add(self, groups: Sequence[Group], outcomes: list[Outcome] | Lost) -> None:
         """Add the outcomes of a task, or its failure for each of its groups; save where it is due."""
-        listed = [outcomes.reason] * len(numbers) if isinstance(outcomes, Lost) else outcomes
-        self.outcomes.update(zip(numbers, listed, strict=True))
+        listed = [outcomes.reason] * len(groups) if isinstance(outcomes, Lost) else outcomes
+        self.outcomes.update(zip(groups, listed, strict=True))
         now = time.monotonic()
         if now >= self.due:
             self.save()
             end = time.monotonic()
-            self.due = end + max(CHECKPOINTS.interval_s, CHECKPOINTS.pause_ratio * (end - now))
+            self.due = end + max(CHECKPOINT_INTERVAL_S, PAUSE_RATIO * (end - now))
         self.progress(len(self.outcomes), self.total)
 
     def save(self) -> None:
@@ -108,14 +100,14 @@ def fit_fleet(
     """
     done = _Done(table, progress, checkpoint)
     try:
-        lost: list[tuple[int, Table]] = []
-        for numbers, parts, outcomes in _outcomes(_fresh(table, done, kept), work, engine, together):
-            if isinstance(outcomes, Lost) and len(numbers) > 1:
-                lost += zip(numbers, parts, strict=True)
+        lost: list[tuple[Group, Table]] = []
+        for task, outcomes in _outcomes(_fresh(table, done, kept), work, engine, together):
+            if isinstance(outcomes, Lost) and len(task) > 1:
+                lost += task
             else:
-                done.add(numbers, outcomes)
-        for numbers, _, outcomes in _outcomes(iter(lost), work, engine, 1):
-            done.add(numbers, outcomes)
+                done.add([group for group, _ in task], outcomes)
+        for ((group, _),), outcomes in _outcomes(iter(lost), work, engine, 1):
+            done.add([group], outcomes)
     except BaseException:
         done.save()
         raise
@@ -129,34 +121,29 @@ def fit_fleet(
 
 def _fresh(
     table: Table, done: _Done, kept: Callable[[Key, Table], FitResult | None] | None
-) -> Iterator[tuple[int, Table]]:
+) -> Iterator[tuple[Group, Table]]:
     """Yield the groups that have no result yet, and add the results of the others."""
     for number, (key, part) in enumerate(table.groups()):
-        done.keys.append(key)
         earlier = kept(key, part) if kept is not None else None
         if earlier is not None:
-            done.outcomes[number] = earlier
+            done.outcomes[number, key] = earlier
         else:
-            yield number, part
+            yield (number, key), part
 
 
 def _outcomes(
-    parts: Iterator[tuple[int, Table]], work: Work, engine: Engine, together: int
-) -> Iterator[tuple[list[int], list[Table], list[Outcome] | Lost]]:
-    """Run the tasks and yield their outcomes as they are done."""
-    sent: dict[int, tuple[list[int], list[Table]]] = {}
+    parts: Iterator[tuple[Group, Table]], work: Work, engine: Engine, together: int
+) -> Iterator[tuple[list[tuple[Group, Table]], list[Outcome] | Lost]]:
+    """Run the tasks, each some groups, and yield them with their outcomes as they are done."""
+    sent: dict[int, list[tuple[Group, Table]]] = {}
 
     def tasks() -> Iterator[list[Table]]:
-        groups = 0
+        number = groups = 0
         # At most as many as all before: results come soon, and a stop keeps them.
-        for count in itertools.count():
-            task = list(itertools.islice(parts, min(together, max(1, groups))))
-            if not task:
-                return
-            groups += len(task)
-            sent[count] = [n for n, _ in task], [t for _, t in task]
-            yield sent[count][1]
+        while task := list(itertools.islice(parts, min(together, max(1, groups)))):
+            sent[number] = task
+            yield [part for _, part in task]
+            number, groups = number + 1, groups + len(task)
 
-    for number, outcome in run(work, tasks(), engine):
-        numbers, tables = sent.pop(number)
-        yield numbers, tables, outcome
+    for number, outcomes in run(work, tasks(), engine):
+        yield sent.pop(number), outcomes

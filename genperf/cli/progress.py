@@ -4,25 +4,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import click
 
 from genperf.engine import listening
 
-
-@dataclass(frozen=True)
-class LongSettings:
-    """What is worth a line where there is no terminal."""
-
-    #: Seconds of a phase before the time left is estimated.
-    observed_s: float = 2.0
-    #: Seconds left that are announced. A guess: shorter ones are waited for.
-    announced_s: float = 10.0
-
-
-LONG = LongSettings()
+#: Where there is no terminal: seconds of a phase before the time left is estimated.
+OBSERVED_S = 2.0
+#: Seconds left that are announced: for shorter ones people wait (Nielsen, "Usability Engineering", 1993).
+ANNOUNCED_S = 10.0
 #: Called with the number done and of all.
 Progress = Callable[[int, int], None]
 
@@ -65,10 +56,10 @@ def _one_line() -> Iterator[Callable[[str, int, int], None]]:
             current, start, first = phase, time.monotonic(), done
             return
         elapsed = time.monotonic() - start
-        if announced or elapsed < LONG.observed_s or done <= first:
+        if announced or elapsed < OBSERVED_S or done <= first:
             return
         left = elapsed / (done - first) * (total - done)
-        if left >= LONG.announced_s:
+        if left >= ANNOUNCED_S:
             announced = True
             click.echo(f"{phase}: {done:,} of {total:,} done, about {left:.0f} s left", err=True)
 
