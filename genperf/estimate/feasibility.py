@@ -34,6 +34,8 @@ from genperf.table import Factor, Table
 
 #: Constants → a cost and its slopes by them.
 Cost = Callable[[Array], tuple[float, Array]]
+#: Bounds of a constant that has none.
+FREE = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,13 @@ class FeasibilitySettings:
     #: σ is no less: memory is often read in whole gigabytes.
     least_noise: float = 0.01
     #: By how much the logarithm of the likelihood of held-out outcomes is to be larger without the need before it is
-    #: taken that something else than memory failed. A guess: odds of seven.
+    #: taken that something else than memory failed: odds of seven, the difference of 4 in AIC from which on the worse
+    #: model has considerably less support (Burnham & Anderson, 2002).
     doubt: float = 2.0
     #: In which κ is learned.
     folds: int = 5
     #: Values of κ.
     calibrations: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
-    #: Of L-BFGS-B; a dozen suffice for a probit, whose cost is convex.
-    max_steps: int = 1000
 
 
 SETTINGS = FeasibilitySettings()
@@ -151,27 +152,25 @@ class _Outcomes:
     @cached_property
     def scaled(self) -> Array:
         """ln(x/c) of the numeric factors, shape (rows, factors)."""
-        parts = [demand.scaled(self.columns[name].astype(float)) for name, demand in self.demands.items()]
-        return np.array(parts).reshape(len(parts), len(self.succeeded)).T.copy()
+        scaled = [demand.scaled(self.columns[name].astype(float)) for name, demand in self.demands.items()]
+        return np.column_stack([np.empty((len(self.succeeded), 0)), *scaled])
 
     @cached_property
     def levels(self) -> list[tuple[str, str]]:
         """Each level of the other factors, behind its factor."""
-        texts = [f.name for f in self.factors if not f.numeric]
-        return [(name, level) for name in texts for level in sorted(set(map(str, self.columns[name])))]
+        named = [f.name for f in self.factors if not f.numeric]
+        return [(name, level) for name in named for level in sorted(set(map(str, self.columns[name])))]
 
     @cached_property
     def at_levels(self) -> Array:
         """1 where a run has a level and 0 elsewhere, shape (rows, levels)."""
-        parts = [(self.columns[name].astype(str) == level).astype(float) for name, level in self.levels]
-        return np.array(parts).reshape(len(parts), len(self.succeeded)).T.copy()
+        there = [self.columns[name].astype(str) == level for name, level in self.levels]
+        return np.column_stack([np.empty((len(self.succeeded), 0)), *there])
 
     def bounds(self, free: bool) -> list[tuple[float, float]]:
         """Return the bounds of the numeric factors' slopes; `free` where larger values that help may also harm."""
-        directions = [demand.more for demand in self.demands.values()]
-        lower = [0.0 if more == "larger" else -np.inf for more in directions]
-        upper = [0.0 if more == "smaller" and not free else np.inf for more in directions]
-        return list(zip(lower, upper, strict=True))
+        ends = {"larger": (0.0, np.inf), "smaller": (-np.inf, np.inf if free else 0.0), "unordered": FREE}
+        return [ends[demand.more] for demand in self.demands.values()]
 
     def take(self, rows: npt.NDArray[np.int64]) -> tuple[Values, ...]:
         """Return some configurations: their numbers, then their levels."""
@@ -239,7 +238,7 @@ def _least(cost: Cost, start: Array, bounds: list[tuple[float, float]], gradient
     # It takes a quarter of a second to import, and only tables with failed runs need it.
     from scipy.optimize import minimize
 
-    options: Any = {"maxiter": SETTINGS.max_steps, "ftol": 1e-12, "gtol": gradient}
+    options: Any = {"ftol": 1e-12, "gtol": gradient}
     answer = minimize(cost, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
     return np.asarray(answer.x, float)
 
@@ -260,17 +259,14 @@ def _of_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
     fitted = runs.feasibility(theta)
     if not free:
         return fitted, likely
+    # Whichever way an extrinsic factor's slope is.
+    more: dict[float, Direction] = {1.0: "larger", -1.0: "smaller", 0.0: "unordered"}
     extrinsic = {f.name for f in runs.factors if f.role == "extrinsic"}
-    demands = {name: _turned(d) if name in extrinsic else d for name, d in fitted.demands.items()}
+    demands = {
+        name: msgspec.structs.replace(d, more=more[np.sign(d.slope)]) if name in extrinsic and d.logarithmic else d
+        for name, d in fitted.demands.items()
+    }
     return msgspec.structs.replace(fitted, demands=demands), likely
-
-
-def _turned(demand: Demand) -> Demand:
-    """Return an extrinsic factor's demand with the direction of its slope."""
-    if not demand.logarithmic:
-        return demand
-    more: Direction = "larger" if demand.slope > 0.0 else "smaller" if demand.slope < 0.0 else "unordered"
-    return msgspec.structs.replace(demand, more=more)
 
 
 def _signed_probit(design: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
@@ -287,14 +283,12 @@ def _signed_probit(design: Array, signs: Array, runs: _Outcomes) -> tuple[Array,
 def _probit(design: Array, signs: Array, slopes: list[tuple[float, float]]) -> Array:
     """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside bounds of slopes."""
     basis = np.column_stack([np.ones(len(signs)), -design])
-    free = (-np.inf, np.inf)
-    bounds = [free, *slopes, *[free] * (design.shape[1] - len(slopes))]
+    bounds = [FREE, *slopes, *[FREE] * (design.shape[1] - len(slopes))]
 
     def cost(strength: float, theta: Array) -> tuple[float, Array]:
         logarithm, pull = _likelihood(signs, basis @ theta)
         slopes = np.concatenate([[0.0], theta[1:]])
-        value = -logarithm.sum() + 0.5 * strength * float(slopes @ slopes)
-        return float(value), strength * slopes - basis.T @ (signs * pull)
+        return 0.5 * strength * float(slopes @ slopes) - logarithm.sum(), strength * slopes - basis.T @ (signs * pull)
 
     theta = np.zeros(basis.shape[1])
     best, fewest = theta, len(signs) + 1
@@ -451,7 +445,7 @@ class _MemoryLaw:
         middle = self.margins(start)[1]
         known = middle[self.runs.succeeded & (counted > 0.0)]
         start[parts + 1] = float(np.max(known)) if known.size else float(np.min(middle))
-        limits = [(-np.inf, np.inf)] * len(start)
+        limits = [FREE] * len(start)
         limits[parts + 2] = (float(np.log(SETTINGS.least_noise)), 0.0)
         limits[self.places[3] : self.places[4]] = self.runs.bounds(free=False)
         return _least(partial(self.cost, counted), start, limits, 1e-7)
@@ -460,16 +454,15 @@ class _MemoryLaw:
 def _bounded(fitted: Feasibility, runs: _Outcomes) -> Feasibility:
     """Add the configurations that bound the probability: the most demanding successes, the least demanding failures."""
     demanded, good = fitted.demanded(runs.columns), runs.succeeded
-    covered = np.zeros(len(good), dtype=bool)
     most = _extreme(demanded, good, 1)
-    covered[~good] = surpassed(demanded[~good], demanded[most], -1)
-    again = np.zeros(len(good), dtype=bool)
-    again[covered] = [bool(np.any(np.all(demanded[good] == one, axis=1))) for one in demanded[covered]]
+    covered = ~good & surpassed(demanded, demanded[most], -1)
+    # Those that did not succeed as well.
+    never = [row for row in np.flatnonzero(covered) if not np.any(np.all(demanded[good] == demanded[row], axis=1))]
     return msgspec.structs.replace(
         fitted,
         succeeded=runs.take(most),
         failed=runs.take(_extreme(demanded, ~good & ~covered, -1)),
-        contradicted=runs.take(np.flatnonzero(covered & ~again)),
+        contradicted=runs.take(np.array(never, np.int64)),
         certain=CERTAINTY if fitted.need is None else _certain(demanded, good),
     )
 
@@ -488,9 +481,6 @@ def _certain(demanded: Array, good: Mask) -> float:
 
 def _extreme(demanded: Array, among: Mask, sign: int) -> npt.NDArray[np.int64]:
     """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1)."""
-    front = np.empty(0, dtype=np.int64)
-    for row in np.flatnonzero(among):
-        if np.any(np.all(sign * (demanded[front] - demanded[row]) >= 0.0, axis=1)):
-            continue
-        front = np.append(front[~np.all(sign * (demanded[row] - demanded[front]) >= 0.0, axis=1)], row)
-    return front
+    rows = np.flatnonzero(among)
+    needs, first = np.unique(sign * demanded[rows], axis=0, return_index=True)
+    return np.sort(rows[first[[bool(np.all(needs >= one, axis=1).sum() == 1) for one in needs]]])
