@@ -17,13 +17,6 @@ from genperf.errors import GenperfError, suggest
 ENGINES = ("local", "dask", "ray")
 
 
-#: Seconds that a Dask scheduler has to answer in: clusters start slowly, a user waits.
-ANSWER_TIMEOUT_S = 20
-#: Tasks per worker in one list for Ray, which returns nothing before the whole list is done. At its end a worker waits
-#: half a task on average: 6 % of the time of eight.
-WAVE_PER_WORKER = 8
-
-
 @dataclass(frozen=True)
 class Engine:
     """Where tasks run.
@@ -95,7 +88,8 @@ def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
             LocalCluster(n_workers=local_workers, threads_per_worker=1, processes=True, dashboard_address=None)
         )
     try:
-        client = stack.enter_context(Client(scheduler, timeout=ANSWER_TIMEOUT_S))
+        # Clusters start slowly, and a user waits.
+        client = stack.enter_context(Client(scheduler, timeout="20 s"))
     except (OSError, ValueError) as error:
         raise _unreachable("Dask scheduler", engine, error) from None
     threads = int(sum(client.nthreads().values()))
@@ -297,7 +291,8 @@ def _parallel(
         if backend.streams:
             yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
             return
-        while wave := list(islice(calls, WAVE_PER_WORKER * backend.jobs)):
+        # Nothing comes back before a list is done, at whose end a worker waits half a task: 6 % of the time of eight.
+        while wave := list(islice(calls, 8 * backend.jobs)):
             yield from Parallel(batch_size=1)(wave)
 
 

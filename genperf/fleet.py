@@ -19,21 +19,20 @@ Progress = Callable[[int, int], None]
 Checkpoint = Callable[[GroupedResult], None]
 
 
-#: Seconds after which a checkpoint is due: the work that a kill may cost.
-CHECKPOINT_INTERVAL_S = 30.0
-#: Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
-PAUSE_RATIO = 10.0
-
-
 class _Done:
     """The outcomes so far, saved seldom enough that saving takes little of the time."""
+
+    #: Seconds after which a checkpoint is due: the work that a kill may cost.
+    interval_s = 30.0
+    #: Least time between checkpoints over the duration of one, so that saving takes at most about 9 % of the time.
+    pause_ratio = 10.0
 
     def __init__(self, table: Table, progress: Progress | None, checkpoint: Checkpoint | None) -> None:
         self.group, self.total = table.group, table.group_count
         self.progress = progress or (lambda done, total: None)
         self.checkpoint = checkpoint or (lambda result: None)
         self.outcomes: dict[Group, Outcome] = {}
-        self.due = time.monotonic() + CHECKPOINT_INTERVAL_S
+        self.due = time.monotonic() + self.interval_s
 
     def result(self) -> GroupedResult:
         """Return the outcomes in the table's order."""
@@ -52,7 +51,7 @@ class _Done:
         if now >= self.due:
             self.save()
             end = time.monotonic()
-            self.due = end + max(CHECKPOINT_INTERVAL_S, PAUSE_RATIO * (end - now))
+            self.due = end + max(self.interval_s, self.pause_ratio * (end - now))
         self.progress(len(self.outcomes), self.total)
 
     def save(self) -> None:

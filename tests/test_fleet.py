@@ -169,8 +169,8 @@ def test_checkpoints_come_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[GroupedResult] = []
     fit_fleet(table(), fitted, Engine(), checkpoint=held.append)
     assert held == []
-    monkeypatch.setattr(fleet, "CHECKPOINT_INTERVAL_S", 0.0)
-    monkeypatch.setattr(fleet, "PAUSE_RATIO", 0.0)
+    monkeypatch.setattr(fleet._Done, "interval_s", 0.0)
+    monkeypatch.setattr(fleet._Done, "pause_ratio", 0.0)
     fit_fleet(table(), fitted, Engine(), checkpoint=held.append)
     assert [len(saved) for saved in held] == [1, 2, 3, 4, 5, 6]
 

@@ -10,10 +10,6 @@ import click
 
 from genperf.engine import listening
 
-#: Where there is no terminal: seconds of a phase before the time left is estimated.
-OBSERVED_S = 2.0
-#: Seconds left that are announced: for shorter ones people wait (Nielsen, "Usability Engineering", 1993).
-ANNOUNCED_S = 10.0
 #: Called with the number done and of all.
 Progress = Callable[[int, int], None]
 
@@ -56,10 +52,12 @@ def _one_line() -> Iterator[Callable[[str, int, int], None]]:
             current, start, first = phase, time.monotonic(), done
             return
         elapsed = time.monotonic() - start
-        if announced or elapsed < OBSERVED_S or done <= first:
+        # Before two seconds the estimate is poor.
+        if announced or elapsed < 2.0 or done <= first:
             return
         left = elapsed / (done - first) * (total - done)
-        if left >= ANNOUNCED_S:
+        # For less, people keep their attention without a word (Nielsen, "Usability Engineering", 1993).
+        if left >= 10.0:
             announced = True
             click.echo(f"{phase}: {done:,} of {total:,} done, about {left:.0f} s left", err=True)
 
