@@ -1,6 +1,6 @@
 """The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from genperf.attribution import Scaling
 from genperf.attribution.scaling import of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
+from genperf.facts import Interval
 from genperf.normal.record import FAR, record_like
 from genperf.normal.series import Normal, judged
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import PAGE, Place, nearest, short, with_intervals
 from genperf.table.axis import several_nodes
-from genperf.words.growth import first_sentence, pays_judged, pays_sentence
+from genperf.words.growth import first_sentence, pays_judged, pays_sentence, percent_text
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
 from genperf.words.quantity import further_words, only_for_times, with_unit
@@ -53,39 +54,37 @@ def answers(place: Place) -> list[Answer]:
         scales = [Answer(BAND, "not known", (capitalised(place.why_not),))]
     else:
         scales = _of_each_kind(place, curve) if curve.refusal else [_band(place, curve), _knee(place, curve)]
-    pays = [] if curve is None or curve.refusal else [*_pays(place), *_plan(place)]
     parts = [] if place.only is not None else [_largest_part(place)]
-    return [*scales, *parts, *pays, _next(place), *_normal(place)]
+    return [*scales, *parts, *_pays(place), *_plan(place), _next(place), *_normal(place)]
 
 
 def summary(place: Place) -> dict[str, Any]:
     """Return the prediction at one configuration, and a sentence: whether growing to it pays, where that is known."""
     result, interval, quantity = place.result, place.question.interval, place.result.schema.target
     expected, row = place.expected
-    value, lower, upper = expected.value.value, expected.value.lower, expected.value.upper
-    efficiency: float | None = None
+    value, lower, upper = expected.value.ends
+    efficiency = None
     if place.scaling is not None and "efficiency" in place.scaling.curve:
-        efficiency = _efficiencies(place.scaling, place.count)[0]
-    subject, verb = (with_article(result.schema.timed), "to take") if quantity.is_time else (quantity.name, "to be")
-    ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
-    words = [f"at {place.shown}, {subject} is expected {verb} {with_unit(f'{value:.3g}', quantity)}"]
-    if quantity.throughput and "throughput" in row:
-        # Of a measured throughput the time is that of one unit of its work, which is no step.
-        rate, low, high = (three_digits(float(row[name][0])) for name in THROUGHPUT)
-        unit = f"{samples_called(quantity.throughput)}/s"
-        words, ends = [f"at {place.shown}, expect {rate} {unit}"], f"{low} to {high}"
-    words.append(f" ({100 * interval:g} % interval: {ends})")
-    words += [] if efficiency is None else [f", at {efficiency:.0f} % efficiency"]
+        efficiency = 100.0 * _efficiency(place.scaling, place.count).value
     if place.growth is not None:
-        words = [first_sentence(place.growth, expected)]
+        parts = [first_sentence(place.growth, expected)]
+    else:
+        name, verb = (with_article(result.schema.timed), "take") if quantity.is_time else (quantity.name, "be")
+        text = f"{name} is expected to {verb} {with_unit(f'{value:.3g}', quantity)}"
+        ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
+        if quantity.throughput and "throughput" in row:
+            # Of a measured throughput the time is that of one unit of its work, which is no step.
+            rate, low, high = (three_digits(float(row[name][0])) for name in THROUGHPUT)
+            text, ends = f"expect {rate} {samples_called(quantity.throughput)}/s", f"{low} to {high}"
+        share = "" if efficiency is None else f", at {efficiency:.0f} % efficiency"
+        parts = [f"at {place.shown}, {text} ({100 * interval:g} % interval: {ends}){share}"]
     further, at = {n: f.schema.target for n, f in result.further.items()}, {n: cells[0] for n, cells in row.items()}
-    parts = [*further_words(further, at), fits_text(expected.fits), TRUST[expected.verdict]]
-    words += [f"; {text}" for text in parts if text]
+    parts += [*further_words(further, at), fits_text(expected.fits), TRUST[expected.verdict]]
     return {
         **{end: short(v, 7) for end, v in (("value", value), ("lower", lower), ("upper", upper))},
         "efficiency": None if efficiency is None else short(efficiency, 3),
         "verdict": expected.verdict,
-        "sentence": capitalised("".join(words)),
+        "sentence": capitalised("; ".join(filter(None, parts))),
     }
 
 
@@ -117,17 +116,24 @@ def _why(causes: list[dict[str, Any]]) -> Answer:
 def _band(place: Place, answer: Scaling) -> Answer:
     """Return the answer about the efficiency."""
     count, largest, verdict = place.count, answer.steps.along.upper, place.expected[0].verdict
-    measured, there = (_efficiency(answer, n) for n in (largest, count))
+    there, measured = (_efficiency(answer, n) for n in (count, largest))
+    at, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
     ratio = count / largest
-    beyond = f", {ratio:g} times the most that was measured," if ratio > 1 else ""
+    beyond = f", {ratio:g} times the largest measured count," if ratio > 1 else ""
     sentences = [
-        f"At {place.shown}{beyond} each is predicted to do {there} of the work that it does at {answer.reference:g} "
-        f"({answer.kind} scaling).",
-        *([f"At {largest:g}, the largest count that was measured, it is {measured}."] if ratio > 1 else []),
-        *_above_perfect(answer, max(_efficiencies(answer, n)[0] for n in (largest, count))),
-        *_record(place, answer.along, ratio, verdict),
+        f"At {place.shown}{beyond} a worker is predicted to do {percent_text(there, answer.interval)} of the work that "
+        f"it does at {reference} ({answer.kind} scaling)."
     ]
-    return Answer(BAND, f"{there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
+    if ratio > 1:
+        sentences.append(f"At {at}, the largest measured count, it is {percent_text(measured, answer.interval)}.")
+    # The whole interval lies above 100 % somewhere, as it is printed.
+    if round(100.0 * float(np.nanmax(answer.curve["efficiency_lower"]))) > 100:
+        sentences.append(
+            f"More than 100 % means that a worker does more than it did at {reference}: the smallest run was slow "
+            "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
+        )
+    sentences += _record(place, ratio, verdict)
+    return Answer(BAND, f"{100.0 * there.value:.0f} % at {place.shown}", tuple(sentences), verdict)
 
 
 def _of_each_kind(place: Place, unknown: Scaling) -> list[Answer]:
@@ -137,17 +143,17 @@ def _of_each_kind(place: Place, unknown: Scaling) -> list[Answer]:
     why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
     out = []
     for answered in (_band, _knee):
-        kinds = [answered(place, one) for one in each]
-        named = [(one.kind, answer) for one, answer in zip(each, kinds, strict=True)]
-        shorts = "; ".join(f"{kind}: {answer.short}" for kind, answer in named)
-        alike = set.intersection(*(set(answer.sentences) for _, answer in named))
-        sentences = [f"If {kind}: {text}" for kind, answer in named for text in answer.sentences if text not in alike]
-        sentences += [text for text in kinds[0].sentences if text in alike]
-        out.append(Answer(kinds[0].question, shorts, (why, *sentences), kinds[0].verdict))
+        named = {one.kind: answered(place, one) for one in each}
+        first = next(iter(named.values()))
+        shorts = "; ".join(f"{kind}: {answer.short}" for kind, answer in named.items())
+        alike = set.intersection(*({*answer.sentences} for answer in named.values()))
+        differ = [f"If {kind}: {s}" for kind, answer in named.items() for s in answer.sentences if s not in alike]
+        same = [s for s in first.sentences if s in alike]
+        out.append(replace(first, short=shorts, sentences=(why, *differ, *same)))
     return out
 
 
-def _record(place: Place, along: str, ratio: float, verdict: str) -> list[str]:
+def _record(place: Place, ratio: float, verdict: str) -> list[str]:
     """Return how often `auto` was right on published series that were predicted like this one."""
     options = place.result.options
     if options.get("approach") != "series" or options.get("pooled_share") is not None:
@@ -155,37 +161,16 @@ def _record(place: Place, along: str, ratio: float, verdict: str) -> list[str]:
     nodes = place.result.panel.only_node
     leaves = nodes is not None and bool(several_nodes(place.query.columns[nodes])[0])
     record = record_like(min(ratio, FAR), leaves, verdict if ratio <= FAR else "")
-    if record is None:
-        return []
-    if ratio <= FAR:
-        return [record.sentence]
-    unknown = f"Nobody has judged predictions at {ratio:.3g} times the largest measured {along}, as this one is."
+    if record is None or ratio <= FAR:
+        return [] if record is None else [record.sentence]
+    unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
     return [unknown, record.sentence.replace("this was right", "shorter reaches were right")]
 
 
-def _above_perfect(answer: Scaling, efficiency: float) -> list[str]:
-    """Return what an efficiency above 100 % means; nothing where there is none."""
-    if efficiency <= 100.0 + PAGE.above_perfect:
-        return []
-    return [
-        f"More than 100 % means that a worker does more than it did at {answer.reference:g}: the smallest run was slow "
-        "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
-    ]
-
-
-def _efficiencies(answer: Scaling, count: float) -> tuple[float, float, float]:
-    """Return the efficiency at a count and the ends of its interval, in %."""
+def _efficiency(answer: Scaling, count: float) -> Interval:
+    """Return the efficiency at a count with its interval."""
     row = answer.curve.iloc[nearest(answer.steps.counts, count)]
-    middle, low, high = (100.0 * float(row[f"efficiency{end}"]) for end in ("", "_lower", "_upper"))
-    return middle, low, high
-
-
-def _efficiency(answer: Scaling, count: float) -> str:
-    """Return the efficiency at a count with its interval, in %; of an interval of one value only the value."""
-    middle, low, high = (f"{value:.0f}" for value in _efficiencies(answer, count))
-    if low == middle == high:
-        return f"{middle} %"
-    return f"{middle} % ({100 * answer.interval:g} % interval: {low} to {high} %)"
+    return Interval(*(float(row[f"efficiency{end}"]) for end in ("", "_lower", "_upper")))
 
 
 def _knee(place: Place, answer: Scaling) -> Answer:
@@ -208,12 +193,11 @@ def _largest_part(place: Place) -> Answer:
     columns = place.query.columns
     limit = limit_of(result, columns, place.question.interval, place.forecast_there)
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
-    sentences = [capitalised(limit_sentence(limit, place.shown))] if limit_sentence(limit, place.shown) else []
-    crossed = answer.crossovers.head(1) if answer is not None and limit.parts else None
-    if crossed is not None and len(crossed):
-        # The member's name belongs to the expert parts.
-        prefix, text = f"{crossed['member'].iloc[0]}: ", str(crossed["sentence"].iloc[0])
-        sentences.append(capitalised(text.removeprefix(prefix)))
+    text = limit_sentence(limit, place.shown)
+    sentences = [capitalised(text)] if text else []
+    crossed = answer.crossovers.head(1).to_dict("records") if answer is not None and limit.parts else []
+    # The member's name belongs to the expert parts.
+    sentences += [capitalised(one["sentence"].removeprefix(f"{one['member']}: ")) for one in crossed]
     groups = [{*part.terms} for part in limit.parts]
     pairs = [pair for pair in aliased(result, columns) if not any({*pair} <= group for group in groups)]
     sentences += [
@@ -235,7 +219,7 @@ def _pays(place: Place) -> list[Answer]:
 def _plan(place: Place) -> list[Answer]:
     """Return the cheapest count that does the work in all; nothing where that is not asked for."""
     result, question = place.result, place.question
-    if question.plan is None:
+    if question.plan is None or place.scaling is None or place.scaling.refusal:
         return []
     plan = planned(result, place.values, question.plan, place.work, question.price, question.per, question.interval)
     cheapest = plan.numbers["plan"]

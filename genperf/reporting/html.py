@@ -218,17 +218,15 @@ def _title(first: FitResult) -> str:
 
 
 def _lead(whole: FitResult | GroupedResult, first: FitResult) -> str:
-    rows = sum(r.schema.rows for r in whole.results.values())
-    configurations = sum(r.schema.configurations for r in whole.results.values())
+    schemas = [result.schema for result in whole.results.values()]
+    rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
+    runs = "1 measured run" if rows == 1 else f"{rows:,} measured runs of {configurations:,} configurations"
     groups = f" in {len(whole.results)} groups ({', '.join(whole.group)})" if whole.group else ""
     target = first.schema.target
     what = f"the time of {with_article(first.schema.timed)}" if target.is_time else heading(target)
     if target.throughput:
         what = f"the throughput (column {target.throughput})"
-    return (
-        f"What {rows:,} measured runs of {configurations:,} configurations{groups} show about {what}, "
-        f"fitted by the model '{first.model}'."
-    )
+    return f"From {runs}{groups}: {what}, fitted by the model '{first.model}'."
 
 
 def _file(name: str) -> str:

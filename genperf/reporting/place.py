@@ -46,8 +46,6 @@ class PageSettings:
     whole_stops: int = 16
     #: Pairs of terms that cannot be told apart which are named, at most.
     aliased_pairs: int = 2
-    #: Points of efficiency above 100 % that are worth a word: less is the noise of a good run. A guess.
-    above_perfect: float = 3.0
     #: Measured configurations of one group in the page: 300 points take 10 kB.
     max_measured: int = 300
     #: Measured values of a factor at which its slider stops.

@@ -46,6 +46,9 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
         names = [f.name for f in schema.factors if f.role == role]
         words += [f"--{role}", ",".join(names)] if names else []
     words += ["--group", ",".join(schema.group)] if schema.group else []
+    # What the work of a step or the header shows needs no option.
+    shows = schema.scaling is None or schema.target.work or any(note.kind == "job" for note in result.notes)
+    words += [] if shows else ["--scaling", str(schema.scaling)]
     lets = [("let", f"{name}={formula}") for name, formula in schema.derived.items()]
     for option, value in dict.fromkeys([*(let for let in lets if "let" not in reading), *schema.reading]):
         words += [f"--{option}", *([value] if value else [])]

@@ -199,8 +199,12 @@ def _doublings(result: FitResult, interval: float) -> dict[str, Any] | None:
     return {"head": list(shown.columns), "rows": shown.to_numpy().tolist()}
 
 
+#: Options of a fit that the page shows as the command and the held-out error.
+SHOWN_APART = ("request", "held_out_error")
+
+
 def _facts(result: FitResult) -> dict[str, Any]:
-    schema = result.schema
+    schema, error = result.schema, result.held_out_error
     return {
         "column": schema.target.column,
         "rows": schema.rows,
@@ -211,7 +215,8 @@ def _facts(result: FitResult) -> dict[str, Any]:
         "largest": short(schema.highest),
         "sha256": schema.sha256,
         "metrics": {k: _finite(v, 4) for k, v in result.metrics.items()},
-        "options": {k: v for k, v in result.options.items() if v is not None and k != "request"},
+        "options": {k: v for k, v in result.options.items() if v is not None and k not in SHOWN_APART},
+        "heldOut": "not known" if error is None else f"{error:.1f} % ({result.held_out_of})",
         "seed": result.seed,
     }
 

@@ -394,7 +394,7 @@ def test_the_page_says_what_the_sliders_do_not_change(browser: Browser, many: Fi
     browser.open(page(many, View({"workers": 32, "batch": 32, "framework": "mxnet"})))
     before = browser.js("return [$('answers').textContent, $('about').textContent]")
     assert before[1].startswith("These answers, and the efficiency below, are for ")
-    assert "workers 32" in before[1]
+    assert "workers=32" in before[1]
     assert "The sliders do not change them." in before[1]
     assert "predicted: ok" in browser.js("return $('scaling').textContent")
     names = [f.name for f in many.schema.factors]

@@ -50,7 +50,7 @@ def test_four_answers_in_sentences_with_numbers() -> None:
         "11 workers",
         "a part that stays the same at every scale: 79 %",
     ]
-    assert "2 times the most that was measured" in answers[0]["sentences"][0]
+    assert "2 times the largest measured count" in answers[0]["sentences"][0]
     assert all(sentence.endswith(".") for a in answers for sentence in a["sentences"])
 
 
@@ -69,7 +69,7 @@ def test_the_answers_are_at_twice_the_largest_count_exactly() -> None:
 
 def test_beyond_the_record_the_first_card_says_that_nobody_knows() -> None:
     card = data_of(page(fitted(runs(), "auto"), View(target={"workers": 128})))["groups"][0]["sheet"]["answers"][0]
-    assert "Nobody has judged predictions at 8 times the largest measured workers, as this one is." in card["sentences"]
+    assert "No prediction at 8 times the largest measured count was ever compared with a run." in card["sentences"]
     assert card["sentences"][-1].startswith("How often shorter reaches were right elsewhere")
 
 
@@ -112,7 +112,7 @@ def test_table_is_fitted_and_compared(tmp_path: Path) -> None:
     validation = data_of(text)["validation"]
     assert validation["scheme"] == "extrapolate:workers:8"
     assert [row[0] for row in validation["rows"]] == ["amdahl", "last-point", "linear", "random-forest"]
-    assert "Beside the baselines" in text
+    assert "Compared with baselines" in text
 
 
 def test_rejected_rows_are_listed() -> None:
@@ -195,7 +195,7 @@ def test_a_model_without_an_interval() -> None:
     member = replace(result.best, draws=result.best.constants[None, :])
     sure = replace(result, members=(member,), spread=Spread())
     answers = data_of(page(sure))["groups"][0]["sheet"]["answers"]
-    assert re.search(r"each is predicted to do \d+ % of the work", answers[0]["sentences"][0])
+    assert re.search(r"a worker is predicted to do \d+ % of the work", answers[0]["sentences"][0])
     assert not any("interval" in sentence for a in answers[:3] for sentence in a["sentences"])
 
 
@@ -295,6 +295,7 @@ def test_command_repeats_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ["--time", "ms", "--unit", "ms", "--where", "run < 2 and batch == 32", "--repeat", "run"],
         ["--throughput", "rate", "--work", "samples", "--let", "samples=batch*workers", "--weight", "run"],
         ["--quantity", "ms:MB", "--where", "workers > 1", "--skip-bad-rows"],
+        ["--time", "ms", "--unit", "ms", "--scaling", "job"],
     ],
 )
 def test_command_reads_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]) -> None:

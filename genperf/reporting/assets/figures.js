@@ -165,8 +165,6 @@ function drawEfficiency() {
   });
   box.replaceChildren(svg, legend([[lineMark("band"), "efficiency"], [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`],
     [lineMark("perfect", "1 4", 1.5), "perfect scaling"], ...(knees.some(([c]) => c <= xs.at(-1)) ? [[dotMark("blind"), "knee"]] : [])]), picturing("efficiency", "efficiency.png"));
-  text("efficiency-note", 100 * Math.max(...middle) <= 103 ? "" :
-    `Above 100 % a worker does more than at ${plain(reference)}: the smallest run was slow, or a share of the work fits a cache.`);
   put("efficiency-table", table(`Efficiency along ${f.name}, relative to ${plain(reference)}`, [f.name, "efficiency (%)", "from", "to"],
     xs.map((c, i) => [+c.toPrecision(4), ...[middle, lower, upper].map((v) => +(100 * v[i]).toPrecision(3))])));
 }

@@ -77,7 +77,7 @@ function setUpJob() {
   const any = PAGE.groups.some((g) => !g.failed && g.sheet.measures.cost !== null);
   $("job").hidden = !any;
   if (!any) return;
-  const name = PAGE.groups.find((g) => !g.failed && g.sheet.measures.paidName).sheet.measures.paidName;
+  const { paidUnit } = PAGE.groups.find((g) => !g.failed && g.sheet.measures.paidName).sheet.measures;
   const field = (key, label) => {
     const id = `job-${key}`;
     const read = (e) => {
@@ -90,8 +90,8 @@ function setUpJob() {
     return h("div", { class: "control" }, h("label", { for: id }, label),
       h("input", { type: "text", id, inputmode: "decimal", autocomplete: "off", placeholder: "none", value: JOB[key] ? compact(JOB[key]) : "", onchange: read }));
   };
-  put("job", h("h3", {}, "Money and time"), field("price", `Price for an hour, times ${name}`), field("size", `Work in all, in ${units()} (as 300B)`),
-    h("p", { class: "note" }, "With a price the page shows the cost, with the work in all how long it takes."));
+  put("job", h("h3", {}, "Money and time"), field("price", `Price${paidUnit}`), field("size", `Total work in ${units()}, such as 300B`),
+    h("p", { class: "note" }, "A price adds the cost, the total work adds the duration."));
 }
 // What the job takes at a configuration, with its interval, in a sentence; nothing without a size.
 function jobText(row, x) {

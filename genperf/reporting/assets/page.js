@@ -214,7 +214,7 @@ function show(index, words = new URLSearchParams()) {
 // What the cards are about: they are computed once, for one configuration.
 function aboutText() {
   const constant = sheet.factors.map((f, i) => [f, i]).filter(([f]) => f.distinct > 1)
-    .map(([f, i]) => `${f.name} ${f.numeric ? compact(sheet.at[i]) : sheet.at[i]}`);
+    .map(([f, i]) => `${f.name}=${f.numeric ? compact(sheet.at[i]) : sheet.at[i]}`);
   const what = QUANTITY.isTime ? "These answers, and the efficiency below, are" : "These answers are";
   return constant.length ? `${what} for ${constant.join(", ")}. The sliders do not change them.` : "";
 }
@@ -241,15 +241,15 @@ function showTables() {
   put("constants", table(`Constants with ${plain(100 * PAGE.interval)} % intervals`,
     [...(several ? ["member"] : []), "constant", "value", "from", "to", "unit", "state"],
     sheet.constants.map((r) => (several ? r : r.slice(1)))));
-  put("doublings", sheet.doublings ? table(`What doubling a factor multiplies the ${QUANTITY.first} by, at a measured run with each level (${plain(100 * PAGE.interval)} % intervals)`,
+  put("doublings", sheet.doublings ? table(`By how much doubling a factor multiplies the ${QUANTITY.first}, at a measured run of each level (${plain(100 * PAGE.interval)} % intervals)`,
     sheet.doublings.head, sheet.doublings.rows) : null);
   put("checked", sheet.evidence.length ? table("Predicting the largest measured scale from the smaller ones: mean error (%)",
-    ["factor", "scale", "this model", "'as at the largest scale before'"], sheet.evidence) : null);
-  const noise = facts.noise === null ? "unknown: nothing was repeated" : `${plain(100 * facts.noise)} %`;
+    ["factor", "scale", "this model", "the value at the scale before"], sheet.evidence) : null);
+  const noise = facts.noise === null ? "not known: nothing was repeated" : `${plain(100 * facts.noise)} %`;
   const error = facts.metrics.mape;
   const pairs = [["rows", facts.rows], ["configurations", facts.configurations], ["rows rejected", facts.rejected],
     ["noise between repeats", noise], measuredFact(facts),
-    ["mean error on these rows", error === null || error === undefined ? "–" : `${plain(+error.toPrecision(3))} %`]];
+    ["mean error on these rows", error === null || error === undefined ? "–" : `${plain(+error.toFixed(2))} %`], ["held-out error", facts.heldOut]];
   put("facts", pairs.flatMap(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, String(v)))));
   put("factors", table("Factors", ["factor", "role", "from", "to", "values", "levels"], sheet.factors.map((f) =>
     [f.name, f.role, f.numeric ? f.lower : null, f.numeric ? f.upper : null, f.distinct, f.levels.slice(0, 12).join(", ") + (f.levels.length > 12 ? ", …" : "")])));
@@ -288,12 +288,12 @@ function showValidation() {
   const { validation } = PAGE;
   if (!validation) return;
   if (validation.why) return put("validation", h("p", { class: "note" }, validation.why));
-  const rows = validation.rows.map((r) => [r[0], ...r.slice(1, 6), r[6]]);
-  const errors = rows.map((r) => (r[1] === null ? Infinity : r[1]));
+  const { rows } = validation, errors = rows.map((r) => (r[1] === null ? Infinity : r[1]));
+  const held = validation.configurations === 1 ? "1 configuration was" : `${validation.configurations} configurations were`;
   put("validation",
-    h("p", { class: "note" }, `${validation.configurations} configurations were held out (${validation.scheme}) and predicted from the others.`),
+    h("p", { class: "note" }, `${held} held out (${validation.scheme}) and predicted from the others.`),
     table(`Errors on held-out configurations, in %; intervals of ${plain(100 * validation.interval)} %`,
-      ["model", "median error", "mean error", "interval covers", "interval width", "predicted", ""], rows,
+      ["model", "median error", "mean error", "interval covers", "interval width", "predicted", "not predicted because"], rows,
       { best: errors.indexOf(Math.min(...errors)) }),
     validation.notes.length ? h("ul", { class: "notes" }, validation.notes.map((n) => h("li", {}, n))) : null);
 }
