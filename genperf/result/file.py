@@ -178,7 +178,7 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
     """
     where = str(path)
     try:
-        return parse_model(read_bounded(path, CONTENT.max_streamed_bytes), where)
+        return parse_model(read_bounded(path, CONTENT.max_bytes), where)
     except FileNotFoundError:
         raise ModelError("no such file", where=where, hint=_MAKE) from None
     except IsADirectoryError:

@@ -10,6 +10,7 @@ import shlex
 import stat
 import sys
 import threading
+import tomllib
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,13 +25,12 @@ from genperf.errors import GenperfError, TableError, did_you_mean
 class ContentSettings:
     """How much is read at most, and how long is waited: a file may come from someone else."""
 
-    #: Bytes that a compressed file may hold: they are read into memory, where a table takes about ten times as
-    #: much.
-    max_unpacked_bytes: int = 256_000_000
-    #: Bytes of standard input, a pipe or a device, which do not tell their size beforehand. As much.
-    max_streamed_bytes: int = 256_000_000
-    #: Characters in which the signature of another format is looked for. A guess: headers are shorter.
-    signature_chars: int = 100_000
+    #: Bytes of what does not show its size beforehand, a compressed file, standard input, a pipe or a device: they are
+    #: read into memory, where a table takes about ten times as much.
+    max_bytes: int = 256_000_000
+    #: Bytes or characters at the beginning of a file in which its kind and its delimiter are recognised: 200 rows of
+    #: 300.
+    head: int = 1 << 16
     #: Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing
     #: in the file. A cell takes 8 to 60 bytes.
     max_parquet_cells: int = 50_000_000
@@ -42,48 +42,9 @@ class ContentSettings:
 CONTENT = ContentSettings()
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
-_DECOMPRESS = "decompress it first"
-#: How files of other formats begin, what they are, and what to do.
-_FOREIGN: dict[bytes, tuple[str, str]] = {
-    b"PK\x03\x04": ("a spreadsheet or an archive", "save the sheet as CSV"),
-    b"PK\x05\x06": ("an empty archive", "save the sheet as CSV"),
-    b"\xd0\xcf\x11\xe0": ("a spreadsheet or an archive", "save the sheet as CSV"),
-    b"\x04\x22\x4d\x18": ("compressed with lz4, which is not read", _DECOMPRESS),
-    b"\x1f\x9d": ("compressed with compress (.Z), which is not read", _DECOMPRESS),
-    b"7z\xbc\xaf\x27\x1c": ("a 7-Zip archive, which is not read", _DECOMPRESS),
-    b"\xff\x06\x00\x00sNaPpY": ("compressed with snappy, which is not read", _DECOMPRESS),
-    b"Rar!": ("an archive, which is not read", _DECOMPRESS),
-    b"%PDF": ("a PDF document", "export the numbers as CSV"),
-    b"\x89PNG": ("a picture", "name the table of its numbers"),
-    b"\xff\xd8\xff": ("a picture", "name the table of its numbers"),
-    b"GIF8": ("a picture", "name the table of its numbers"),
-    b"\x7fELF": ("a program", "name the table that it wrote"),
-    b"SQLite format 3\0": ("a database", "export the table as CSV (of Nsight Systems: genperf import nsight FILE)"),
-    b"\x89HDF": ("an HDF5 file", "export the table as CSV or Parquet"),
-    b"ARROW1": ("an Arrow file", "write it as Parquet or CSV"),
-    b"ORC": ("an ORC file", "write it as Parquet or CSV"),
-    b"\x93NUMPY": ("a numpy array", "write a CSV with a header line"),
-    b"\x80\x04\x95": ("a pickle, which can run code when it is read", "write a CSV"),
-    b"\x80\x05\x95": ("a pickle, which can run code when it is read", "write a CSV"),
-    codecs.BOM_UTF32_LE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
-    codecs.BOM_UTF32_BE: ("text in UTF-32, which is not read", "save the file as UTF-8"),
-}
-#: Of zipped files, the name of a part inside.
-_ZIPPED = {
-    b"xl/": ("an Excel workbook", "save the sheet as CSV: File, Save as, CSV UTF-8"),
-    b"opendocument.spreadsheet": ("an OpenDocument spreadsheet", "save the sheet as CSV"),
-    b"word/": ("a Word document", "copy its table into a CSV"),
-    b".npy": ("an archive of numpy arrays", "write a CSV with a header line"),
-}
-#: Texts that only an importer reads, by its name.
-SIGNATURES = {
-    "pytorch-profiler": r'"traceEvents"|^\s*\[\s*\{[^{}]*"ph"\s*:',
-    "mlperf": r"(?m)^\S*\s*:::MLLOG|:::MLLOG\s*\{",
-    "extra-p": r"(?m)\A(?:#.*\n)*\s*PARAMETER\s+\S+\s*$|\"callpaths\"\s*:|\"measurements\"\s*:\s*\{",
-    "training-log": r"(?i)elapsed[ _]time[ _]per[ _]iteration[ _(ms)]*:|train_step_timing in s[:=]|CurrSamplesPerSec="
-    r"|\b[tw]ps: +[\d,]+ |throughput/samples_per_sec: ",
-    "nccl-tests": r"(?m)^#\s+nThread \d+ nGpus \d+|#.*\balgbw\s+busbw\b",
-}
+#: Files of other formats, by how they begin, and texts that only an importer reads.
+_FORMATS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
+SIGNATURES: dict[str, str] = _FORMATS["importers"]
 _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 
 
@@ -92,9 +53,8 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
     _refuse_address(source)
     if str(source) != "-":
         return str(source), _decompressed(_read_file(source), str(source))
-    name, most = "standard input", CONTENT.max_streamed_bytes
-    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-    return name, _decompressed(_bounded(stream.read(most + 1), name, most), name)
+    name, stream = "standard input", getattr(sys.stdin, "buffer", sys.stdin)
+    return name, _decompressed(_bounded(stream.read(CONTENT.max_bytes + 1), name, CONTENT.max_bytes), name)
 
 
 def _refuse_address(source: str | Path) -> None:
@@ -148,12 +108,10 @@ def _bounded(data: bytes | str, name: str, most: int) -> bytes:
 
 def _refuse_foreign(data: bytes, name: str) -> None:
     """Refuse a file of a format that is no text."""
-    for magic, (what, hint) in _FOREIGN.items():
-        if data.startswith(magic):
-            if magic == b"PK\x03\x04":
-                what, hint = next((kind for part, kind in _ZIPPED.items() if part in data), (what, hint))
-            negated = "" if "not read" in what else ", not text"
-            raise TableError(f"is {what}{negated}", hint=hint, where=name)
+    for kind in _FORMATS["foreign"]:
+        begins = tuple(magic.encode("latin-1") for magic in kind["begins"])
+        if data.startswith(begins) and kind.get("holds", "").encode() in data:
+            raise TableError(f"is {kind['is']}", hint=kind["try"], where=name)
     if b"brain.Event:" in data[:64]:
         raise _to_import("tensorboard", name)
     if data[257:262] == b"ustar":
@@ -170,7 +128,7 @@ def refuse_other_text(text: str, name: str) -> None:
     """
     if _WEB_PAGE.match(text):
         raise TableError("is a web page, not a table", hint="download the file itself, or copy its table", where=name)
-    start = text[: CONTENT.signature_chars]
+    start = text[: CONTENT.head]
     if re.match(r'\s*\{\s*"program": ?"genperf"', start):
         hint = "ask, predict, explain, report, suggest, compare and optimize take it"
         raise TableError("is a model, not a table of runs", hint=hint, where=name)
@@ -210,7 +168,7 @@ def decoded(data: bytes, name: str) -> str:
 
 def _read_file(path: str | Path) -> bytes:
     try:
-        return read_bounded(os.path.expanduser(path), CONTENT.max_streamed_bytes)
+        return read_bounded(os.path.expanduser(path), CONTENT.max_bytes)
     except FileNotFoundError:
         hint = None
         with contextlib.suppress(OSError, RuntimeError):
@@ -231,11 +189,11 @@ def _decompressed(data: bytes, name: str) -> bytes:
         return data
     try:
         with _opener(kind, name)(io.BytesIO(data)) as file:
-            content = bytes(file.read(CONTENT.max_unpacked_bytes + 1))
+            content = bytes(file.read(CONTENT.max_bytes + 1))
     except (OSError, EOFError, ValueError, zlib.error, import_module("lzma").LZMAError):
         raise TableError("the compressed file is damaged or cut off", where=name) from None
-    if len(content) > CONTENT.max_unpacked_bytes:
-        what = f"holds more than {CONTENT.max_unpacked_bytes // 1_000_000} MB when it is decompressed"
+    if len(content) > CONTENT.max_bytes:
+        what = f"holds more than {CONTENT.max_bytes // 1_000_000} MB when it is decompressed"
         hint = "decompress it first: a plain table of that size is summarised while it is read"
         raise TableError(what, hint=hint, where=name)
     if _compression(content) is not None:

@@ -24,39 +24,35 @@ from genperf.errors import Note, TableError, counted
 from genperf.table.assemble import assemble, columns_of, require
 from genperf.table.cells import Source, source_of_frame, with_columns
 from genperf.table.clean import NUMBERS
-from genperf.table.content import files_of
+from genperf.table.content import CONTENT, files_of
 from genperf.table.roles import FailureRule, ReadOptions
 from genperf.table.table import REPEATS, FloatArray, Positions, Table
 from genperf.table.target import phase_columns, shown_phases
-from genperf.table.text import guess_delimiter
+from genperf.table.text import TEXT, guess_delimiter
 
 
 @dataclass(frozen=True)
 class AggregationSettings:
     """When rows are aggregated, and what the aggregation may hold."""
 
-    #: Files larger than this together are aggregated without a request. A guess: pandas holds about ten times as much.
+    #: Files larger than this together are aggregated without a request: in memory a table takes about ten times as
+    #: much, which is most of what DuckDB may hold instead (`memory_limit`).
     min_bytes: int = 64_000_000
-    #: And a Parquet file of more rows, whose size tells little: a column of one value takes nothing. A text of
-    #: `min_bytes` has about as many.
+    #: And a Parquet file of more rows, whose size shows little: a column of one value takes nothing. A text of
+    #: `min_bytes` has about as many. A summary has at most as many configurations, and a column as many texts that may
+    #: report how runs ended.
     min_rows: int = 2_000_000
     #: Rows up to which every value of a configuration is held for its median; above it, that takes a second
     #: pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
     max_exact_rows: int = 20_000_000
-    #: How far from the middle the first pass brackets a median, as a share of the rows. A guess: ten times the error of
-    #: DuckDB's approximate quantiles; a median outside it is computed by itself.
+    #: How far from the middle the first pass brackets a median, as a share of the rows. DuckDB's approximate medians of
+    #: 10⁴ values were within 0.007 of the middle, of 10⁵ to 5·10⁶ within 0.0007; one outside is computed by itself.
     median_bracket: float = 0.01
     #: What DuckDB may hold at once; what does not fit goes to temporary files.
     memory_limit: str = "1GB"
-    #: More combinations of values are no settings of runs but a measurement named as a factor. A guess.
-    max_configurations: int = 1_000_000
     #: Digits kept of means and variances: sums of many numbers depend on the order in which threads add them from the
     #: sixteenth digit on.
     significant_digits: int = 12
-    #: Rows from which the columns' kinds are recognised. A guess.
-    sample_rows: int = 1000
-    #: Different texts of a column that may say how runs ended. A guess: log lines are more.
-    max_texts: int = 10_000
 
 
 AGGREGATION = AggregationSettings()
@@ -72,8 +68,8 @@ def worth_aggregating(source: Any) -> bool:
         return False
     files = files_of(source)
     regular = [name for name in files if Path(name).is_file()]
-    bytes_and_rows = sum(os.path.getsize(name) for name in regular), sum(map(_parquet_rows, regular))
-    large = bytes_and_rows[0] > AGGREGATION.min_bytes or bytes_and_rows[1] > AGGREGATION.min_rows
+    large = sum(map(os.path.getsize, regular)) > AGGREGATION.min_bytes
+    large = large or sum(map(_parquet_rows, regular)) > AGGREGATION.min_rows
     return len(files) > 1 or (large and find_spec("duckdb") is not None)
 
 
@@ -143,7 +139,7 @@ class LargeSource:
 
     def sample(self) -> Source:
         """Return the first rows, from which the kinds of columns are recognised."""
-        frame = self._run(f"select * from rows limit {AGGREGATION.sample_rows}").df()
+        frame = self._run(f"select * from rows limit {TEXT.first_rows}").df()
         if frame.empty:
             raise TableError("the table has columns and no rows", where=self.name)
         return source_of_frame(self.name, frame)
@@ -152,10 +148,10 @@ class LargeSource:
         """Return the different texts of a column; with `numbers` also those of numbers, and no more than are judged."""
         cell = f"cast(rows.{_name(column)} as varchar)"
         where = "" if numbers else f"where try_cast({cell} as double) is null"
-        limit = AGGREGATION.max_texts + 1
+        limit = AGGREGATION.min_rows + 1
         distinct = self._run(f"select distinct {cell} as t from rows {where} limit {limit}").fetchall()
         if numbers and len(distinct) == limit:
-            what = f"column '{column}' says how runs ended in more than {AGGREGATION.max_texts:,} different texts"
+            what = f"column '{column}' says how runs ended in more than {AGGREGATION.min_rows:,} different texts"
             raise TableError(what, hint="--status with a column of few words", where=self.name)
         return sorted(text for (text,) in distinct if text is not None)
 
@@ -212,7 +208,7 @@ class LargeSource:
             f"from measured group by {by} order by {by}"
         )
         count = self._run("select count(*) from summary").fetchone()[0]
-        if count > AGGREGATION.max_configurations:
+        if count > AGGREGATION.min_rows:
             what = "a column that differs from row to row is named as a factor or a group"
             raise TableError(f"{count} different settings: {what}", hint="name only what was set", where=self.name)
         summary: pd.DataFrame = self._run("select * from summary").df()
@@ -251,7 +247,7 @@ def _head(name: str) -> bytes:
         raise TableError("is a pipe or a device, which cannot be read twice", hint=hint, where=name)
     try:
         with open(name, "rb") as file:
-            return file.read(1 << 16)
+            return file.read(CONTENT.head)
     except OSError as error:
         raise TableError(f"cannot be read ({error.strerror or error})", where=name) from None
 

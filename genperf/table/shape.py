@@ -31,8 +31,6 @@ class ShapeSettings:
     years: tuple[int, int] = (1900, 2100)
     #: Different names of a column: more are texts of single runs, of which only `a=1, b=2` is read. A guess.
     max_levels: int = 1000
-    #: Names without a number that a column may have. A guess: a baseline, and one more.
-    baselines: int = 1
 
 
 SHAPE = ShapeSettings()
@@ -276,7 +274,8 @@ def names_of(column: str, names: list[str]) -> Names | None:
             parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
             without = []
         keys = {frozenset(values) for values, _ in parsed.values()}
-        if len(keys) != 1 or len(parsed) < 2 or len(without) > SHAPE.baselines or len(without) >= len(parsed):
+        # One name without a number may be that of a baseline.
+        if len(keys) != 1 or len(parsed) < 2 or len(without) > 1:
             continue
         columns = list(next(iter(parsed.values()))[0])
         if read in (_multiple, _counted) and not _hold_counts(columns, parsed):

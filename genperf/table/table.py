@@ -36,16 +36,14 @@ Positions = npt.NDArray[np.int64]
 class DesignSettings:
     """When a note is worth reading, and when rows with equal factors are hardly repeats."""
 
-    #: Of the logarithms of two factors, from which on they count as one. A guess: at 0.999 the part of one that the
-    #: other does not tell has a twentieth of its standard deviation.
+    #: Of the logarithms of two factors, from which on they count as one: a condition index of 45. Above 30 collinearity
+    #: is strong (Belsley, Kuh and Welsch, Regression Diagnostics, 1980).
     correlation: float = 0.999
     #: Levels and pairs that are named at most.
     shown: int = 3
     #: A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
     #: was forgotten. A guess: settings have few values, measurements as many as rows.
     max_setting_values: int = 20
-    #: Columns that a note lists. A guess: they fit on a line.
-    max_shown_columns: int = 6
     #: The largest of a configuration's values over the smallest, in the median of the configurations, from which on
     #: something else than noise parts them. A guess.
     apart: float = 2.0
@@ -531,7 +529,7 @@ def with_repeat_notes(table: Table) -> Table:
         if setting and (codes != codes[first][configuration]).any():
             mixed.append(f"'{name}'")
     if mixed:
-        differ = f"rows with equal factors, taken for repeats, differ in {listed(mixed, DESIGN.max_shown_columns)}"
+        differ = f"rows with equal factors, taken for repeats, differ in {listed(mixed)}"
         repeat = "" if table.repeat is not None else ", or the number of the run as --repeat"
         notes.append(Note(f"{differ}: name what matters as a factor or --group{repeat}", "configuration_mixed"))
     measured = table.frame[table.target.column].groupby(configuration)

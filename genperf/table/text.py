@@ -45,12 +45,9 @@ _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 class TextSettings:
     """Limits of reading text."""
 
-    #: A cell may hold a long command line; only a quote that is never closed makes a larger one. A guess: 1 MiB.
-    max_cell_bytes: int = 1 << 20
-    #: Rows from which the delimiter is guessed, and whether there is a header. A guess: more do not change it.
-    delimiter_rows: int = 200
-    #: Lines of comments or titles before the first row in which a header is looked for. A guess: licences are shorter.
-    max_comments: int = 200
+    #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or
+    #: titles above them in which a header is looked for. A guess: more do not change it.
+    first_rows: int = 200
     #: Objects of JSON inside objects that are flattened; what is deeper is left out. A guess: settings are nested
     #: thrice.
     max_depth: int = 8
@@ -59,6 +56,8 @@ class TextSettings:
 
 
 TEXT = TextSettings()
+#: Characters of a cell. More than the longest command line is a quote that is never closed.
+_MAX_CELL = csv.field_size_limit()
 
 
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
@@ -69,7 +68,6 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     if marked:
         # As a comment it keeps its line, which messages count.
         text, delimiter = f"#{text}", delimiter or marked[1]
-    steps: list[Note] = []
     drawn = delimiter in (None, "|", "pipe") and _RULES.search(text) is not None
     if delimiter is None:
         delimiter = "|" if drawn else guess_delimiter(text)
@@ -80,50 +78,44 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     records = list(_drawn(text) if drawn else _records(text, separator, name))
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
-    if not drawn:
-        header, steps = _commented_header(text, records[0], separator)
-        records = header + records
-    records, several = _one_table(records)
+    header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
+    records, several = _one_table(header + records)
     (line, head), *following = records
-    if _is_header(head, [record for _, record in following[: TEXT.delimiter_rows]]):
+    if _is_header(head, [record for _, record in following[: TEXT.first_rows]]):
         columns = column_names(head, f"{name}: line {line}")
     else:
         columns = [f"column{i}" for i in range(1, len(head) + 1)]
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
         following = records
     width = len(columns)
-    cut = [(line, row if any(row[width:]) else row[:width]) for line, row in following]
-    kept = [(line, row) for line, row in cut if width == 1 or any(row)]
-    lines, rows = [line for line, row in kept if len(row) == width], [row for _, row in kept if len(row) == width]
-    ragged = [(line, row) for line, row in kept if len(row) != width]
+    kept = {line: row if any(row[width:]) else row[:width] for line, row in following if width == 1 or any(row)}
+    ragged = {line: row for line, row in kept.items() if len(row) != width}
+    rows = {line: row for line, row in kept.items() if line not in ragged}
     if not kept:
         raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
-    _refuse_prose(rows, len(ragged), name)
-    if len(kept) < len(cut):
-        steps.append(step(f"{counted(len(cut) - len(kept), 'row')} without a filled cell left out"))
+    _refuse_prose([*rows.values()], len(ragged), name)
+    if len(kept) < len(following):
+        steps.append(step(f"{counted(len(following) - len(kept), 'row')} without a filled cell left out"))
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
-    reasons = [f"{counted(len(row), 'field')} where the header has {width}" for _, row in ragged]
     rejected = tuple(
-        Rejection(name, at, "", separator.join(r), why) for (at, r), why in zip(ragged, reasons, strict=True)
+        Rejection(name, line, "", separator.join(row), f"{counted(len(row), 'field')} where the header has {width}")
+        for line, row in ragged.items()
     )
-    return source_of(name, columns, rows, lines, ragged=rejected, delimiter=separator, steps=(*steps, *several))
+    steps += several
+    return source_of(name, columns, [*rows.values()], rows, ragged=rejected, delimiter=separator, steps=tuple(steps))
 
 
 def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
     """Return the records of the first table of a text, header first, with those of the tables of the same columns."""
     tables: list[tuple[str, list[Record]]] = []
     title, gap = "", True
-    lead = next((k for k, (_, row) in enumerate(records[: TEXT.max_comments]) if sum(map(bool, row)) > 1), 0)
-    above = (
-        records[:lead]
-        if lead > 1 and _begins(records[lead][1], [r for _, r in records[lead + 1 :][:3]], [], True)
-        else []
-    )
-    records = records[len(above) :]
-    for place, (line, record) in enumerate(records):
+    rows = [row for _, row in records]
+    lead = next((k for k, row in enumerate(rows[: TEXT.first_rows]) if sum(map(bool, row)) > 1), 0)
+    above = lead if lead > 1 and _begins(rows[lead], rows[lead + 1 : lead + 4], [], True) else 0
+    for place, (line, record) in enumerate(records[above:], above):
         filled = [cell for cell in record if cell]
-        below = [row for _, row in records[place + 1 : place + 4]]
+        below = rows[place + 1 : place + 4]
         head = tables[-1][1][0][1] if tables else []
         apart = bool(below) and records[place + 1][0] > line + 1
         alone = len(filled) == 1 or (apart and bool(filled) and not any(map(_is_number, filled)))
@@ -140,7 +132,7 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
     same = [(title, rows) for title, ((_, head), *rows) in parted if head == first]
     others = [table[0] for _, table in parted if table[0][1] != first]
     notes = [] if first == tables[0][1][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
-    notes += [step(f"{len(above)} lines above the header left out")] if above else []
+    notes += [step(f"{above} lines above the header left out")] if above else []
     notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in others]
     if len(same) == 1:
         return parted[0][1], notes
@@ -210,7 +202,7 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
         return [], []
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
     behind = 0
-    for place, comment in above[: -TEXT.max_comments - 1 : -1]:
+    for place, comment in above[: -TEXT.first_rows - 1 : -1]:
         if (names := _names_in(comment, len(cells), delimiter)) is not None:
             return [(place, names)], [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else []
         fields = _split(comment.lstrip("# \t"), delimiter)
@@ -284,7 +276,6 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
             else:
                 yield physical.strip(" \r\n") + "\n" if delimiter == " " else physical
 
-    before = csv.field_size_limit(TEXT.max_cell_bytes)
     try:
         # Blanks after a delimiter are padding, also before a quote.
         parted = "\t" if delimiter == RUNS else delimiter
@@ -294,14 +285,11 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
     except csv.Error as error:
         faults = {
             "unexpected end": "a quote is opened here and not closed",
-            "field limit": f"a cell holds more than {TEXT.max_cell_bytes / 2**20:g} MB, or a quote is not closed",
-            "": f"a quote stands in the wrong place ({error})",
+            "field limit": f"a cell holds more than {_MAX_CELL:,} characters, or a quote is not closed",
         }
-        message = next(text for part, text in faults.items() if part in str(error))
-        hint = 'double a quote inside a quoted cell: ""'
-        raise TableError(message, hint=hint, where=f"{name}: line {first}") from None
-    finally:
-        csv.field_size_limit(before)
+        message = next((text for part, text in faults.items() if part in str(error)), None)
+        what = message or f"a quote stands in the wrong place ({error})"
+        raise TableError(what, hint='double a quote inside a quoted cell: ""', where=f"{name}: line {first}") from None
 
 
 def guess_delimiter(text: str) -> str:
@@ -321,7 +309,7 @@ def guess_delimiter(text: str) -> str:
         widths: list[int] = []
         # A quote may be in the wrong place for this delimiter; what was read before it counts.
         with contextlib.suppress(TableError):
-            records = itertools.islice(_records(text, delimiter, ""), TEXT.delimiter_rows + 1)
+            records = itertools.islice(_records(text, delimiter, ""), TEXT.first_rows + 1)
             widths.extend(len(record) for _, record in records)
         # A title above the table is one field, but where blanks part the fields.
         first = next((width for width in widths[: 3 if delimiter in DELIMITERS else 1] if width > 1), 0)

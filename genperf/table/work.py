@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -156,16 +156,9 @@ def evaluated(work: Node, columns: Mapping[str, npt.NDArray[np.float64]], rows: 
     return values
 
 
-@dataclass(frozen=True)
-class JobSettings:
-    """When times contradict that each worker has a batch."""
-
-    #: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
-    #: Weak scaling has at most 1, but for noise and caches. A guess.
-    least_fall: float = 1.5
-
-
-JOBS = JobSettings()
+#: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
+#: Weak scaling has at most 1, but for noise and caches. A guess.
+LEAST_FALL = 1.5
 
 
 def with_job(table: Table) -> Table:
@@ -218,7 +211,7 @@ def by_times(table: Table) -> Note | None:
     cells = times.groupby(keys or np.zeros(len(times)))[[workers, target.column]]
     (few, slow), (many, fast) = (ends.to_numpy(dtype=float).T for ends in (cells.first(), cells.last()))
     several = many > few
-    if not several.any() or np.median((slow / fast)[several]) < JOBS.least_fall:
+    if not several.any() or np.median((slow / fast)[several]) < LEAST_FALL:
         return None
     widest = int(np.argmax(np.where(several, many / few, 0.0)))
     scales = f"{few[widest]:g} to {many[widest]:g} {noun_of(workers)}"
@@ -227,20 +220,6 @@ def by_times(table: Table) -> Note | None:
         return Note(f"the time {fall}; --scaling job for work that all share", "job_likely")
     remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
     return Note(f"at the same {batch} the time {fall}; {remedy}", "job_likely")
-
-
-def taken_as_job(table: Table) -> Table:
-    """Return the table with times of a job, where they fall too much for steps and there is one batch alone.
-
-    Of several batches nothing is taken: their steps may share one batch of all workers.
-    """
-    likely = next((note for note in table.notes if note.kind == "job_likely"), None)
-    batches = [f for f in table.numeric if canonical_of(f.name) == "batch"]
-    if likely is None or any(f.distinct > 1 for f in batches):
-        return table
-    reason = likely.text.partition(";")[0]
-    taken = Note(f"{reason}, so all are taken to share one amount of work; --scaling weak says otherwise", "job")
-    return replace(table, scaling="job", notes=tuple(taken if note is likely else note for note in table.notes))
 
 
 def _counts(table: Table) -> list[Factor]:

@@ -171,7 +171,7 @@ def test_hours_and_minutes_are_no_plain_numbers_of_a_summary(tmp_path: Path) -> 
 def test_refused(
     source: str, asked: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "AGGREGATION", replace(module.AGGREGATION, max_configurations=50))
+    monkeypatch.setattr(module, "AGGREGATION", replace(module.AGGREGATION, min_rows=50))
     logs(tmp_path, rows(), "csv")
     logs(tmp_path, rows(), "parquet")
     with pytest.raises(GenperfError) as caught:

@@ -27,7 +27,7 @@ def test_zstd_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cut.csv").write_bytes(packed[:-6])
     with pytest.raises(TableError, match="damaged or cut off"):
         open_source(tmp_path / "cut.csv")
-    monkeypatch.setattr(content, "CONTENT", content.ContentSettings(max_unpacked_bytes=5))
+    monkeypatch.setattr(content, "CONTENT", content.ContentSettings(max_bytes=5))
     with pytest.raises(TableError, match="holds more than 0 MB when it is decompressed"):
         open_source(tmp_path / "runs.csv")
 

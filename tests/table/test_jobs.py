@@ -9,7 +9,6 @@ import pytest
 import genperf as gp
 from genperf.attribution import scaling
 from genperf.table import read_table
-from genperf.table.work import taken_as_job
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 
@@ -71,16 +70,14 @@ def test_times_that_fall_too_much_are_said() -> None:
     ]
     said = read_table(falling, time="time", extrinsic="gpus", intrinsic="batch_per_gpu", scaling="weak")
     assert not any(n.kind == "job_likely" for n in said.notes)
-    assert taken_as_job(table).scaling == "job"
-    several = pd.concat([falling, falling.assign(batch_per_gpu=64)])
-    assert taken_as_job(read_table(several, time="time", extrinsic="gpus", intrinsic="batch_per_gpu")).scaling is None
 
 
-def test_times_that_fall_too_much_without_a_batch_are_shared_work() -> None:
+def test_times_that_fall_too_much_without_a_batch_are_said() -> None:
     frame = pd.DataFrame({"workers": COUNTS, "time_s": 100.0 / COUNTS + COUNTS})
-    table = taken_as_job(read_table(frame, time="time_s", extrinsic="workers"))
-    assert table.scaling == "job"
-    (note,) = [n.text for n in table.notes if n.kind == "job"]
-    assert note.startswith("the time falls from 101 to 22.2 s from 1 to 16 workers: too much for a batch each, so all")
+    table = read_table(frame, time="time_s", extrinsic="workers")
+    (note,) = [n.text for n in table.notes if n.kind == "job_likely"]
+    assert note.startswith(
+        "the time falls from 101 to 22.2 s from 1 to 16 workers: too much for a batch each; --scaling"
+    )
     grows = pd.DataFrame({"workers": COUNTS, "time_s": 1.0 + 0.1 * COUNTS})
-    assert taken_as_job(read_table(grows, time="time_s", extrinsic="workers")).scaling is None
+    assert not any(n.kind == "job_likely" for n in read_table(grows, time="time_s", extrinsic="workers").notes)
