@@ -12,14 +12,13 @@ from genperf.arrays import Array
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares, thinned
 from genperf.errors import GenperfError, did_you_mean, suggest
-from genperf.formula import Call, Node, names_in, parse
+from genperf.formula import Call, Node, names_in
 from genperf.panel import Panel
 from genperf.panel.configurations import doubled, following, following_workers
-from genperf.prediction import Member, Query, central_times, read_query, stack_of
+from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.query import model_names
 from genperf.result import FitResult
 from genperf.table import Factor
-from genperf.table.cells import columns_of, with_columns
 from genperf.table.clean import numbers
 from genperf.table.work import evaluated
 
@@ -146,9 +145,13 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     >>> round(doublings(result)["workers"], 3)
     0.5
     """
-    frame = result.completed(at).iloc[:1]
-    names = _doubled_factors(result, frame)
-    effects = {name: float(_effect(result, frame, name)[0][0]) for name in names}
+    return doublings_at(result, result.query(at).columns)
+
+
+def doublings_at(result: FitResult, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, float]:
+    """Return what `doublings` does at the first of some configurations, which are complete."""
+    names = _doubled_factors(result, columns)
+    effects = {name: float(_effect(result, columns, name)[0][0]) for name in names}
     return {name: float(np.exp(effect)) for name, effect in sorted(effects.items(), key=lambda item: -abs(item[1]))}
 
 
@@ -184,32 +187,31 @@ def doublings_by_level(
     for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
         levels = categorical.levels[: MOVES.max_levels]
         others = {n: v if np.isscalar(v) else v[0] for n, v in given.items() if n != categorical.name}
-        each = [result.completed({**others, categorical.name: [level]}) for level in levels]
-        frame = pd.concat(each, ignore_index=True)
-        for name in _doubled_factors(result, frame):
-            cells = (frame[name], levels, *np.exp(_effect(result, frame, name, interval)))
+        each = [result.query({**others, categorical.name: [level]}).columns for level in levels]
+        columns = {f.name: np.concatenate([one[f.name] for one in each]) for f in result.schema.factors}
+        for name in _doubled_factors(result, columns):
+            cells = (columns[name], levels, *np.exp(_effect(result, columns, name, interval)))
             rows += [(name, start, categorical.name, *values) for start, *values in zip(*cells, strict=True)]
     return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
 
 
-def _doubled_factors(result: FitResult, frame: pd.DataFrame) -> list[str]:
+def _doubled_factors(result: FitResult, columns: Mapping[str, npt.NDArray[Any]]) -> list[str]:
     """Return the numeric factors above zero that were measured at several values, and follow from no other column."""
     names = [f.name for f in result.schema.factors if f.numeric and f.positive and f.distinct > 1]
-    follow = {*result.schema.derived, *following_workers(result.panel, columns_of(frame))}
-    return [n for n in names if n not in follow and n in frame]
+    follow = {*result.schema.derived, *following_workers(result.panel, columns)}
+    return [n for n in names if n not in follow]
 
 
-def _effect(result: FitResult, frame: pd.DataFrame, name: str, interval: float | None = None) -> list[Array]:
+def _effect(
+    result: FitResult, columns: Mapping[str, npt.NDArray[Any]], name: str, interval: float | None = None
+) -> list[Array]:
     """Return ln of what doubling a factor multiplies the value by at each row, and with an interval its ends."""
-    reads = {n: parse(text).names for n, text in result.schema.derived.items() if n in frame}
-    moved = doubled(result.panel, columns_of(frame), name)
-    follow = [n for n, columns in reads.items() if {*moved} & {*columns} and set(columns) <= set(frame)]
-    both = pd.concat([frame, with_columns(frame, moved)], ignore_index=True).drop(columns=follow)
-    query, work = read_query(both, result.schema), result.panel.measured_work
-    effects = _log_ratios(result, query.columns, None if interval is None else ends_of(interval))
+    moved, work = doubled(result.panel, columns, name), result.panel.measured_work
+    both = {n: np.concatenate([cells, moved.get(n, cells)]) for n, cells in columns.items()}
+    effects = _log_ratios(result, both, None if interval is None else ends_of(interval))
     if work is None:
         return effects
-    before, after = np.split(np.log(evaluated(work, query.columns, query.rows)), 2)
+    before, after = np.split(np.log(evaluated(work, both, len(both[name]))), 2)
     middle, *ends = (after - before - effect for effect in effects)
     return [middle, *ends[::-1]]
 

@@ -16,11 +16,10 @@ from genperf.formula import Node
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, range_with_levels, relative_work
 from genperf.panel.work import kind_of_scaling
-from genperf.prediction import read_query
+from genperf.prediction.query import checked_values
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
-from genperf.table.cells import frame_of
 from genperf.vocabulary.names import canonical_of
 
 
@@ -97,7 +96,7 @@ def ladder(
     factor = result.panel.along(along)
     if kind is not None and kind not in KINDS:
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint=LISTED)
-    schema = result.schema
+    schema, at = result.schema, checked_values(at, result.schema)
     scaling_kind = kind or (None if schema.target.work else schema.scaling)
     here = float(at[factor.name]) if factor.name in at else None
     counts = _counts(
@@ -106,7 +105,7 @@ def ladder(
     panel = result.panel.scaled_along(factor)
     # Nodes alone do not determine the ways: without a count of devices these stay.
     ways = () if result.panel.workers is not None else [n for n in at if canonical_of(n) == "data_parallel"]
-    columns = read_query(frame_of(at_scale(panel, factor, counts, at, scaling_kind, ways)), schema).columns
+    columns = at_scale(panel, factor, counts, at, scaling_kind, ways)
     if here is not None:
         columns = {n: np.where(counts == here, at.get(n, v), v).astype(v.dtype) for n, v in columns.items()}
     smallest, largest = range_with_levels(panel, columns, factor)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Mask
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
-from genperf.attribution.elasticity import doublings
+from genperf.attribution.elasticity import doublings_at
 from genperf.facts import Doubling, Interval, Limit, Part
 from genperf.models import MODELS
 from genperf.panel.configurations import following_workers
@@ -275,7 +275,7 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, for
 
 
 def _doublings(result: FitResult, columns: Mapping[str, Any]) -> tuple[Doubling, ...]:
-    ratios = list(doublings(result, {factor: cells[0] for factor, cells in columns.items()}).items())
+    ratios = list(doublings_at(result, columns).items())
     workers, moved = result.panel.workers, following_workers(result.panel, columns)
     return tuple(
         Doubling(factor, moved if workers is not None and factor == workers.name else (), ratio)

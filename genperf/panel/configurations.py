@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from genperf.errors import GenperfError
-from genperf.formula import Node, Number, evaluate, names_in, render, substitute
+from genperf.errors import GenperfError, TableError
+from genperf.formula import Node, Number, evaluate, names_in, parse, render, substitute, values_of
 from genperf.formula.parse import Formula
 from genperf.panel.following import PANEL, PER_NODE, workers_of_node
 from genperf.panel.panel import Median, Panel, medians_of
@@ -215,6 +216,59 @@ def settled(panel: Panel, given: Collection[str]) -> dict[str, Formula]:
     return out
 
 
+def determined(
+    panel: Panel, columns: Columns, rows: int, where: str | None = None
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """Return every factor of some configurations, and what those are taken as that were left out.
+
+    In this order, a factor is given, computed by its formula, settled by others (`settled`, a `Formula`), or of one
+    measured value. `columns` may hold others that factors are derived from, and `where` names the source.
+
+    Raises
+    ------
+    TableError
+        For factors that nothing determines.
+    """
+    values, taken, absent = dict(columns), dict[str, Any](), list[Factor]()
+    formulas = {n: formula for n, formula in settled(panel, columns).items() if n not in panel.derived}
+    for factor in [f for f in panel.factors if f.name not in columns and f.name not in formulas]:
+        name = factor.name
+        if panel.inputs.get(name, {""}) <= {*columns}:
+            # A formula of no column, `devices_per_node=8`, is one number.
+            computed = evaluate(parse(panel.derived[name]).node, columns)
+            values[name] = np.broadcast_to(np.asarray(computed, float), (rows,))
+        elif factor.distinct == 1:
+            taken[name] = factor.lower if factor.numeric else factor.levels[0]
+            values[name] = np.full(rows, taken[name], dtype=float if factor.numeric else object)
+        else:
+            absent.append(factor)
+    if absent:
+        raise _missing(absent, where)
+    for factor in [f for f in panel.factors if f.name in formulas]:
+        values[factor.name] = np.asarray(formulas[factor.name].evaluate(values), float)
+        if factor.distinct > 1 or np.any(values[factor.name] != factor.lower):
+            taken[factor.name] = formulas[factor.name]
+    return {f.name: values[f.name] for f in panel.factors}, taken
+
+
+def _missing(factors: Sequence[Factor], where: str | None) -> TableError:
+    """Return the error that names all factors without a value."""
+    if len(factors) == 1:
+        (factor,) = factors
+        measured = f"measured from {factor.lower:g} to {factor.upper:g}" if factor.numeric else levels_text(factor)
+        hint = f"--at {shlex.quote(factor.name)}=VALUE, or a column of that name ({measured})"
+        return TableError(f"factor '{factor.name}' is missing", where=where, hint=hint)
+    hint = " ".join(f"--at {f.name}={f.upper:g}" if f.numeric else f"--at {f.name}={f.levels[0]}" for f in factors)
+    names = ", ".join(f"'{f.name}'" for f in factors[:-1]) + f" and '{factors[-1].name}'"
+    hint += ", which were measured, or columns of these names"
+    return TableError(f"factors {names} are missing", where=where, hint=hint)
+
+
+def levels_text(factor: Factor) -> str:
+    """Return the measured levels as a hint."""
+    return "one of " + ", ".join(factor.levels[:8]) + (", …" if len(factor.levels) > 8 else "")
+
+
 def divisible(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
     """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,).
 
@@ -266,18 +320,21 @@ def completed(panel: Panel, columns: Columns) -> dict[str, npt.NDArray[Any]]:
 def at_scale(
     panel: Panel, count: Factor, counts: Array, at: Mapping[str, Any], kind: Scaling | None, given: Collection[str]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return configurations at some counts, with the work that the kind of scaling gives and what follows from both.
+    """Return every factor at some counts, with the work that the kind of scaling gives and what follows from both.
 
     The counts, of shape (rows,), are those of the factor `count` and rise; in the panel it counts the workers or the
     nodes (`Panel.scaled_along`). `at` has the other factors at the first count, and what is `given` stays although it
     follows from the count.
     """
-    columns: dict[str, npt.NDArray[Any]] = {name: np.full(len(counts), value) for name, value in at.items()}
+    columns: dict[str, npt.NDArray[Any]] = {
+        name: np.full(len(counts), value, dtype=object if isinstance(value, str) else float)
+        for name, value in at.items()
+    }
     columns[count.name] = counts
     columns |= _of_work(panel, counts, {n: v for n, v in at.items() if n != count.name}, kind)
     columns |= following(panel, count, columns, given)
     derived = [n for n, read in panel.inputs.items() if n not in given and read <= {*columns}]
-    return {name: values for name, values in columns.items() if name not in derived}
+    return determined(panel, {n: values for n, values in columns.items() if n not in derived}, len(counts))[0]
 
 
 def _of_work(
@@ -342,16 +399,18 @@ def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
     """Return the columns that change where a factor doubles, with their values: the nodes follow their devices."""
     double = {name: 2.0 * np.asarray(columns[name], float)}
     workers, nodes = panel.workers, panel.nodes
-    if workers is None or workers.name not in columns:
-        return double
-    per_node, given = None, {name}
-    if nodes is not None and nodes.name in columns:
-        count, held = (np.asarray(columns[f.name], float) for f in (workers, nodes))
-        # A node that is not full says nothing of how many workers it holds.
-        per_node = count / held if np.all(held > 1.0) else None
-        given |= set() if name == workers.name else {nodes.name}
-    follow = following(panel, workers, {**columns, **double}, given, per_node)
-    return double | {n: v for n, v in follow.items() if n in columns and np.any(v != np.asarray(columns[n], float))}
+    if workers is not None and workers.name in columns:
+        per_node, given = None, {name}
+        if nodes is not None and nodes.name in columns:
+            count, held = (np.asarray(columns[f.name], float) for f in (workers, nodes))
+            # A node that is not full says nothing of how many workers it holds.
+            per_node = count / held if np.all(held > 1.0) else None
+            given |= set() if name == workers.name else {nodes.name}
+        follow = following(panel, workers, {**columns, **double}, given, per_node)
+        double |= {n: v for n, v in follow.items() if n in columns and np.any(v != np.asarray(columns[n], float))}
+    derived = [n for n, read in panel.inputs.items() if not read.isdisjoint(double) and read <= {*columns}]
+    moved = {**columns, **double}
+    return double | {n: values_of(parse(panel.derived[n]).node, moved) for n in derived if n in columns}
 
 
 def following_workers(panel: Panel, columns: Columns) -> tuple[str, ...]:
@@ -359,7 +418,7 @@ def following_workers(panel: Panel, columns: Columns) -> tuple[str, ...]:
     workers = panel.workers
     if workers is None or workers.name not in columns:
         return ()
-    return tuple(n for n in doubled(panel, columns, workers.name) if n != workers.name)
+    return tuple(n for n in doubled(panel, columns, workers.name) if n not in (workers.name, *panel.derived))
 
 
 def _levels_of(panel: Panel, columns: Columns) -> list[tuple[tuple[str, str], ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +13,8 @@ import numpy.typing as npt
 
 from genperf.arrays import Index, Mask
 from genperf.errors import Note, TableError, did_you_mean, suggest
-from genperf.formula import parse
-from genperf.panel.configurations import settled
+from genperf.formula import Formula, parse
+from genperf.panel.configurations import determined, levels_text
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Cells, Source
@@ -100,36 +99,25 @@ def read_query(
 
 def query_of(source: Source, schema: Schema, new_levels: bool = False) -> Query:
     """Check the cells of requested rows; see `read_query`."""
-    given, notes = source.columns, list[Note]()
-    columns: dict[str, npt.NDArray[Any]] = {}
-    formulas = {n: formula for n, formula in settled(schema.panel, given).items() if n not in schema.derived}
-    absent: list[Factor] = []
-    for factor in [f for f in schema.factors if f.name not in formulas]:
-        values = _derived(factor, given, schema, len(source.lines))
-        if factor.name in given:
-            substituted = schema.substituted.get(factor.name, ())
-            columns[factor.name] = _checked(factor, source, given[factor.name], new_levels, substituted)
-        elif values is not None:
-            columns[factor.name] = values
-        elif factor.distinct == 1:
-            only = factor.lower if factor.numeric else factor.levels[0]
-            shown = f"{only:g}" if factor.numeric else f"'{only}'"
-            notes.append(Note(f"'{factor.name}' is taken as {shown}, its one measured value", "filled"))
-            columns[factor.name] = np.full(len(source.lines), only, dtype=float if factor.numeric else object)
-        else:
-            absent.append(factor)
-    if absent:
-        raise _missing(absent, source)
-    shown_names = list(given)
-    for factor in [f for f in schema.factors if f.name in formulas]:
-        columns[factor.name] = values = np.asarray(formulas[factor.name].evaluate(columns), float)
-        if factor.distinct > 1 or np.any(values != factor.lower):
-            shown_names.append(factor.name)
-            notes.append(
-                Note(f"'{factor.name}' is taken as {formulas[factor.name].text}, as it was measured", "filled")
-            )
-    ordered = {f.name: columns[f.name] for f in schema.factors}
-    return Query(len(source.lines), ordered, tuple(shown_names), tuple(notes))
+    given, derived = source.columns, schema.panel.inputs
+    inputs = {read for name, reads in derived.items() if name not in given for read in reads if read in given}
+    columns: dict[str, npt.NDArray[Any]] = {name: numbers(given[name])[0] for name in sorted(inputs)}
+    for factor in [f for f in schema.factors if f.name in given]:
+        substituted = schema.substituted.get(factor.name, ())
+        columns[factor.name] = _checked(factor, source, given[factor.name], new_levels, substituted)
+    where = source.name if source.name != "DataFrame" else None
+    columns, taken = determined(schema.panel, columns, len(source.lines), where)
+    follow = [name for name, how in taken.items() if isinstance(how, Formula)]
+    notes = tuple(Note(f"'{name}' is taken as {_how(how)}", "filled") for name, how in taken.items())
+    return Query(len(source.lines), columns, (*given, *follow), notes)
+
+
+def _how(taken: Formula | float | str) -> str:
+    """Return how a factor that was left out has its value."""
+    if isinstance(taken, Formula):
+        return f"{taken.text}, as it was measured"
+    shown = f"'{taken}'" if isinstance(taken, str) else f"{taken:g}"
+    return f"{shown}, its one measured value"
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
@@ -184,7 +172,7 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return single values by the model's names, those of numeric factors as numbers; a list stays as it is.
+    """Return single values by the model's names, numbers and measured levels; a list stays as it is.
 
     Examples
     --------
@@ -195,41 +183,12 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """
     known = known_names(values, schema)
     for factor in schema.factors:
-        if factor.numeric and factor.name in known and not _is_list(known[factor.name]):
+        if factor.name in known and not _is_list(known[factor.name]):
             cells = np.array([known[factor.name]], dtype=object)
             source = Source("DataFrame", {factor.name: cells}, np.zeros(1, dtype=np.int64), "row")
-            known[factor.name] = float(_checked(factor, source, cells)[0])
+            (value,) = _checked(factor, source, cells, substituted=schema.substituted.get(factor.name, ())).tolist()
+            known[factor.name] = value
     return known
-
-
-def _derived(factor: Factor, given: Mapping[str, Cells], schema: Schema, rows: int) -> npt.NDArray[Any] | None:
-    """Return the values of a factor by its formula; None where it has none, or what it follows from is not given."""
-    if factor.name in given or factor.name not in schema.derived:
-        return None
-    formula = parse(schema.derived[factor.name])
-    inputs = {name: numbers(given[name])[0] for name in formula.names if name in given}
-    if len(inputs) < len(formula.names):
-        return None
-    # A formula of no column, `devices_per_node=8`, is one number.
-    return np.broadcast_to(np.asarray(formula.evaluate(inputs), float), (rows,))
-
-
-def _missing(factors: Sequence[Factor], source: Source) -> TableError:
-    """Return the error that names all factors without a value."""
-    where = source.name if source.name != "DataFrame" else None
-    if len(factors) == 1:
-        (factor,) = factors
-        measured = f"measured from {factor.lower:g} to {factor.upper:g}" if factor.numeric else _shown(factor)
-        hint = f"--at {shlex.quote(factor.name)}=VALUE, or a column of that name ({measured})"
-        return TableError(f"factor '{factor.name}' is missing", where=where, hint=hint)
-    hint = " ".join(f"--at {f.name}={f.upper:g}" if f.numeric else f"--at {f.name}={f.levels[0]}" for f in factors)
-    names = ", ".join(f"'{f.name}'" for f in factors[:-1]) + f" and '{factors[-1].name}'"
-    hint += ", which were measured, or columns of these names"
-    return TableError(f"factors {names} are missing", where=where, hint=hint)
-
-
-def _shown(factor: Factor) -> str:
-    return "one of " + ", ".join(factor.levels[:8]) + (", …" if len(factor.levels) > 8 else "")
 
 
 def misspelt(level: str, levels: Sequence[str]) -> bool:
@@ -279,6 +238,7 @@ def _checked(
         hint, cell = None, cells[row]
         if not factor.numeric:
             cell = values[row]
-            hint = did_you_mean(cell, factor.levels) or _shown(factor) + (ANSWERED if answered(factor, cell) else "")
+            among = levels_text(factor) + (ANSWERED if answered(factor, cell) else "")
+            hint = did_you_mean(cell, factor.levels) or among
         raise TableError(source.rejection(row, factor.name, cell, reason).complaint, hint=hint)
     return values
