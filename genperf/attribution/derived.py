@@ -22,6 +22,7 @@ from genperf.normal.record import departs
 from genperf.panel.derived import ONE, QUANTITIES, Quantities, paid_for, quantities_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.predict import ENDS, THROUGHPUT
+from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.table.cells import Source
 from genperf.words.quantity import heading
@@ -42,9 +43,6 @@ class DerivedSettings:
     #: A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
     #: knee: half of the efficiency.
     most_marginal_cost: float = 2.0
-    #: The best count is looked for up to so many times the largest measured one: two doublings, as far as a verdict
-    #: trusts.
-    looked_at: float = 4.0
 
 
 DERIVED = DerivedSettings()
@@ -262,7 +260,8 @@ class Work:
 def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval: float) -> Scaling:
     """Return the predictions along the count of workers that growth to a configuration is read from."""
     count = result.panel.along()
-    upto = max(float(target[count.name]), DERIVED.looked_at * count.upper)
+    # The best count is looked for as far as a verdict trusts.
+    upto = max(float(target[count.name]), 2.0**RULES.blind * count.upper)
     return scaling(result, target, upto=upto, interval=interval, work=work.formula)
 
 

@@ -14,18 +14,8 @@ from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_
 from genperf.prediction.member import pooled_covariance
 from genperf.result import FitResult
 
-
-@dataclass(frozen=True)
-class DrawnSettings:
-    """How far rows are drawn together."""
-
-    #: Rows whose covariance is taken apart: of a thousand draws it takes half a second for 200. A guess.
-    most_rows: int = 256
-    #: Roots of covariances that are kept, of half a megabyte at most: groups of a table have the same.
-    roots: int = 32
-
-
-DRAWN = DrawnSettings()
+#: Rows whose covariance is taken apart: of a thousand draws it takes half a second for 200. A guess.
+MOST_ROWS = 256
 
 
 def ends_of(interval: float) -> tuple[float, float]:
@@ -127,7 +117,7 @@ def curves_of(
 ) -> Curves:
     """Return ln T of every draw, with the covariance of a process between the rows.
 
-    Without a process, and for more rows than `DRAWN.most_rows`, all rows of a draw depart together, by what the
+    Without a process, and for more rows than `MOST_ROWS`, all rows of a draw depart together, by what the
     confidence band of `predict` adds.
 
     Parameters
@@ -138,7 +128,7 @@ def curves_of(
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
-    many = len(far) > DRAWN.most_rows
+    many = len(far) > MOST_ROWS
     none = np.empty((0, len(far), len(far)))
     stacked = none if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
     of_members = []
@@ -154,7 +144,8 @@ def curves_of(
     return Curves(shares(members), tuple(of_members))
 
 
-@lru_cache(maxsize=DRAWN.roots)
+# Half a megabyte each at most: groups of a table have the same.
+@lru_cache(maxsize=32)
 def _root(covariance: bytes) -> Array:
     """Return a square root of a covariance, which may be singular."""
     numbers = np.frombuffer(covariance)
@@ -187,17 +178,3 @@ def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
     array([1.   , 2.333])
     """
     return np.apply_along_axis(bands.quantiles, 0, values, weights / weights.sum(), np.asarray(levels))
-
-
-def count_quantiles(counts: Array, weights: Array, levels: Sequence[float]) -> list[float]:
-    """Return weighted quantiles of counts, some of which may be infinite, without interpolation.
-
-    Examples
-    --------
-    >>> count_quantiles(np.array([8.0, np.inf, 16.0]), np.ones(3), [0.05, 0.5, 0.95])
-    [8.0, 16.0, inf]
-    """
-    order = np.argsort(counts, kind="stable")
-    cumulated = np.cumsum(weights[order]) / weights.sum()
-    places = np.minimum(np.searchsorted(cumulated, np.asarray(levels) - 1e-12), len(counts) - 1)
-    return [float(v) for v in counts[order][places]]

@@ -1,7 +1,6 @@
 """`explain`: the parts of a predicted value, and how the factors move it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,8 @@ from genperf.prediction.query import known_names
 from genperf.result import FitResult, answering
 from genperf.table.cells import frame_of
 
-
-@dataclass(frozen=True)
-class ExplainSettings:
-    """How many configurations are explained at once."""
-
-    #: Rows in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
-    block_rows: int = 200
-
-
-EXPLAIN = ExplainSettings()
+#: Configurations in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
+BLOCK_ROWS = 200
 
 
 def explain(
@@ -92,8 +83,8 @@ def explain(
     query = result.query(at)
     levels = ends_of(interval)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
-    starts = range(0, query.rows, EXPLAIN.block_rows)
-    blocks = [query.take(np.arange(start, min(start + EXPLAIN.block_rows, query.rows))) for start in starts]
+    starts = range(0, query.rows, BLOCK_ROWS)
+    blocks = [query.take(np.arange(start, min(start + BLOCK_ROWS, query.rows))) for start in starts]
     each = [(*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks]
     terms, members, elasticities = (pd.concat(tables, ignore_index=True) for tables in zip(*each, strict=True))
     for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):

@@ -17,24 +17,14 @@ from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, range_with_levels, relative_work
 from genperf.panel.work import kind_of_scaling
 from genperf.prediction.query import checked_values
+from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.vocabulary.names import canonical_of
 
-
-@dataclass(frozen=True)
-class LadderSettings:
-    """How finely and how far counts of workers are tried."""
-
-    #: Counts between n and 2·n. A guess: at 16, neighbours are 4 % apart, less than any interval of a count.
-    steps_per_doubling: int = 16
-    #: Doublings beyond the largest measured count. A guess: twice the two doublings beyond which every verdict is
-    #: blind.
-    doublings_beyond: int = 4
-
-
-LADDER = LadderSettings()
+#: Counts between n and 2·n. A guess: at 16, neighbours are 4 % apart, less than any interval of a count.
+STEPS_PER_DOUBLING = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,16 +112,16 @@ def ladder(
 
 def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
     """Return the counts from the smallest measured one on: evenly over the logarithm, measured ones, and doublings."""
-    last = factor.upper * 2.0**LADDER.doublings_beyond if upto is None else float(upto)
+    # Up to twice the doublings beyond which every verdict is blind.
+    last = factor.upper * 2.0 ** (2.0 * RULES.blind) if upto is None else float(upto)
     first = min(factor.lower, float(measured.min(initial=factor.lower)))
     if not np.isfinite(last) or last <= first:
         raise GenperfError(
             f"there is nothing to look at from {first:g} up to {last:g} {factor.name}", hint="a larger count"
         )
-    octaves = np.log2(last / first)
-    steps = max(2, int(np.ceil(octaves * LADDER.steps_per_doubling)) + 1)
-    counts = np.append(first * 2.0 ** np.linspace(0.0, octaves, steps)[:-1], last)
-    powers = 2.0 ** np.arange(int(octaves + 1e-9) + 1)
+    doublings = np.log2(last / first)
+    counts = np.geomspace(first, last, int(np.ceil(doublings * STEPS_PER_DOUBLING)) + 1)
+    powers = 2.0 ** np.arange(int(doublings + 1e-9) + 1)
     listed = [*measured, *(first * powers), *(factor.upper * powers)]
     counts = np.concatenate([counts, [c for c in listed if first <= c <= last]])
     counts = np.round(counts) if factor.integer else np.round(counts, 12)

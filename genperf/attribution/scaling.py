@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import count_quantiles, curves_of, ends_of, shares
+from genperf.attribution.draws import Curves, curves_of, ends_of, shares
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
@@ -157,9 +157,7 @@ def scaling_along(
     return _of_kinds(plain, result, level, places, {steps.kind: steps.work})[0] if target.is_time else plain
 
 
-def of_each_kind(
-    result: FitResult, unknown: Scaling, level: float = Knee.level, places: Index | None = None
-) -> list[Scaling]:
+def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Scaling]:
     """Return a curve of a time as each kind of scaling that is possible where nothing shows which it is.
 
     A kind by which measured workers do more than they can is left out, where another is left.
@@ -173,7 +171,7 @@ def of_each_kind(
         for kind, work in works.items()
         if work is not None and work[last] * values[0] / values[last] <= WORDS.most_efficiency
     }
-    return _of_kinds(unknown, result, level, places, able or works)
+    return _of_kinds(unknown, result, Knee.level, places, able or works)
 
 
 def _of_kinds(
@@ -196,14 +194,12 @@ def _of_kinds(
     known = {kind: work for kind, work in works.items() if work is not None}
     if not known:
         return [replace(plain, points=pd.DataFrame([slower]))]
-    at, ratios = np.arange(len(values)) if places is None else places, np.full((2, len(values)), np.nan)
-    ratios[:, at] = np.exp(plain.curves.ratios(at, 0).quantiles(ends_of(plain.interval)))
     # The verdict stands last.
     columns = dict(plain.curve)
     verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
     out = []
     for kind, work in known.items():
-        efficient = efficiencies(steps.counts, work, values, ratios)
+        efficient = _efficiencies(steps.counts, work, values, plain.curves, plain.interval, places)
         out.append(
             replace(
                 plain,
@@ -262,7 +258,8 @@ def _point(
 def _ends(counts: Array, weights: Array, steps: Ladder, levels: tuple[float, float]) -> tuple[dict[str, float], str]:
     """Return a count, the first of some, with its interval over those of the draws, and the interval as a note."""
     count, drawn = float(counts[0]), counts[1:]
-    lower, upper = count_quantiles(drawn, weights, levels)
+    # Some may be infinite: nothing is interpolated.
+    lower, upper = np.quantile(drawn, np.array(levels) - 1e-12, weights=weights, method="inverted_cdf").tolist()
     ends = min(lower, count), max(upper, count)
     first, last = (range_text(end, end, steps.counts[-1]) for end in ends)
     reached = float(weights[np.isfinite(drawn)].sum() / weights.sum())
@@ -270,17 +267,13 @@ def _ends(counts: Array, weights: Array, steps: Ladder, levels: tuple[float, flo
     return row, interval_note(levels[1] - levels[0], first, last, f"{count:g}")
 
 
-def efficiencies(counts: Array, work: Array, values: Array, ratios: Array) -> dict[str, Array]:
-    """Return the speed-up and the efficiency with its interval at some counts, relative to the first.
-
-    Parameters
-    ----------
-    work, values : ndarray of shape (counts,)
-        One worker's work, relative to that at the first count, and the predicted times.
-    ratios : ndarray of shape (2, counts)
-        The ends of the interval of the time over that at the first count.
-    """
-    efficiency = work * values[0] / values
+def _efficiencies(
+    counts: Array, work: Array, values: Array, curves: Curves, interval: float, places: Index | None = None
+) -> dict[str, Array]:
+    """Return the speed-up and the efficiency with its interval at some counts, relative to the first."""
+    efficiency, ratios = work * values[0] / values, np.full((2, len(values)), np.nan)
+    at = np.arange(len(values)) if places is None else places
+    ratios[:, at] = np.exp(curves.ratios(at, 0).quantiles(ends_of(interval)))
     upper, lower = work / ratios
     return {
         "speedup": efficiency * counts / counts[0],
@@ -306,8 +299,7 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     if steps.work is None:
         raise GenperfError(scaling_question(steps.along.name))
     values = central_times(result.members, steps.columns)
-    ratios = np.exp(curves_of(result, steps.columns).ratios(np.arange(2), 0).quantiles(ends_of(interval)))
-    both = efficiencies(steps.counts, steps.work, values, ratios)
+    both = _efficiencies(steps.counts, steps.work, values, curves_of(result, steps.columns), interval)
     middle, lower, upper = (float(both[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
     return middle, lower, upper
 

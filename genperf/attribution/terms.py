@@ -29,10 +29,10 @@ class TermSettings:
     """Which members an answer is about, and when the data cannot tell two terms apart."""
 
     #: Share of the ensemble below which a member takes no part in crossovers and in the search for terms that cannot be
-    #: told apart. A guess: at 0.05 it moves no interval of 90 % by itself.
+    #: told apart: the tail of a 90 % interval, no end of which it moves by itself.
     least_weight: float = 0.05
-    #: Draws of two terms whose correlation is below this one trade against each other. A guess: at −0.95 their sum
-    #: varies less than a quarter as much as either.
+    #: Draws of two terms whose correlation is below this one trade against each other: at −0.95 the variance inflation
+    #: factor 1/(1 − ρ²) is 10, the usual sign of collinearity (Marquardt 1970, "Generalized inverses").
     correlation: float = -0.95
     #: A term whose draws vary by less than this share of its largest value is constant, and terms whose ratio varies by
     #: less have one shape: rounding errors.

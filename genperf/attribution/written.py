@@ -20,10 +20,9 @@ class WrittenSettings:
 
     #: Significant digits of a number.
     digits: int = 3
-    #: A power with a smaller exponent is left out: a doubling changes the term by less than 0.4 %.
-    least_exponent: float = 0.005
-    #: A level or a step that changes the logarithm of a term by less is left out.
-    least_effect: float = 0.005
+    #: A power with a smaller exponent is left out, and a level or a step that changes the logarithm of a term by less:
+    #: it moves the term by less than half a per cent.
+    least: float = 0.005
     #: Factors of all terms, such as interactions, that are listed, the largest effect first. A guess: a screen.
     max_shared: int = 12
     #: Deviation of a level's exponent from the shared one from which on it is listed: 0.02 is 1.4 % per doubling.
@@ -114,25 +113,25 @@ def _joined(factors: list[_Factor]) -> list[str]:
 
 def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
     """Return a factor of a term as text: a power, the levels of a categorical factor, a step, an interaction."""
-    if isinstance(node, Call) and node.function == "power":
-        return _power(node.arguments[0], _value(node.arguments[1], values))
-    if not (isinstance(node, Call) and node.function == "exp" and isinstance(node.arguments[0], Call)):
-        return _Factor(_number(_value(node, values)), 0.0)
-    exponent, column = node.arguments[0].arguments
-    size = _value(exponent, values)
-    if abs(size) < WRITTEN.least_effect:
+    match node:
+        case Call("power", (base, exponent)):
+            return _power(base, _value(exponent, values))
+        case Call("exp", (Call(_, (exponent, column)),)):
+            size = _value(exponent, values)
+        case _:
+            return _Factor(_number(_value(node, values)), 0.0)
+    if abs(size) < WRITTEN.least:
         return _Factor("", 0.0)
     factor, conditions, levels = _Factor(_number(math.exp(size)), abs(size)), [], []
     for part in _product(column):
-        if isinstance(part, Call) and part.function == "log":
-            factor = _power(part.arguments[0], size)
-        elif isinstance(part, Call) and part.function == "where":
-            name, other = part.arguments[0].arguments  # type: ignore[union-attr]
-            if isinstance(name, Name) and isinstance(other, Text):
-                levels.append((name.name, other.value))
-                conditions.append(f"{name.name} = {other.value}")
-            elif isinstance(name, Name) and isinstance(other, Number):
-                conditions.append(f"{name.name} > {other.value:g}")
+        match part:
+            case Call("log", (base,)):
+                factor = _power(base, size)
+            case Call("where", (Call(_, (Name(name), Text(level))), *_)):
+                levels.append((name, level))
+                conditions.append(f"{name} = {level}")
+            case Call("where", (Call(_, (Name(name), Number(step))), *_)):
+                conditions.append(f"{name} > {step:g}")
     if not conditions or not factor.text:
         return factor
     if len(conditions) == 1 and levels and len(_product(column)) == 1:
@@ -143,7 +142,7 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
 
 def _power(base: Node, exponent: float) -> _Factor:
     """Return a factor over its centre, to a power."""
-    if abs(exponent) < WRITTEN.least_exponent:
+    if abs(exponent) < WRITTEN.least:
         return _Factor("", 0.0)
     power, inside = _number(exponent), f"({render(base).replace(' ', '')})"
     return _Factor(inside if power == "1" else f"{inside}^{power}", abs(exponent))
