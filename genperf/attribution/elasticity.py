@@ -13,7 +13,6 @@ from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares, thinned
 from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.formula import Call, Node, names_in
-from genperf.panel import Panel
 from genperf.panel.configurations import doubled, following, following_workers
 from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.query import model_names
@@ -268,21 +267,31 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(MOVES.samples))
     columns_of = model_names(about.within, result.schema)
     within = {columns_of[name]: values for name, values in about.within.items()}
-    domain = _domain(result, within)
-    factors, count = result.panel, result.panel.counted
-    follow = _following(domain, factors, count, within)
-    varying = [d for d in domain if d.varies and d.factor.name not in follow]
+    factors = {f.name: f for f in result.schema.factors}
+    if unknown := [name for name in within if name not in factors]:
+        raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=suggest(unknown[0], factors))
+    # A single value given for a factor is a list of it.
+    listed, read = {name: np.atleast_1d(values).tolist() for name, values in within.items()}, factors_read(result)
+    domain = {name: _domain(factor, listed.get(name)) for name, factor in factors.items()}
+    several = [name for name, values in domain.items() if name in read and len({*values}) > 1]
+    panel, count, follow = result.panel, result.panel.counted, set[str]()
+    if count is not None and count.name in several:
+        # What follows from the count of workers cannot vary beside it.
+        ones = {name: np.ones(1) for name, factor in factors.items() if factor.numeric}
+        follow = {*following(panel, count, ones)} & {*several} - {*within}
+    varying = [name for name in several if name not in follow]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
     members = thinned(result.members, MOVES.draws)
     walks = any(m.discrepancy is not None for m in result.members)
 
     def at_points(points: Array) -> Array:
-        u = dict(zip((d.factor.name for d in varying), points, strict=True))
-        columns = {d.factor.name: d.at(u.get(d.factor.name, np.zeros(points.shape[1]))) for d in domain}
+        u = dict(zip(varying, points, strict=True))
+        low = np.zeros(points.shape[1])
+        columns = {name: _over(factors[name], values, u.get(name, low)) for name, values in domain.items()}
         if count is not None:
-            after = following(factors, count, columns, {d.factor.name for d in domain} - follow)
-            columns.update({name: values for name, values in after.items() if name in follow})
+            after = following(panel, count, columns, {*domain} - follow)
+            columns |= {name: values for name, values in after.items() if name in follow}
         drawn = curves_of(result, columns, members).paths
         # The median of draws that walk costs a sort a row: their mean logarithm stands for it.
         centre = shares(members) @ drawn if walks else np.log(central_times(result.members, columns))
@@ -300,12 +309,15 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         values = np.asarray(each, float).reshape(-1, len(varying))
         lower, upper = quantiles(values[1:], shares(members), ends_of(interval))
         columns |= {name: values[0], f"{name}_lower": lower, f"{name}_upper": upper}
-    names, over = ([d.factor.name for d in varying], [d.text for d in varying])
-    table = pd.DataFrame({"factor": names, **columns, "over": over})
+    over = [
+        " to ".join(f"{value:g}" for value in domain[name]) if factors[name].numeric else f"{len(domain[name])} levels"
+        for name in varying
+    ]
+    table = pd.DataFrame({"factor": varying, **columns, "over": over})
     notes = [
         (", ".join(sorted(follow)), "follows from the count of workers"),
-        (", ".join(d.factor.name for d in domain if not d.varies and d.read), "held at one value"),
-        (", ".join(d.factor.name for d in domain if not d.read), "without effect in this model"),
+        (", ".join(name for name in domain if name in read and name not in several), "held at one value"),
+        (", ".join(name for name in domain if name not in read), "without effect in this model"),
     ]
     return Sensitivity(
         of,
@@ -316,43 +328,8 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     )
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """One factor's values over the domain."""
-
-    factor: Factor
-    #: The lowest and the highest number, or the levels.
-    values: tuple[Any, ...]
-    #: Whether the prediction depends on the factor.
-    read: bool
-
-    @property
-    def varies(self) -> bool:
-        """Whether it has several values that make a difference."""
-        return self.read and len({*self.values}) > 1
-
-    @property
-    def text(self) -> str:
-        """The values, as a table shows them."""
-        if not self.factor.numeric:
-            return f"{len(self.values)} levels"
-        return " to ".join(f"{value:g}" for value in self.values)
-
-    def at(self, u: Array) -> npt.NDArray[Any]:
-        """Return the values at points between 0 and 1."""
-        if not self.factor.numeric:
-            place = np.minimum((u * len(self.values)).astype(int), len(self.values) - 1)
-            return np.asarray(np.array(self.values, dtype=object)[place])
-        low, high = self.values
-        if not self.varies:
-            return np.full(u.shape, low)
-        whole = self.factor.integer and low == round(low) and high == round(high)
-        values = low * (high / low) ** u if self.factor.positive else low + (high - low) * u
-        return np.asarray(np.clip(np.round(values), low, high) if whole else values)
-
-
-def _axis(factor: Factor, given: Sequence[Any] | None, read: bool) -> _Axis:
-    """Return the values of a factor that were measured, or those that are given in their place."""
+def _domain(factor: Factor, given: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Return the lowest and the highest value of a factor, or its levels: the measured or the given ones."""
     if factor.numeric:
         ends, unread = numbers([factor.lower, factor.upper] if given is None else given)
         for place in unread:
@@ -360,28 +337,19 @@ def _axis(factor: Factor, given: Sequence[Any] | None, read: bool) -> _Axis:
             raise GenperfError(text, hint=f"{factor.name}=LOWEST,HIGHEST")
         if factor.positive and min(ends) <= 0:
             raise GenperfError(f"'{factor.name}' is above zero, and the domain begins at {min(ends):g}")
-        return _Axis(factor, (float(min(ends)), float(max(ends))), read)
+        return float(min(ends)), float(max(ends))
     levels = factor.levels if given is None else tuple(map(str, given))
     if unknown := [level for level in levels if level not in factor.levels]:
         hint = did_you_mean(unknown[0], factor.levels) or f"one of {', '.join(factor.levels[:8])}"
         raise GenperfError(f"'{unknown[0]}' is not a measured level of '{factor.name}'", hint=hint)
-    return _Axis(factor, levels, read)
+    return levels
 
 
-def _domain(result: FitResult, within: Mapping[str, Any]) -> list[_Axis]:
-    """Return the values of each factor; a single value given for one is a list of it."""
-    factors = result.schema.factors
-    known = [f.name for f in factors]
-    if unknown := [name for name in within if name not in known]:
-        raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=suggest(unknown[0], known))
-    listed, read = {name: np.atleast_1d(v).tolist() for name, v in within.items()}, factors_read(result)
-    return [_axis(f, listed.get(f.name), f.name in read) for f in factors]
-
-
-def _following(domain: Sequence[_Axis], factors: Panel, count: Factor | None, within: Mapping[str, Any]) -> set[str]:
-    """Return the factors that cannot vary beside the count of workers, because they follow from it."""
-    varying = {d.factor.name for d in domain if d.varies}
-    if count is None or count.name not in varying:
-        return set()
-    ones = {d.factor.name: np.ones(1) for d in domain if d.factor.numeric}
-    return set(following(factors, count, ones)) & varying - set(within)
+def _over(factor: Factor, values: tuple[Any, ...], u: Array) -> npt.NDArray[Any]:
+    """Return a factor's values over its domain at points between 0 and 1."""
+    if not factor.numeric:
+        return np.asarray(np.array(values, dtype=object)[np.minimum((u * len(values)).astype(int), len(values) - 1)])
+    low, high = values
+    spread = low * (high / low) ** u if factor.positive else low + (high - low) * u
+    whole = factor.integer and low == round(low) and high == round(high)
+    return np.asarray(np.clip(np.round(spread), low, high) if whole else spread)

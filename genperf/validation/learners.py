@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array
 from genperf.errors import FitError
 from genperf.formula import Node, call, evaluate
 from genperf.panel import Panel
@@ -293,19 +293,17 @@ def gaussian_process(rows: _Rows) -> Sequence[Array]:
 
 def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
     """Fit and predict; the interval is that of the residuals of folds of the training part."""
-    from sklearn.base import clone
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-    def predicted(use: Mask, at: Array) -> Array:
-        fitted = clone(model).fit(rows.x[use], rows.y[use], sample_weight=rows.weights[use])
-        return np.asarray(fitted.predict(at), dtype=float)
-
-    count = len(rows.y)
-    folds, residuals = min(LEARNER.residual_folds, count), np.full(count, np.nan)
-    fold = np.empty(count, dtype=np.int64)
-    fold[np.random.default_rng(rows.seed).permutation(count)] = np.arange(count) % folds
-    for k in range(folds) if count > 1 else ():
-        residuals[fold == k] = rows.y[fold == k] - predicted(fold != k, rows.x[fold == k])
-    centre, half = predicted(np.ones(count, dtype=bool), rows.new), half_width(residuals, rows.interval)
+    count, weighted, half = len(rows.y), {"sample_weight": rows.weights}, float("nan")
+    if count > 1:
+        fold = np.empty(count, dtype=np.int64)
+        fold[np.random.default_rng(rows.seed).permutation(count)] = np.arange(count) % min(
+            count, LEARNER.residual_folds
+        )
+        held_out = cross_val_predict(model, rows.x, rows.y, cv=PredefinedSplit(fold), params=weighted)
+        half = half_width(rows.y - held_out, rows.interval)
+    centre = model.fit(rows.x, rows.y, **weighted).predict(rows.new)
     return centre, centre - half, centre + half
 
 
