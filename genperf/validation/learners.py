@@ -100,10 +100,14 @@ def features(train: Table, data: pd.DataFrame, plain: bool = False) -> dict[str,
     >>> features(read_table(runs, time="t", extrinsic="n", categorical="net"), runs)
     {'n': array([-1.,  1.]), 'net=a': array([1., 0.]), 'net=b': array([0., 1.])}
     """
-    columns = {}
-    for factor in (f for f in train.numeric if f.distinct > 1):
-        values, trained = read(factor, data), read(factor, train.frame)
-        columns[factor.name] = values if plain else (values - trained.mean()) / (trained.std() or 1.0)
+    varied = [f for f in train.numeric if f.distinct > 1]
+    values, trained = (
+        np.column_stack([np.empty((len(frame), 0)), *(read(f, frame) for f in varied)]) for frame in (data, train.frame)
+    )
+    if not plain:
+        spread = trained.std(axis=0)
+        values = (values - trained.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    columns = dict(zip((f.name for f in varied), values.T, strict=True))
     for factor in (f for f in train.categorical if f.distinct > 1):
         columns |= {
             f"{factor.name}={level}": np.asarray(data[factor.name] == level, float) for level in factor.levels[plain:]
@@ -297,10 +301,8 @@ def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
 
     count, weighted, half = len(rows.y), {"sample_weight": rows.weights}, float("nan")
     if count > 1:
-        fold = np.empty(count, dtype=np.int64)
-        fold[np.random.default_rng(rows.seed).permutation(count)] = np.arange(count) % min(
-            count, LEARNER.residual_folds
-        )
+        place = np.argsort(np.random.default_rng(rows.seed).permutation(count))
+        fold = place % min(count, LEARNER.residual_folds)
         held_out = cross_val_predict(model, rows.x, rows.y, cv=PredefinedSplit(fold), params=weighted)
         half = half_width(rows.y - held_out, rows.interval)
     centre = model.fit(rows.x, rows.y, **weighted).predict(rows.new)

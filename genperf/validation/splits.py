@@ -94,9 +94,7 @@ def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
         _, first = np.unique(table.configuration, return_index=True)
         group = number_rows(table.frame, list(table.group))[first]
         order = order[np.argsort(group[order], kind="stable")]
-    fold = np.empty(count, dtype=np.int64)
-    fold[order] = np.arange(count) % folds
-    return _by_configuration(table, fold)
+    return _by_configuration(table, np.argsort(order) % folds)
 
 
 def _by_configuration(table: Table, fold: npt.NDArray[np.int64]) -> tuple[Split, ...]:
