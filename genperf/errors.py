@@ -125,7 +125,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def listed(names: Sequence[str], most: int = 12) -> str:
+#: Entries of a list before the others are only counted: half of a terminal's 24 lines.
+LISTED = 12
+
+
+def listed(names: Sequence[str], most: int = LISTED) -> str:
     """Write names with commas between; of many the first ones, and their number.
 
     Examples

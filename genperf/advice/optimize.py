@@ -12,7 +12,7 @@ from genperf.advice.search import BUDGET, CAPACITY, DEADLINE, VERDICT, Evaluatio
 from genperf.advice.space import Space, in_model_names, levels_over, read_space
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Line, Shown, described, records
-from genperf.errors import GenperfError, Note, counted
+from genperf.errors import LISTED, GenperfError, Note, counted
 from genperf.formula import Node, names_in
 from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
@@ -191,8 +191,6 @@ class OptimumSettings:
     #: Draws in which each group's curve is drawn independently of the others': a share of one half is then known to
     #: half a per cent.
     joint_draws: int = 10_000
-    #: Groups without an answer that are named. A guess: they fit on a screen.
-    max_failures: int = 3
 
 
 OPTIMUM = OptimumSettings()
@@ -291,7 +289,7 @@ def optimize(
     if not solved:
         raise failures[0][1]
     notes = [Note(f"{', '.join(group.values())}: {error.message}", "group_infeasible") for group, error in failures]
-    return _optimum_of(solved, task, notes[: OPTIMUM.max_failures])
+    return _optimum_of(solved, task, notes[:LISTED])
 
 
 @dataclass(frozen=True)

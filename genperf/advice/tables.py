@@ -36,9 +36,6 @@ from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import counts_devices
 from genperf.words.numbers import join_values, samples_called, three_digits
 
-#: Columns that are listed as left out.
-MAX_LISTED = 12
-
 
 @dataclass(frozen=True, eq=False)
 class QuantityAnswer:
@@ -88,7 +85,7 @@ class TableAnswer:
     @property
     def read_as(self) -> str:
         """How the table was read, as options that can be copied."""
-        left = f"; left out: {listed(self.left_out, MAX_LISTED)}" if self.left_out else ""
+        left = f"; left out: {listed(self.left_out)}" if self.left_out else ""
         return f"read as: {self.reading.options}{left}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -406,7 +403,7 @@ class _Reader:
                     notes.append(f"{name} is not answered: {error.message}")
         left = [n for n in names if n not in answers and n in reading.quantities]
         if left and len(answers) >= most:
-            notes.append(f"measured as well, and answered by --want: {listed(left, MAX_LISTED)}")
+            notes.append(f"measured as well, and answered by --want: {listed(left)}")
         answers = {n: answers[n] for n in names if n in answers}
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in first.notes if note.kind in FIT_NOTES]

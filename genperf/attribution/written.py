@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genperf.errors import counted
+from genperf.errors import LISTED, counted
 from genperf.expression import Expression
 from genperf.formula import Call, Name, Node, Number, Text, bind_values, names_in, render
 from genperf.models.generic import CONSTANT_TERM, products_of
@@ -23,8 +23,6 @@ class WrittenSettings:
     #: A power with a smaller exponent is left out, and a level or a step that changes the logarithm of a term by less:
     #: it moves the term by less than half a per cent.
     least: float = 0.005
-    #: Factors of all terms, such as interactions, that are listed, the largest effect first. A guess: a screen.
-    max_shared: int = 12
     #: Deviation of a level's exponent from the shared one from which on it is listed: 0.02 is 1.4 % per doubling.
     least_deviation: float = 0.02
     #: Deviations that are listed, largest first.
@@ -83,8 +81,8 @@ def written_lines(result: FitResult) -> list[str]:
     ranked = sorted((factor for factor in ordered if factor.text), key=lambda factor: -factor.effect)
     if ranked:
         lines.append("every term but a constant one times")
-        lines += [f"    {text}" for factor in ranked[: WRITTEN.max_shared] for text in _joined([factor])]
-        more = len(ranked) - WRITTEN.max_shared
+        lines += [f"    {text}" for factor in ranked[:LISTED] for text in _joined([factor])]
+        more = len(ranked) - LISTED
         lines += [f"    and {counted(more, 'smaller factor')}"] if more > 0 else []
     return lines
 

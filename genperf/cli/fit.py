@@ -15,7 +15,7 @@ from genperf.cli.options import fit_arguments, pairs, read
 from genperf.cli.output import OUTPUT, Output, tell, tell_all
 from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
-from genperf.errors import GenperfError, counted, listed
+from genperf.errors import LISTED, GenperfError, counted, listed
 from genperf.estimate.options import DEFAULTS
 from genperf.fitting import fit, fitted_phases
 from genperf.formula import parse
@@ -166,7 +166,7 @@ def trust_lines(result: FitResult) -> list[str]:
 def doubling_lines(result: FitResult) -> list[str]:
     """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
     name, ratios = value_name(result.schema.target), list(doublings(result).items())
-    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[: OUTPUT.factors]]
+    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[:LISTED]]
     more = len(ratios) - len(lines)
     return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
 
@@ -185,7 +185,7 @@ def shares_line(result: FitResult) -> str:
     if len(shares) == 1:
         return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
     named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= OUTPUT.min_share]
-    named = named[: OUTPUT.members]
+    named = named[:LISTED]
     more = len(shares) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more else [])])
 
@@ -212,7 +212,7 @@ def group_notes(result: GroupedResult) -> list[str]:
     lines = [
         texts[0] if len({*texts}) == 1 else f"{counted(len(texts), 'group')}: {text}" for text, texts in alike.items()
     ]
-    return lines[: OUTPUT.group_notes]
+    return lines[:LISTED]
 
 
 def _kind(result: FitResult) -> str:

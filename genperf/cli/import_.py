@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import click
 
 from genperf.cli.options import pairs
-from genperf.cli.output import OUTPUT, Output
+from genperf.cli.output import Output
 from genperf.cli.writing import write_whole
-from genperf.errors import counted
+from genperf.errors import LISTED, counted
 from genperf.importers import Imported, csv_lines, import_files
 from genperf.table.clean import is_number
 from genperf.vocabulary.names import canonical_of
@@ -37,7 +37,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
     out.written(facts)
     if table.left_out:
         out.note(f"left out: {len(table.left_out)}")
-        for reason in table.left_out[: OUTPUT.left_out]:
+        for reason in table.left_out[:LISTED]:
             out.note(f"  {reason}")
     out.notes(table.notes)
     files_read = len(table.values("source"))

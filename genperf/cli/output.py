@@ -46,18 +46,10 @@ class OutputSettings:
     rows: int = 5
     #: Digits of a predicted value for people; a file has all.
     digits: int = 3
-    #: Measurements that cannot be imported, before the others are only counted. A guess: they fit on a screen.
-    left_out: int = 20
-    #: Expressions of an average that are named, by weight. A guess: they fit on a line.
-    members: int = 4
     #: Smaller shares are not named: they would be written as 0 %.
     min_share: float = 0.005
-    #: Different notes on how groups relate. A guess.
-    group_notes: int = 5
     #: Columns in no role that are named: a line of logs has dozens.
     unused: int = 40
-    #: Factors whose doubling is printed, the largest change first. A guess.
-    factors: int = 8
 
 
 OUTPUT = OutputSettings()

@@ -9,7 +9,7 @@ import msgspec
 import pandas as pd
 
 from genperf.engine import one_blas_thread
-from genperf.errors import FitError, GenperfError, Note
+from genperf.errors import LISTED, FitError, GenperfError, Note
 from genperf.fitting.model import Model
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import series_of
@@ -21,8 +21,6 @@ from genperf.result.arrays import in_half_precision
 from genperf.table import Table
 
 AUTO = "auto"
-#: Columns that a note names.
-COLUMNS_SHOWN = 8
 #: Groups in one task where they are series, of some milliseconds each.
 TOGETHER = 16
 
@@ -57,7 +55,7 @@ class Auto(Model):
         unnamed = could_name(table) if self.pool and not table.categorical else []
         if not unnamed:
             return replace(self, shared=shared)
-        names = ",".join(unnamed[:COLUMNS_SHOWN])
+        names = ",".join(unnamed[:LISTED])
         text = f"groups may be alike in columns that have no role: --categorical {names} would let pooling use them"
         return replace(self, notes=(Note(text, "similarity"),), shared=shared)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genperf.errors import Note, TableError, counted
+from genperf.errors import LISTED, Note, TableError, counted
 from genperf.panel import Panel
 from genperf.panel.configurations import completed, typical_run
 from genperf.prediction import Band, Evidence, Fitted, Member, cells_of, predict
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 #: What replaces the held-out error where nothing could be held out.
 UNKNOWN = "held-out error not known"
 UNTESTED = f"{UNKNOWN}; genperf validate measures it"
-
-
-#: Groups that are printed, and groups that failed. A guess: they fit on a screen.
-MAX_GROUPS = 20
 
 
 class Result(ABC):
@@ -430,17 +426,17 @@ class GroupedResult(Result):
         known = sorted(r.held_out_error for r in self.results.values() if r.held_out_error is not None)
         median = f"median held-out error {known[len(known) // 2]:.1f} %" if known else UNTESTED
         lines = [f"{counted(len(self), 'group')} of {', '.join(self.group)}; {median}"]
-        for key, result in list(self.results.items())[:MAX_GROUPS]:
+        for key, result in list(self.results.items())[:LISTED]:
             share = result.options.get("pooled_share")
             pooled = "" if share is None else f", pooled share {100 * share:.0f} %"
             configurations = counted(result.schema.configurations, "configuration")
             lines.append(f"  {', '.join(key)}: {configurations}, {result.tested}{pooled}")
-        if len(self) > MAX_GROUPS:
-            lines.append(f"  and {counted(len(self) - MAX_GROUPS, 'group')} more")
+        if len(self) > LISTED:
+            lines.append(f"  and {counted(len(self) - LISTED, 'group')} more")
         for name in dict.fromkeys(name for result in self.results.values() for name in result.further):
             count = sum(name in result.further for result in self.results.values())
             lines.append(f"  {name}: fitted in {count} of {counted(len(self), 'group')}")
-        failures = list(self.failures.items())[:MAX_GROUPS]
+        failures = list(self.failures.items())[:LISTED]
         return "\n".join([*lines, *(f"  {', '.join(key)}: not fitted, {why}" for key, why in failures)])
 
     def frame(self) -> pd.DataFrame:

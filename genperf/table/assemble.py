@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from genperf.errors import FormulaError, Note, TableError, counted, did_you_mean, listed
+from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_you_mean, listed
 from genperf.formula import Formula, parse, parse_number, quote_name
 from genperf.table.axis import Factor
 from genperf.table.cells import Source
@@ -22,8 +22,6 @@ from genperf.table.work import assumed_work, checked_scaling, counted_column, ki
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import WAYS, column_of, counted_by
 
-#: Bad rows that an error lists before it counts the others: they fit on a screen.
-_SHOWN_FAULTS = 5
 _DURATION_HINT = "a measured time is written in seconds, or as hh:mm:ss"
 #: What to do where no cell of a column is a number, by a word of the reason.
 _HINTS = {
@@ -340,7 +338,7 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
 def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> TableError:
     """Return the error that lists the first bad rows and says how to go on."""
     lines = rows_of(rejected)
-    shown = [f"  {r.complaint}" for r in rejected[:_SHOWN_FAULTS]]
+    shown = [f"  {r.complaint}" for r in rejected[:LISTED]]
     if len(rejected) > len(shown):
         shown.append(f"  and {len(rejected) - len(shown)} more")
     message = "\n".join([f"{lines} of {counted(total, 'row')} cannot be used", *shown])

@@ -8,15 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from genperf.errors import Note
+from genperf.errors import LISTED, Note
 from genperf.metrics import coverage, mape, median_ape, r2, relative_width, rmse
 from genperf.table import Target
 from genperf.table.target import TIME
 
 _METRICS = ("mape", "median_ape", "rmse", "r2", "coverage", "width")
-#: Different reasons for missing predictions of a model that are written out; the others are counted. A guess: a few
-#: lines.
-MAX_REASONS = 5
 #: The target of a validation that names none.
 TIME_TARGET = Target(TIME)
 
@@ -208,8 +205,8 @@ def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
     2 of 8 configurations left unpredicted: no level 'a'
     """
     counts = Counter(reasons).most_common()
-    notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[:MAX_REASONS]]
-    others = sum(n for _, n in counts[MAX_REASONS:])
+    notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[:LISTED]]
+    others = sum(n for _, n in counts[LISTED:])
     notes += [f"{others} of {total} configurations left unpredicted for other reasons"] if others else []
     return tuple(Note(text, "unpredicted") for text in notes)
 
@@ -223,5 +220,5 @@ def first_reasons(reasons: Sequence[str]) -> str:
     'a; b; c; d; e; and 1 more'
     """
     distinct = list(dict.fromkeys(reasons))
-    others = len(distinct) - MAX_REASONS
-    return "; ".join(distinct[:MAX_REASONS]) + (f"; and {others} more" if others > 0 else "")
+    others = len(distinct) - LISTED
+    return "; ".join(distinct[:LISTED]) + (f"; and {others} more" if others > 0 else "")

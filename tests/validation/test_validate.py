@@ -410,9 +410,9 @@ def test_a_family_that_cannot_fit_one_group_predicts_the_others() -> None:
 
 
 def test_many_reasons_are_counted_and_the_rarest_gathered() -> None:
-    reasons = ["b", *"aaa", *"cdefgh"]
-    notes = [str(n) for n in reasons_in_words(reasons, 12)]
-    assert notes[0] == "3 of 12 configurations left unpredicted: a"
-    assert notes[1] == "1 of 12 configurations left unpredicted: b"
-    assert len(notes) == 6
-    assert notes[-1] == "3 of 12 configurations left unpredicted for other reasons"
+    reasons = ["b", *"aaa", *"cdefghijklmno"]
+    notes = [str(n) for n in reasons_in_words(reasons, 20)]
+    assert notes[0] == "3 of 20 configurations left unpredicted: a"
+    assert notes[1] == "1 of 20 configurations left unpredicted: b"
+    assert len(notes) == 13
+    assert notes[-1] == "3 of 20 configurations left unpredicted for other reasons"
