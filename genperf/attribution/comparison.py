@@ -11,7 +11,7 @@ import pandas as pd
 from genperf.arrays import Array
 from genperf.attribution.answers import Comparison
 from genperf.attribution.draws import ends_of, quantiles
-from genperf.attribution.terms import FORM, HIDDEN, Parts, parts_of, serving
+from genperf.attribution.terms import FORM, HIDDEN, TERMS, Parts, parts_of, serving
 from genperf.errors import GenperfError
 from genperf.formula import Call, Node, evaluate, names_in
 from genperf.prediction import Query
@@ -19,10 +19,6 @@ from genperf.result import FitResult, answering
 from genperf.table import Target
 from genperf.words.numbers import interval_note, join_values
 from genperf.words.quantity import with_unit
-
-#: Pairs of draws of two models whose draws are independent. The standard error of an end of a 90 % interval, which is
-#: √(p(1 − p)/pairs)/f(q) at its quantile q, is then 1.4 % of the width of a normal distribution's.
-PAIRED_DRAWS = 2000
 
 
 def compare(
@@ -84,7 +80,7 @@ def compare(
     else:
         sides = [(parts_of(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
         drawn = [parts.drawn[_spread(parts, seed), :, 0] for seed, (parts, _) in enumerate(sides)]
-        weights = np.full(PAIRED_DRAWS, 1.0 / PAIRED_DRAWS)
+        weights = np.full(TERMS.paired_draws, 1.0 / TERMS.paired_draws)
     terms = list(dict.fromkeys(name for parts, _ in sides for name in parts.names))
     amounts = [_aligned(parts.amounts[:, row], parts, terms) for parts, row in sides]
     values = [float(parts.central[row]) for parts, row in sides]
@@ -170,7 +166,7 @@ def _aligned(values: Array, parts: Parts, terms: list[str]) -> Array:
 
 def _spread(parts: Parts, seed: int) -> npt.NDArray[np.int64]:
     """Return draws by their shares, in an order that is independent of that of another model's."""
-    places = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS
+    places = (np.arange(TERMS.paired_draws) + 0.5) / TERMS.paired_draws
     chosen = np.searchsorted(np.cumsum(parts.draw_shares), places)
     return np.random.default_rng(seed).permutation(np.minimum(chosen, len(parts.draw_shares) - 1))
 

@@ -11,15 +11,12 @@ from genperf.attribution.comparison import compare, single
 from genperf.attribution.draws import ends_of
 from genperf.attribution.elasticity import DOUBLING, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
-from genperf.attribution.terms import aliased, term_tables
+from genperf.attribution.terms import TERMS, aliased, term_tables
 from genperf.errors import GenperfError
 from genperf.prediction import substitution_notes
 from genperf.prediction.query import known_names
 from genperf.result import FitResult, answering
 from genperf.table.cells import frame_of
-
-#: Configurations in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
-BLOCK_ROWS = 200
 
 
 def explain(
@@ -83,8 +80,8 @@ def explain(
     query = result.query(at)
     levels = ends_of(interval)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
-    starts = range(0, query.rows, BLOCK_ROWS)
-    blocks = [query.take(np.arange(start, min(start + BLOCK_ROWS, query.rows))) for start in starts]
+    starts = range(0, query.rows, TERMS.block_rows)
+    blocks = [query.take(np.arange(start, min(start + TERMS.block_rows, query.rows))) for start in starts]
     each = [(*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks]
     terms, members, elasticities = (pd.concat(tables, ignore_index=True) for tables in zip(*each, strict=True))
     for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):

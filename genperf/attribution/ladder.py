@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +23,13 @@ from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.vocabulary.names import canonical_of
 
-#: Counts between n and 2·n. A guess: at 16, neighbours are 4 % apart, less than any interval of a count.
-STEPS_PER_DOUBLING = 16
-
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
     """Configurations that differ in the count of workers."""
 
+    #: Counts between n and 2·n. A guess: at 16, neighbours are 4 % apart, less than any interval of a count.
+    steps_per_doubling: ClassVar[int] = 16
     along: Factor
     #: Shape (steps,). Rising; whole numbers where only whole numbers were measured.
     counts: Array
@@ -120,7 +119,7 @@ def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
             f"there is nothing to look at from {first:g} up to {last:g} {factor.name}", hint="a larger count"
         )
     doublings = np.log2(last / first)
-    counts = np.geomspace(first, last, int(np.ceil(doublings * STEPS_PER_DOUBLING)) + 1)
+    counts = np.geomspace(first, last, int(np.ceil(doublings * Ladder.steps_per_doubling)) + 1)
     powers = 2.0 ** np.arange(int(doublings + 1e-9) + 1)
     listed = [*measured, *(first * powers), *(factor.upper * powers)]
     counts = np.concatenate([counts, [c for c in listed if first <= c <= last]])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,10 +11,6 @@ from genperf.models.network import network_of
 from genperf.panel import Panel
 from genperf.table.axis import several_nodes
 from genperf.words.numbers import three_digits
-
-#: Of the nominal rate, what the step to the second node used on four published clusters whose links are known: the
-#: median of the exchange over the step's cost, overlap included (`docs/results/hints.md`).
-TYPICAL = 0.25
 
 
 def least_exchange(
@@ -56,6 +52,9 @@ def least_exchange(
 class Exchange:
     """The least time of the exchange between nodes, beside what the step to several nodes cost."""
 
+    #: Of the nominal rate, what the step to the second node used on four published clusters whose links are known: the
+    #: median of the exchange over the step's cost, overlap included (`docs/results/hints.md`).
+    typical: ClassVar[float] = 0.25
     #: Seconds at the nominal rate, as `least_exchange` returns them.
     ways: dict[str, float]
     nodes: float
@@ -105,7 +104,7 @@ class Exchange:
         return (
             f"{longer}, {three_digits(cost - seconds)} s more than the exchange needs: the network is used at "
             f"{100.0 * seconds / cost:.0f} %, or nothing overlaps; published clusters use about "
-            f"{100.0 * TYPICAL:.0f} % of a nominal rate"
+            f"{100.0 * self.typical:.0f} % of a nominal rate"
         )
 
 

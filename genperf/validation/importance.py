@@ -16,18 +16,12 @@ from genperf.validation.splits import split
 BLACK_BOXES = ("random-forest", "gradient-boosting", "svr", "gaussian-process")
 
 
-#: Of the cross-validation. Five, as most use.
-FOLDS = 5
-#: Shuffles of each factor in each fold, as scikit-learn's `permutation_importance`.
-REPEATS = 5
-
-
 def importance(
     table: Table,
     models: str | Sequence[str] = BLACK_BOXES,
     *,
-    folds: int = FOLDS,
-    repeats: int = REPEATS,
+    folds: int = 5,
+    repeats: int = 5,
     seed: int = 0,
     mapping: Mapping[str, str] | None = None,
 ) -> Importance:
@@ -43,6 +37,8 @@ def importance(
         One group's rows.
     models : str or sequence of str
         Learners of `genperf.validation`, and families or formulas of `genperf.fit` to compare with them.
+    folds, repeats : int
+        Of the cross-validation, and shuffles of each factor in each fold; the defaults are those of scikit-learn.
     mapping : mapping of str to str, optional
         Canonical factor name → column.
 
