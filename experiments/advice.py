@@ -20,7 +20,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import genperf as gp
-from genperf.advice.ask import Question, ask
+from genperf.advice import Question, ask
 from genperf.advice.problem import Goal
 from genperf.attribution import compare
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.ask import Answer, Question
+from genperf.advice.answer import Answer
 from genperf.advice.ask import ask as ask_model
 from genperf.advice.problem import models_of
+from genperf.advice.question import Question
 from genperf.arrays import Array, Mask
 from genperf.attribution.answers import as_html
 from genperf.errors import GenperfError, TableError, listed

@@ -6,8 +6,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from genperf.advice.ask import Question
 from genperf.advice.plan import plan_of
+from genperf.advice.question import Question
 from genperf.advice.tables import SCALE, ask_fitted, ask_recognised, is_model_file
 from genperf.attribution.derived import price_of
 from genperf.cli.options import names_of, pairs, recognised_table, training_of

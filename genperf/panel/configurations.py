@@ -317,6 +317,19 @@ def completed(panel: Panel, columns: Columns) -> dict[str, npt.NDArray[Any]]:
     return out
 
 
+def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+    """Return the factors of a configuration that vary, were not given and follow no given one, with their values."""
+    names, varied = {panel.column(name) for name in given}, {f.name for f in panel.factors if f.distinct > 1}
+    # Of one measured count, it is those that the target goes beyond.
+    beyond = {f.name for f in panel.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower}
+    settled = {n for n in varied if not names.isdisjoint(panel.settled_by.get(n, ()))}
+    if panel.workers is not None and panel.workers.name in names:
+        settled |= panel.followers & varied
+    kept = (varied - settled | beyond) - names
+    ordered = sorted(panel.factors, key=lambda f: f.distinct == 1)
+    return {f.name: target[f.name] for f in ordered if f.name in kept}
+
+
 def at_scale(
     panel: Panel, count: Factor, counts: Array, at: Mapping[str, Any], kind: Scaling | None, given: Collection[str]
 ) -> dict[str, npt.NDArray[Any]]:

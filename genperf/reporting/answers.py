@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from genperf.advice import suggest
-from genperf.advice.ask import beside_published
+from genperf.advice.beside import beside_published
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
 from genperf.attribution.scaling import of_each_kind

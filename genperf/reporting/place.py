@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from genperf.advice.ask import Question, expectation, work_of
 from genperf.advice.plan import Plan, plan_of
+from genperf.advice.question import Question, expectation, work_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling
 from genperf.attribution.derived import Work, growth_of, price_of

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from genperf import __version__
-from genperf.advice.ask import Question
+from genperf.advice.question import Question
 from genperf.arrays import Index
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.derived import Work
