@@ -4,7 +4,10 @@ pytest reads this file before it imports any test, so that the limit is set befo
 workers of pytest and the programs that tests start inherit it. More threads than cores make the tests slower.
 """
 
+import gc
 import os
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 
 for _library in ("OPENBLAS", "OMP", "MKL", "BLIS", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
@@ -19,11 +22,40 @@ settings.register_profile("explore", deadline=None, max_examples=25, derandomize
 settings.load_profile("genperf")
 
 
-@pytest.fixture
-def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give forests and boosting a fifth of their trees, where a test is not about their errors."""
-    from dataclasses import replace
+#: Forests and boosting have so many trees in the tests, where 300 cost ten times as much.
+FEW_TREES = 30
 
+
+@pytest.fixture(scope="session", autouse=True)
+def few_trees() -> Iterator[None]:
+    """Give forests and boosting few trees in every test that is not about their errors."""
     from genperf.validation import learners
 
-    monkeypatch.setattr(learners, "LEARNER", replace(learners.LEARNER, trees=60))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learners, "LEARNER", replace(learners.LEARNER, trees=FEW_TREES))
+        yield
+
+
+@pytest.fixture
+def all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give forests and boosting the trees that users get."""
+    from genperf.validation import learners
+
+    monkeypatch.setattr(learners, "LEARNER", learners.LearnerSettings())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect the tests without looking for garbage: there is none among the modules that are imported."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        # Nor is it looked for among them later.
+        gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter free at its end what was collected."""
+    gc.unfreeze()

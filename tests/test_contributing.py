@@ -1,6 +1,6 @@
 """What CONTRIBUTING says of adding things works, in a copy of the package."""
 
-import os
+import json
 import re
 import shlex
 import shutil
@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from helpers import shell_of
 
 ROOT = Path(__file__).parents[1]
 RECIPES = {
@@ -43,46 +44,79 @@ def add(package: Path, diff: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def printed(package: Path, folder: Path, command: str) -> tuple[int, str]:
-    arguments = shlex.split(command)[1:]
-    environment = {**os.environ, "PYTHONPATH": str(package)}
-    run = [sys.executable, "-m", "genperf", *arguments]
-    done = subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
+#: Runs commands with the package in the folder that is given, and prints their statuses and all that they printed.
+COMMANDS = """
+import contextlib, io, json, sys
+sys.path.insert(0, sys.argv[1])
+from genperf.cli.main import run
+answers = []
+for arguments in json.loads(sys.argv[2]):
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        status = run(arguments)
+    out.flush()
+    answers.append([status, out.buffer.getvalue().decode()])
+print(json.dumps(answers))
+"""
+
+
+def printed(package: Path, folder: Path, commands: list[str]) -> list[tuple[int, str]]:
+    given = json.dumps([shlex.split(command)[1:] for command in commands])
+    run = [sys.executable, "-c", COMMANDS, str(package), given]
+    done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=True)
+    return [(status, out) for status, out in json.loads(done.stdout)]
+
+
+#: A recipe, what its command prints before it is followed, and what afterwards.
+ADDED = [
+    ("A family of expressions", "unknown family 'square-root'", r"square-root"),
+    ("An importer", "there is no format 'stopwatch'", r"wrote log.csv|2 rows"),
+    ("A shape of table", "--map workers=wafers", r"--extrinsic wafers"),
+    ("An overhead of a series", r"(?s)\A(?!.*incast)", r"\nincast +[0-9.e-]+ +[0-9.e-]+ +[0-9.e-]+ "),
+    ("A part of the kernel", r"(?s)\A(?!.*octave)", r'"octave":'),
+]
+
+
+def command_of(title: str) -> str:
+    (command,) = blocks(RECIPES[title], "sh")
+    return command
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a copy of the package, to which one recipe is added after the other."""
-    tmp_path = tmp_path_factory.mktemp("copy")
-    shutil.copytree(ROOT / "genperf", tmp_path / "genperf", ignore=shutil.ignore_patterns("__pycache__", "_data"))
-    shutil.copytree(ROOT / "data", tmp_path / "data")
-    (tmp_path / "work").mkdir()
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """Follow all recipes in a copy of the package, and return what their commands print."""
+    package = tmp_path_factory.mktemp("copy")
+    shutil.copytree(ROOT / "genperf", package / "genperf", ignore=shutil.ignore_patterns("__pycache__", "_data"))
+    shutil.copytree(ROOT / "data", package / "data")
+    work = package / "work"
+    work.mkdir()
     for name, text in FILES.items():
-        (tmp_path / "work" / name).write_text(text, encoding="utf-8")
-    return tmp_path
+        (work / name).write_text(text, encoding="utf-8")
+    titles = [title for title, _, _ in ADDED]
+    for title in titles:
+        for text in blocks(RECIPES[title], "python"):
+            name = text.partition("\n")[0].removeprefix("# ")
+            (package / name).write_text(text, encoding="utf-8")
+        for diff in blocks(RECIPES[title], "diff"):
+            add(package, diff)
+    return dict(zip(titles, printed(package, work, [command_of(title) for title in titles]), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("title", "before", "after"),
-    [
-        ("A family of expressions", "unknown family 'square-root'", r"square-root"),
-        ("An importer", "there is no format 'stopwatch'", r"wrote log.csv|2 rows"),
-        ("A shape of table", "--map workers=wafers", r"--extrinsic wafers"),
-        ("An overhead of a series", r"(?s)\A(?!.*incast)", r"\nincast +[0-9.e-]+ +[0-9.e-]+ +[0-9.e-]+ "),
-        ("A part of the kernel", r"(?s)\A(?!.*octave)", r'"octave":'),
-    ],
-)
-def test_what_is_to_be_added_works(package: Path, title: str, before: str, after: str) -> None:
-    recipe = RECIPES[title]
-    (command,) = blocks(recipe, "sh")
-    assert re.search(before, printed(package, package / "work", command)[1])
-    for text in blocks(recipe, "python"):
-        name = text.partition("\n")[0].removeprefix("# ")
-        (package / name).write_text(text, encoding="utf-8")
-    for diff in blocks(recipe, "diff"):
-        add(package, diff)
-    status, out = printed(package, package / "work", command)
+@pytest.mark.parametrize(("title", "before", "after"), ADDED)
+def test_what_is_to_be_added_works(
+    title: str,
+    before: str,
+    after: str,
+    answers: dict[str, tuple[int, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text, encoding="utf-8")
+    assert re.search(before, "".join(shell_of(capsys)(*shlex.split(command_of(title))[1:])[1:]))
+    status, out = answers[title]
     assert status == 0, out
     assert not re.search(before, out)
     assert re.search(after, out), out

@@ -1,7 +1,9 @@
 """Imports go to strictly lower layers; inside one room, no circles."""
 
 import ast
+from collections.abc import Collection
 
+import pytest
 from helpers import trees
 
 LAYERS = {
@@ -46,22 +48,14 @@ LAYERS = {
 }
 
 
-#: The files of the package by the names of their modules; its doors are no modules.
-FILES = {
-    ".".join(("genperf", *path.removesuffix(".py").split("/"))).removesuffix(".__init__"): tree
-    for path, tree in trees().items()
-    if path not in ("__init__.py", "__main__.py")
-}
-
-
-def imports_of(tree: ast.Module) -> set[str]:
+def imports_of(tree: ast.Module, modules: Collection[str]) -> set[str]:
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("genperf"):
             assert node.level == 0
             inner = {f"{node.module}.{a.name}" for a in node.names}
-            found.update(inner & set(FILES))
-            if not inner <= set(FILES):
+            found.update(inner.intersection(modules))
+            if not inner.issubset(modules):
                 found.add(str(node.module))
         elif isinstance(node, ast.Import):
             found.update(a.name for a in node.names if a.name.startswith("genperf"))
@@ -72,17 +66,25 @@ def room_of(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
-MODULES = {module: imports_of(tree) for module, tree in FILES.items()}
+@pytest.fixture(scope="module")
+def modules() -> dict[str, set[str]]:
+    """The imports of each module of the package; its doors are no modules."""
+    files = {
+        ".".join(("genperf", *path.removesuffix(".py").split("/"))).removesuffix(".__init__"): tree
+        for path, tree in trees().items()
+        if path not in ("__init__.py", "__main__.py")
+    }
+    return {module: imports_of(tree, files) for module, tree in files.items()}
 
 
-def test_every_room_has_a_layer() -> None:
-    assert {room_of(m) for m in MODULES} <= set(LAYERS)
+def test_every_room_has_a_layer(modules: dict[str, set[str]]) -> None:
+    assert {room_of(m) for m in modules} <= set(LAYERS)
 
 
-def test_imports_go_down() -> None:
+def test_imports_go_down(modules: dict[str, set[str]]) -> None:
     upward = [
         f"{module} imports {target}"
-        for module, targets in MODULES.items()
+        for module, targets in modules.items()
         for target in targets
         if room_of(target) in LAYERS
         and room_of(target) != room_of(module)
@@ -91,8 +93,8 @@ def test_imports_go_down() -> None:
     assert not upward
 
 
-def test_no_circles_inside_a_room() -> None:
-    inner = {m: {t for t in ts if t in MODULES and room_of(t) == room_of(m)} for m, ts in MODULES.items()}
+def test_no_circles_inside_a_room(modules: dict[str, set[str]]) -> None:
+    inner = {m: {t for t in ts if t in modules and room_of(t) == room_of(m)} for m, ts in modules.items()}
 
     def reaches(start: str, now: str, seen: set[str]) -> bool:
         return any(target == start or reaches(start, target, seen | {target}) for target in inner[now] - seen)

@@ -57,7 +57,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "gpus.json --at gpus=8 --or gpus=16",
     ),
     "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "cores.json --knee"),
-    "fit": MODELS,
     "import": ("training-log log.txt -o log.csv",),
     "models": ("",),
     "optimize": (
@@ -132,9 +131,9 @@ def schemas() -> dict[str, str]:
         try:
             for name, text in {**TABLES, "log.txt": LOG}.items():
                 Path(name).write_text(text)
-            for arguments in MODELS:
-                printed("fit", arguments)
-            answers = {name: [printed(name, one) for one in runs] for name, runs in COMMANDS.items()}
+            # What fits makes the models that the other commands read.
+            fits = {"fit": [printed("fit", arguments) for arguments in MODELS]}
+            answers = fits | {name: [printed(name, one) for one in runs] for name, runs in COMMANDS.items()}
         finally:
             os.chdir(before)
     return {name: json.dumps(_titled(name, schema_of(values)), indent=1) + "\n" for name, values in answers.items()}

@@ -13,8 +13,6 @@ from helpers import Shell, shell_of
 import genperf
 from genperf.cli.declared import COMMANDS
 
-pytestmark = pytest.mark.usefixtures("few_trees")
-
 RUNS = """workers,batch,run,seconds
 1,32,0,9.02
 1,32,1,8.98

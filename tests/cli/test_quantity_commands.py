@@ -13,8 +13,6 @@ from genperf.cli.explain import _read_again, _show
 from genperf.cli.options import one_group
 from genperf.cli.output import Output
 
-pytestmark = pytest.mark.usefixtures("few_trees")
-
 #: Milliseconds of 8/n + 1 s; gigabytes of 30/n + 2.
 RUNS = "workers,ms,memory_gb\n" + "".join(f"{n},{8000 / n + 1000},{30 / n + 2}\n" for n in (1, 2, 4, 8, 16))
 LAW = ["--model", "a/workers + c"]

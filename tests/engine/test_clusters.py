@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,12 @@ def fleet() -> gp.Table:
 
 
 MODELS = ["ernest", "a/workers**p + c"]
-HERE = {model: gp.fit(fleet(), model, draws=8) for model in MODELS}
+
+
+@cache
+def here(model: str) -> str:
+    """Return the file of the model fitted in this process."""
+    return dump_model(gp.fit(fleet(), model, draws=8))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +61,7 @@ def die_of_seven(x: int) -> int:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_two_workers(model: str) -> None:
-    assert dump_model(gp.fit(fleet(), model, draws=8, workers=2)) == dump_model(HERE[model])
+    assert dump_model(gp.fit(fleet(), model, draws=8, workers=2)) == here(model)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -64,7 +70,7 @@ def test_dask(dask_address: str, model: str) -> None:
     result = gp.fit(fleet(), model, draws=8, engine="dask", address=dask_address)
     assert isinstance(result, GroupedResult)
     assert list(result.failures) == [("short",)]
-    assert dump_model(result) == dump_model(HERE[model])
+    assert dump_model(result) == here(model)
 
 
 def test_dask_validates_alike(dask_address: str) -> None:
@@ -95,7 +101,7 @@ def test_ray(workers: int) -> None:
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
     for model in MODELS:
         result = gp.fit(fleet(), model, draws=8, engine="ray", workers=workers)
-        assert dump_model(result) == dump_model(HERE[model])
+        assert dump_model(result) == here(model)
 
 
 def test_ray_validates_alike() -> None:

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
 import genperf as gp
+from genperf.fitting import fit_group
 from genperf.fitting.auto import could_name
 from genperf.growth.alike import CHANGES, Change, Process
 from genperf.growth.sharing import SHARING, table_shares
@@ -144,12 +145,14 @@ def test_pool_and_groups_are_one_function():
     asked = {"workers": [16, 32]}
     plain = gp.fit(table_of(frame))["net00"].predict(asked)  # type: ignore[index]
     pd.testing.assert_frame_equal(fitted(frame)["net00"].predict(asked), plain)
+    pd.testing.assert_frame_equal(fit_group(table_of(frame), ("net00",)).predict(asked), plain)
 
 
 def test_intervals_cover():
     hits = []
     for k in range(10):
-        row = fitted(runs(12, {k: 8}, noise=0.02, seed=k))[f"net{k:02d}"].predict({"workers": 32}).iloc[0]
+        result = fit_group(table_of(runs(12, {k: 8}, noise=0.02, seed=k)), (f"net{k:02d}",))
+        row = result.predict({"workers": 32}).iloc[0]
         truth = runs(12, noise=0.02, seed=k).query(f"net == 'net{k:02d}' and workers == 32").seconds.iloc[0]
         hits.append(row.lower <= truth <= row.upper)
     # Of 10 at 90 %, fewer than 7 happen once in 80 times.

@@ -9,7 +9,11 @@ from helpers import trees
 #: Where it is decided: the axis below the tables' readers, and the room that hands it on.
 DECIDING = re.compile(r"^(panel/|table/axis\.py$)")
 PAIR = {"workers", "nodes"}
-TREES = {path: tree for path, tree in trees().items() if not DECIDING.match(path)}
+
+
+def others() -> dict[str, ast.Module]:
+    """Return the syntax trees of the modules that decide nothing."""
+    return {path: tree for path, tree in trees().items() if not DECIDING.match(path)}
 
 
 def picked_by_name(tree: ast.Module) -> Iterator[str]:
@@ -44,12 +48,12 @@ def one_node(tree: ast.Module) -> Iterator[str]:
 
 def test_only_the_panel_picks_the_column_that_counts_the_workers() -> None:
     assert not {
-        path: picks for path, tree in TREES.items() if (picks := [*picked_by_name(tree), *picked_in_turn(tree)])
+        path: picks for path, tree in others().items() if (picks := [*picked_by_name(tree), *picked_in_turn(tree)])
     }
 
 
 def test_only_the_panel_says_what_one_node_is() -> None:
-    assert not {path: compared for path, tree in TREES.items() if (compared := list(one_node(tree)))}
+    assert not {path: compared for path, tree in others().items() if (compared := list(one_node(tree)))}
 
 
 def test_the_search_finds_what_it_looks_for() -> None:

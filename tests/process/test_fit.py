@@ -114,9 +114,6 @@ def test_the_heaviest_expression_is_the_best(model: gp.FitResult) -> None:
     assert sum(m.weight for m in model.members) == pytest.approx(1.0)
 
 
-DRAWN = range(12)
-
-
 def drawn(seed: int) -> pd.DataFrame:
     """A table in which some levels, counts and pairs of them were never measured."""
     rng = np.random.default_rng(seed)
@@ -129,11 +126,12 @@ def drawn(seed: int) -> pd.DataFrame:
     return frame.assign(s=(0.1 + 0.02 * frame.b / frame.n) * rng.lognormal(0.0, 0.1, len(frame)))
 
 
-@pytest.mark.parametrize("seed", DRAWN)
-@pytest.mark.parametrize(
-    "scheme", ["kfold:3", "extrapolate:n", "extrapolate:k", "leave-group-out:m", "leave-group-out:z"]
-)
-def test_levels_and_counts_that_a_side_lacks(seed: int, scheme: str) -> None:
+#: How many tables are drawn for each scheme: half as many where one is fitted several times.
+DRAWN = {"kfold:3": 6, "extrapolate:n": 12, "extrapolate:k": 12, "leave-group-out:m": 6, "leave-group-out:z": 6}
+
+
+@pytest.mark.parametrize(("scheme", "seed"), [(scheme, seed) for scheme, n in DRAWN.items() for seed in range(n)])
+def test_levels_and_counts_that_a_side_lacks(scheme: str, seed: int) -> None:
     table = gp.read_table(drawn(seed), time="s", extrinsic="n,k", intrinsic="b", categorical="m,h,z")
     points = pd.DataFrame(columns=["predicted", "lower", "upper"])
     # A scheme that the table does not allow, and training parts that no model can read, are refused in words.

@@ -8,8 +8,6 @@ from genperf.errors import GenperfError
 from genperf.table import Table, read_table
 from genperf.validation import importance
 
-pytestmark = pytest.mark.usefixtures("few_trees")
-
 
 def table(**roles: str) -> Table:
     grid = [(x, y, k) for x in (1, 2, 4, 8) for y in (1, 2, 4) for k in ("a", "b")]

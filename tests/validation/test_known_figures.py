@@ -14,6 +14,7 @@ PYTORCH = {"random-forest": 22.1, "gradient-boosting": 19.1, "svr": 15.4, "gauss
 LAST_POINT = [("extrapolate:devices:16", 3.7, 5.9), ("extrapolate:devices:8", 12.8, 17.5)]
 
 
+@pytest.mark.usefixtures("all_trees")
 def test_extrapolation_of_the_learners() -> None:
     validation = validate(datasets.load("pytorch_cpu"), list(PYTORCH), "extrapolate:workers:8")
     assert len(validation.models[0].predictions) == 48

@@ -10,7 +10,6 @@ from genperf.table import Table, read_table
 from genperf.validation import LEARNERS, linear_coefficients
 from genperf.validation.learners import features, half_width, read
 
-pytestmark = pytest.mark.usefixtures("few_trees")
 FITTED = [name for name in LEARNERS if name != "last-point"]
 
 

@@ -15,7 +15,6 @@ from genperf.validation import LEARNERS, run, validate
 from genperf.validation.score import ModelScore, reasons_in_words
 
 SIMPLE = "last-point,linear"
-pytestmark = pytest.mark.usefixtures("few_trees")
 
 
 def frame(repeats: int = 2) -> pd.DataFrame:
