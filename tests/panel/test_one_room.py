@@ -42,7 +42,7 @@ def one_node(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             text, value = ast.unparse(node.left), getattr(node.comparators[0], "value", None)
-            if "nodes" in text and not text.endswith(".distinct") and value == 1:
+            if "nodes" in text and not text.startswith("len(") and not text.endswith(".distinct") and value == 1:
                 yield ast.unparse(node)
 
 
