@@ -27,7 +27,6 @@ from genperf.plots.style import (
     VERMILION,
     around,
     banded,
-    calm,
     cut,
     doubling_axis,
     legend,
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 _MARKERS = "osD^vPX*"
-#: Dashes, so that no colour is needed to distinguish groups.
-_DASHES = ("-", "--", "-.", ":")
+#: Dashes, so that twice as many groups can be distinguished as there are colours.
+_DASHES = ("-", "--")
 _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": "beyond"}
 
 
@@ -57,12 +56,10 @@ _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": 
 class FigureSettings:
     """How much a figure shows; more cannot be distinguished."""
 
-    #: Members of less weight in the ensemble are left out. A guess: at 0.01 they cannot move the band.
-    least_weight: float = 0.01
     #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
-    max_terms: int = 7
-    #: Groups in one figure: colours times dashes that can be distinguished. A guess.
-    max_groups: int = 16
+    max_terms: int = len(PALETTE) - 1
+    #: Groups in one figure: colours times dashes.
+    max_groups: int = len(PALETTE) * len(_DASHES)
     #: Per cent at which the axis of the efficiency ends, at most.
     highest_efficiency: float = 200.0
     #: Models in one figure.
@@ -98,8 +95,10 @@ def scaling(
     banded(ax, x, lower, upper, answer.interval)
     _families(ax, result, answer, work)
     if not answer.refusal:
+        # An efficiency is what perfect scaling would take, as a share of what is predicted.
+        efficiency = answer.curve["efficiency"].to_numpy(float)
+        perfect = value * efficiency if work is None else value / efficiency
         base = int(np.argmin(np.abs(x - answer.reference)))
-        perfect = _perfect(answer, x) if work is None else work / _perfect(answer, x)
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
     ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
     medians = medians_along(result.panel, answer.along, pd.DataFrame(answer.steps.columns), table)
@@ -142,46 +141,32 @@ def _framed(ax: Any, answer: Scaling, x: Array, label: str) -> None:
 
 def _subtitled(ax: Any, answer: Scaling) -> None:
     """Write the values of the other factors at which a curve is drawn."""
-    others = ((k, f"{v:g}" if isinstance(v, int | float) else shown(v, 16)) for k, v in answer.at.items())
-    at = ", ".join(f"{shown(name, 16)} {value}" for name, value in others)
+    others = {shown(k, 16): f"{v:g}" if isinstance(v, int | float) else shown(v, 16) for k, v in answer.at.items()}
+    at = ", ".join(f"{name} {value}" for name, value in others.items())
     kind = "scaling" if answer.kind == "unknown" else f"{answer.kind} scaling"
-    title = cut(f"{kind} at {at}" if at else kind, 3)
-    ax.set_title(title, loc="left", fontsize=9, color=INK)
-
-
-def _perfect(answer: Scaling, x: Array) -> Array:
-    """Return the time of perfect scaling, up to a factor: efficiency × time is what stays."""
-    efficiency, times = _arrays(answer.curve, "efficiency", answer.quantity.name)
-    work = efficiency * times
-    return work if np.all(np.isfinite(work)) else 1.0 / x
+    ax.set_title(cut(f"{kind} at {at}" if at else kind, 3), loc="left", fontsize=9, color=INK)
 
 
 def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -> None:
-    """Draw the members of an ensemble."""
+    """Draw the members of an ensemble; one lighter than the tail of the band may lie outside it, and is left out."""
     if len(result.members) < 2:
         return
-    x = answer.curve[answer.along].to_numpy(float)
     columns = read_query(pd.DataFrame(answer.steps.columns), result.schema).columns
-    name: str | None = "measured levels" if result.schema.substituted else "families"
-    for member in result.members:
-        if member.weight >= FIGURE.least_weight:
-            times = central_times([member], columns)
-            drawn = times if work is None else work / times
-            ax.plot(x, drawn, color=FAINT, linewidth=0.8, alpha=0.8, label=name)
-            name = None
+    kept = [m for m in result.members if m.weight >= (1.0 - answer.interval) / 2.0] or result.members
+    times = np.array([central_times([member], columns) for member in kept]).T
+    drawn = times if work is None else work[:, None] / times
+    lines = ax.plot(answer.curve[answer.along], drawn, color=FAINT, linewidth=0.8, alpha=0.8)
+    lines[0].set_label("measured levels" if result.schema.substituted else "families")
 
 
 def _verdicts(ax: Any, answer: Scaling, predictions: pd.DataFrame | None, columns: Sequence[str]) -> None:
     """Draw predictions with their intervals, coloured by verdict."""
     if predictions is None or answer.along not in predictions:
         return
-    name, lower, upper = columns
-    for verdict, (color, marker) in VERDICT_STYLE.items():
-        part = predictions[predictions["verdict"] == verdict]
-        if len(part):
-            at, *value = _arrays(part, answer.along, name, lower, upper)
-            label, bars = f"predicted: {verdict}", around(*value)
-            ax.errorbar(at, value[0], yerr=bars, fmt=marker, color=color, markersize=7, capsize=3, label=label)
+    for verdict, part in predictions.groupby("verdict", sort=False):
+        (color, marker), (at, *value) = VERDICT_STYLE[str(verdict)], _arrays(part, answer.along, *columns)
+        style = {"fmt": marker, "color": color, "markersize": 7, "capsize": 3}
+        ax.errorbar(at, value[0], yerr=around(*value), label=f"predicted: {verdict}", **style)
 
 
 def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
@@ -277,17 +262,16 @@ def _highest(percent: Array) -> float:
 def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
     """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below."""
     result = answering(result, answer.at)
-    x, stack, hidden = term_stack(result, pd.DataFrame(answer.steps.columns), answer.along, interval)
+    rows = pd.DataFrame(answer.steps.columns)
+    x, (stack, hidden) = rows[answer.along].to_numpy(float), _term_stack(result, rows, interval)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
-    colors = [*PALETTE[: len(stack)], FAINT][: len(stack)]
     parts = np.array(list(stack.values()))
-    target = answer.quantity
-    names = [shown(n) for n in stack]
-    axes[0].stackplot(x, parts, labels=names, colors=colors, alpha=0.85, linewidth=0)
-    total = parts.sum(axis=0) + hidden
-    axes[0].plot(x, total, color=INK, linewidth=1.6, label=shown(target.name))
-    axes[1].stackplot(x, 100.0 * parts / parts.sum(axis=0), colors=colors, alpha=0.85, linewidth=0)
-    axes[0].set_ylabel(shown(heading(target)))
+    whole = parts.sum(axis=0)
+    style = {"colors": PALETTE, "alpha": 0.85, "linewidth": 0}
+    axes[0].stackplot(x, parts, labels=[shown(name) for name in stack], **style)
+    axes[0].plot(x, whole + hidden, color=INK, linewidth=1.6, label=shown(answer.quantity.name))
+    axes[1].stackplot(x, 100.0 * parts / whole, **style)
+    axes[0].set_ylabel(shown(heading(answer.quantity)))
     axes[0].set_ylim(bottom=0.0)
     axes[1].set_ylabel("share (%)")
     axes[1].set_ylim(0.0, 100.0)
@@ -297,10 +281,8 @@ def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
     return figure
 
 
-def term_stack(
-    result: FitResult, rows: pd.DataFrame, along: str, interval: float = 0.9
-) -> tuple[Array, dict[str, Array], Array]:
-    """Return the counts, the part of each term there, and what the prediction is beside their sum."""
+def _term_stack(result: FitResult, rows: pd.DataFrame, interval: float) -> tuple[dict[str, Array], Array]:
+    """Return the part of each term, and what the prediction is beside their sum."""
     terms, column = explain(result, rows, interval).terms, term_column(result.schema.target)
     parts = {str(name): part[column].to_numpy(float) for name, part in terms.groupby("term", sort=False)}
     named = {name: part for name, part in parts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
@@ -309,7 +291,7 @@ def term_stack(
     kept = {n: named[n] for n in named if n in large[: FIGURE.max_terms]}
     if len(named) > FIGURE.max_terms:
         kept["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE.max_terms :]), float)
-    return rows[along].to_numpy(float), kept, hidden
+    return kept, hidden
 
 
 def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
@@ -345,11 +327,11 @@ def predicted_against_measured(
         (rows, values), target, title = fitted_rows(what, table), what.schema.target, "of the fit"
         parts = {what.model: np.vstack([values, _arrays(what.predict(rows, interval), target.name, "lower", "upper")])}
     figure, ax = new_figure(5.4, 5.2)
-    for k, (name, (measured, predicted, lower, upper)) in enumerate(parts.items()):
-        error = float(np.median(np.abs(predicted / measured - 1.0))) * 100.0
-        style = {"fmt": _MARKERS[k], "color": PALETTE[k], "ecolor": PALETTE[k], "elinewidth": 0.8, "alpha": 0.8}
-        label, bars = f"{shown(name)}: median error {error:.1f} %", around(predicted, lower, upper)
-        ax.errorbar(measured, predicted, yerr=bars, markersize=5, label=label, **style)
+    for (name, (measured, *predicted)), marker, color in zip(parts.items(), _MARKERS, PALETTE, strict=False):
+        error = float(np.median(np.abs(predicted[0] / measured - 1.0))) * 100.0
+        style = {"fmt": marker, "color": color, "elinewidth": 0.8, "alpha": 0.8, "markersize": 5}
+        label = f"{shown(name)}: median error {error:.1f} %"
+        ax.errorbar(measured, predicted[0], yerr=around(*predicted), label=label, **style)
     drawn = np.hstack([*parts.values()])[:2]
     ends = np.array([drawn.min() / 1.2, drawn.max() * 1.2])
     ax.plot(ends, ends, color=INK, linewidth=1.0, zorder=1, label="predicted = measured")
@@ -429,7 +411,6 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
 
 def _constants_on(ax: Any, title: str, part: pd.DataFrame, unit: str) -> None:
     """Draw constants as points with intervals."""
-    calm(ax)
     at = np.arange(len(part))[::-1]
     value, *ends = _arrays(part, "value", "lower", "upper")
     bars = around(value, *ends)
@@ -438,11 +419,8 @@ def _constants_on(ax: Any, title: str, part: pd.DataFrame, unit: str) -> None:
     for mask, color, marker, name in states:
         if mask.any():
             ax.errorbar(value[mask], at[mask], xerr=bars[:, mask], fmt=marker, color=color, markersize=5, label=name)
-    names = [
-        f"{shown(c)} ({shown(u)})" if u and u != unit else shown(c)
-        for c, u in zip(part["constant"], part["unit"], strict=True)
-    ]
-    ax.set_yticks(at, names)
+    units = [f" ({shown(u)})" if u and u != unit else "" for u in part["unit"]]
+    ax.set_yticks(at, [shown(c) + u for c, u in zip(part["constant"], units, strict=True)])
     ax.set_ylim(-0.7, len(part) - 0.3)
     positive = value[value > 0]
     if title.startswith("coefficients") and len(positive):
@@ -465,9 +443,8 @@ def sobol(sensitivity: Sensitivity) -> Figure:
     ax.set_yticks(at, [shown(f) for f in indices["factor"]])
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
     the_time = sensitivity.of == "time" and sensitivity.quantity.is_time
-    ax.set_xlabel(
-        f"share of the variance of {f'the {sensitivity.quantity.name}' if the_time else shown(sensitivity.of_what)}"
-    )
+    of = f"the {sensitivity.quantity.name}" if the_time else shown(sensitivity.of_what)
+    ax.set_xlabel(f"share of the variance of {of}")
     legend(ax, loc="lower right")
     return figure
 
