@@ -64,7 +64,8 @@ class Model:
 
     def __init__(self, result: FitResult) -> None:
         self.result = result
-        self.factors = {f.name: f"x[{i}]" for i, f in enumerate(result.schema.factors)}
+        self.places = {f.name: i for i, f in enumerate(result.schema.factors)}
+        self.factors = {name: f"x[{i}]" for name, i in self.places.items()}
 
     def formula(self, text: str) -> Formula:
         """Write down a formula over the factors."""
@@ -91,30 +92,24 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
         "quantiles": [[level, NormalDist().inv_cdf(level)] for level in (tail, 1.0 - tail, 0.05, 0.95)],
         "serves": result.members.index(serving(result.members)[0]),
         "derived": [
-            [i, model.formula(schema.derived[f.name])]
-            for i, f in enumerate(schema.factors)
-            if f.name in schema.derived and set(parse(schema.derived[f.name]).names) <= set(model.factors)
+            [i, model.formula(schema.derived[name])]
+            for name, i in model.places.items()
+            if name in schema.derived and {*parse(schema.derived[name]).names} <= {*model.places}
         ],
     }
 
 
 def fitting(model: Model) -> dict[str, Any] | None:
     """Return what the page needs for the probability that a run does not fail; None where none ever failed."""
-    result = model.result
-    feasibility = result.feasibility
-    if feasibility is None:
+    known, places = model.result.feasibility, model.places
+    if known is None:
         return None
-    need = feasibility.need
-    places = {f.name: i for i, f in enumerate(result.schema.factors)}
+    need = known.need
     return {
-        "headroom": feasibility.headroom,
-        "demands": [
-            [places[name], d.slope, d.centre, d.logarithmic, d.more] for name, d in feasibility.demands.items()
-        ],
-        "offsets": [[places[name], levels] for name, levels in feasibility.offsets.items()],
-        "succeeded": [list(values) for values in feasibility.succeeded],
-        "failed": [list(values) for values in feasibility.failed],
-        "certainty": feasibility.certain,
+        **{name: getattr(known, name) for name in ("headroom", "succeeded", "failed")},
+        "demands": [[places[name], d.slope, d.centre, d.logarithmic, d.more] for name, d in known.demands.items()],
+        "offsets": [[places[name], levels] for name, levels in known.offsets.items()],
+        "certainty": known.certain,
         "need": None if need is None else [model.formula(need.formula), need.slope],
         "same": SAME,
     }
@@ -124,11 +119,8 @@ def judging(model: Model) -> dict[str, Any]:
     """Return what the verdicts need of a model, see `genperf.prediction.verdict`."""
     basis = model.result.basis
     return {
-        "severalForms": basis.several_forms,
-        "followers": list(basis.followers),
-        "settled": basis.settled,
+        **{name: getattr(basis, name) for name in ("several_forms", "followers", "settled", "unidentified")},
         "unmeasured": [[name, formula(node, model.factors)] for name, node in basis.unmeasured.items()],
-        "unidentified": list(basis.unidentified),
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in basis.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
         "borrowed": [{**msgspec.structs.asdict(f), "numeric": f.numeric} for f in basis.reach if basis.borrowed],
@@ -179,15 +171,10 @@ def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) 
 
 def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     """Return a discrepancy as data: its anchors, and what depends on them alone."""
-    order, (whiten, variances, ones) = list(model.factors), discrepancy.geometry
-    walk, beyond = discrepancy.kernel, discrepancy.extrapolation
+    walk, beyond, (whiten, variances, ones) = discrepancy.kernel, discrepancy.extrapolation, discrepancy.geometry
     return {
-        "kernel": {
-            "axes": [model.formula(axis) for axis in walk.axes],
-            "step": walk.step,
-            "origin": list(walk.origin),
-        },
-        "anchors": [[order.index(name), *_column(values)] for name, values in discrepancy.anchors.items()],
+        "kernel": {**msgspec.structs.asdict(walk), "axes": [model.formula(axis) for axis in walk.axes]},
+        "anchors": _anchors(discrepancy.anchors, model),
         "noise": discrepancy.noise,
         "scales": packed(discrepancy.scales),
         "extrapolation": {
@@ -195,10 +182,7 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
             "slope": beyond.slope,
             "nodes": model.formula(beyond.nodes),
         },
-        "logarithms": discrepancy.logarithms.tolist(),
-        "whiten": whiten.tolist(),
-        "variances": variances.tolist(),
-        "ones": ones.tolist(),
+        **{"logarithms": discrepancy.logarithms, "whiten": whiten, "variances": variances, "ones": ones},
         "offsets": None if discrepancy.offsets is None else packed(discrepancy.offsets),
     }
 
@@ -207,20 +191,15 @@ def _stack(stack: Stack | None, model: Model) -> dict[str, Any] | None:
     """Return a stack as data: its anchors, and what each part makes of them."""
     if stack is None:
         return None
-    order = list(model.factors)
-    places = {name: i for i, name in enumerate(order)}
+    axes = [
+        [{**msgspec.structs.asdict(axis), "formula": model.formula(axis.formula)} for axis in part.kernel.axes]
+        for part in stack.parts
+    ]
     return {
-        "anchors": [[places[name], *_column(values)] for name, values in stack.anchors.items()],
+        "anchors": _anchors(stack.anchors, model),
         "parts": [
             {
-                "kernel": {
-                    "axes": [
-                        {**msgspec.structs.asdict(axis), "formula": model.formula(axis.formula)}
-                        for axis in part.kernel.axes
-                    ],
-                    "size": part.kernel.size,
-                    "local": part.kernel.local,
-                },
+                "kernel": {"axes": axes[k], "size": part.kernel.size, "local": part.kernel.local},
                 "dual": packed(stack.dual(k)),
                 "noises": packed(part.noise**2 * part.factors),
                 "noise": part.noise,
@@ -235,9 +214,11 @@ def _stack(stack: Stack | None, model: Model) -> dict[str, Any] | None:
     }
 
 
-def _column(values: npt.NDArray[Any]) -> tuple[list[str], dict[str, Any]]:
-    """Return the labels of a column, none for numbers, and its numbers or the places of its labels."""
-    if values.dtype != object:
-        return [], packed(values)
-    labels, places = np.unique(values.astype(str), return_inverse=True)
-    return labels.tolist(), packed(places.astype(float))
+def _anchors(anchors: Mapping[str, npt.NDArray[Any]], model: Model) -> list[list[Any]]:
+    """Return the columns of anchors: the place of the factor, labels, none for numbers, and numbers or label places."""
+    columns = []
+    for name, values in anchors.items():
+        labels = np.unique(values.astype(str)) if values.dtype == object else np.empty(0)
+        numbers = np.searchsorted(labels, values.astype(str)) if len(labels) else values
+        columns.append([model.places[name], labels.tolist(), packed(np.asarray(numbers, float))])
+    return columns

@@ -5,7 +5,6 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +22,13 @@ from genperf.panel import Panel
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import Model, rules, with_formulas
 from genperf.reporting.place import PAGE, View, place_of, question_of, short
-from genperf.reporting.proposal import filled
-from genperf.reporting.provenance import command_of, versions
+from genperf.reporting.proposal import asset, filled
+from genperf.reporting.provenance import command_of, measured_text, versions
 from genperf.reporting.sheet import capacity_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.table import Table
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split
-from genperf.words.numbers import with_article
-from genperf.words.quantity import heading
 from genperf.words.verdict import LIKELY_TO_FIT
 
 #: The scripts of a page, in the order in which they define what later ones use.
@@ -109,20 +106,52 @@ def page(
     view = view or View()
     if not 0.0 < view.interval < 1.0:
         raise GenperfError(f"the interval must lie between 0 and 1, not {view.interval}", hint="--interval 0.9")
-    groups = _groups(what, view, workers)
+    first, groups = what.first, _groups(what, view, workers)
     data = {
         "rules": rules(),
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
-        "quantity": quantity_of(what.first),
+        "quantity": quantity_of(first),
         "job": view.job.shown(),
-        "capacity": capacity_of(what.first, view.capacity),
+        "capacity": capacity_of(first, view.capacity),
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
         "groupColumns": list(what.group),
         "validation": _shown(validation),
     }
-    return _rendered(what, table, data, view.title)
+    try:
+        text, formulas = with_formulas(data)
+    except ValueError:
+        raise GenperfError(
+            "the model gives values that are not finite: no page can show them", hint="fit it again"
+        ) from None
+    style, made = asset("page.css"), ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
+    script = "\n".join([*made, *(asset(f"{name}.js") for name in _SCRIPTS)])
+    rejected = [str(r) for r in table.rejected] if table is not None else []
+    of = "" if first.schema.target.is_time else f"{first.schema.target.name} of "
+    return filled(
+        "page.html",
+        policy=_policy(style, script),
+        title=view.title or f"How {of}{Path(first.schema.source).name or 'this table'} scales",
+        lead=_lead(what),
+        quantity=data["quantity"],
+        style=style,
+        script=script,
+        # Nothing in it can end the script or begin a comment.
+        data=_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", text),
+        several=len(groups) > 1,
+        group_columns=", ".join(what.group),
+        plain_groups=[
+            {"name": " · ".join(g["key"]), "answers": g["sheet"]["answers"], "first": g["sheet"]["summary"]["sentence"]}
+            for g in groups[: PAGE.plain_groups]
+            if "sheet" in g
+        ],
+        validated=data["validation"] is not None,
+        rejected=rejected[: PAGE.max_rejected],
+        rejected_more=max(0, len(rejected) - PAGE.max_rejected),
+        command=command_of(first, pooled=any("pooled_share" in r.options for r in what.results.values())),
+        versions=", ".join(f"{name} {number}" for name, number in versions().items()),
+    )
 
 
 def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
@@ -174,63 +203,13 @@ def _bytes(result: FitResult) -> int:
     return drawn + anchors * PAGE.bytes_per_anchor + sum(map(_bytes, result.further.values()))
 
 
-def _rendered(whole: FitResult | GroupedResult, table: Table | None, data: dict[str, Any], title: str | None) -> str:
-    """Return the page's text."""
-    first = whole.first
-    style = _file("page.css")
-    try:
-        text, formulas = with_formulas(data)
-    except ValueError:
-        raise GenperfError(
-            "the model gives values that are not finite: no page can show them", hint="fit it again"
-        ) from None
-    made = ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
-    script = "\n".join([*made, *(_file(f"{name}.js") for name in _SCRIPTS)])
-    rejected = [str(r) for r in table.rejected] if table is not None else []
-    return filled(
-        "page.html",
-        policy=_policy(style, script),
-        title=title or _title(first),
-        lead=_lead(whole, first),
-        quantity=data["quantity"],
-        style=style,
-        script=script,
-        # Nothing in it can end the script or begin a comment.
-        data=_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", text),
-        several=len(data["groups"]) > 1,
-        group_columns=", ".join(whole.group),
-        plain_groups=[
-            {"name": " · ".join(g["key"]), "answers": g["sheet"]["answers"], "first": g["sheet"]["summary"]["sentence"]}
-            for g in data["groups"][: PAGE.plain_groups]
-            if "sheet" in g
-        ],
-        validated=data["validation"] is not None,
-        rejected=rejected[: PAGE.max_rejected],
-        rejected_more=max(0, len(rejected) - PAGE.max_rejected),
-        command=command_of(first, pooled=any("pooled_share" in r.options for r in whole.results.values())),
-        versions=", ".join(f"{name} {number}" for name, number in versions().items()),
-    )
-
-
-def _title(first: FitResult) -> str:
-    name = Path(first.schema.source).name or "this table"
-    return f"How {name} scales" if first.schema.target.is_time else f"How {first.schema.target.name} of {name} scales"
-
-
-def _lead(whole: FitResult | GroupedResult, first: FitResult) -> str:
+def _lead(whole: FitResult | GroupedResult) -> str:
+    """Return what the page rests on: the runs, what was measured, and the model."""
     schemas = [result.schema for result in whole.results.values()]
     rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
     runs = "1 measured run" if rows == 1 else f"{rows:,} measured runs of {configurations:,} configurations"
     groups = f" in {len(whole.results)} groups ({', '.join(whole.group)})" if whole.group else ""
-    target = first.schema.target
-    what = f"the time of {with_article(first.schema.timed)}" if target.is_time else heading(target)
-    if target.throughput:
-        what = f"the throughput (column {target.throughput})"
-    return f"From {runs}{groups}: {what}, fitted by the model '{first.model}'."
-
-
-def _file(name: str) -> str:
-    return files("genperf.reporting").joinpath("assets", name).read_text(encoding="utf-8")
+    return f"From {runs}{groups}: {measured_text(schemas[0])}, fitted by the model '{whole.first.model}'."
 
 
 def _policy(style: str, script: str) -> str:

@@ -20,10 +20,10 @@ from genperf.formula import values_of
 from genperf.panel.derived import paid_for
 from genperf.prediction.verdict import VERDICTS
 from genperf.reporting.place import PAGE, View, place_of, question_of
-from genperf.reporting.provenance import command_of
+from genperf.reporting.provenance import command_of, measured_text
 from genperf.result import FitResult, GroupedResult
 from genperf.table.cells import frame_of
-from genperf.words.numbers import count_text, join_values, range_text, singular, three_digits, with_article
+from genperf.words.numbers import count_text, join_values, range_text, singular, three_digits
 
 FORMATS = ("html", "tex", "csv")
 
@@ -50,20 +50,21 @@ def proposal_page(
     question = question_of(result, what.group, key, view)
     place = place_of(result, question, view.target, view.along)
     if place.scaling is None:
-        raise GenperfError(f"no proposal without a count of workers: {place.why_not}")
+        raise GenperfError(f"no proposal: {place.why_not}")
     name, largest = place.scaling.along, place.scaling.steps.along.upper
-    upto = max(largest * 2.0**PAGE.proposal_doublings, place.count if place.target_given else 0.0)
-    at = place.values if place.target_given else place.scaling.at
+    target = place.count if place.target_given else None
+    upto = max(largest * 2.0**PAGE.proposal_doublings, target or 0.0)
+    at = place.scaling.at if target is None else place.values
     far, formula = PAGE.evaluated * upto, place.work.formula
     answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
-    places = _shown_places(answer, upto, place.count if place.target_given else largest)
-    machine, rows = _rows(result, answer, places, place.work, question)
+    machine, rows = _rows(result, answer, _shown_places(answer, upto, target or largest), place.work, question)
     if kind == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
-    kept = rows[(rows["efficiency"] >= limit) & (rows["verdict"] != VERDICTS[-1])]
-    requested = place.count if place.target_given else float(kept[name].max() if len(kept) else rows[name].min())
+    if target is None:
+        kept = rows.loc[(rows["efficiency"] >= limit) & (rows["verdict"] != VERDICTS[-1]), name]
+        target = float(kept.max() if len(kept) else rows[name].min())
     hours, figure = f"{machine}-hours", ""
     if kind == "html":
         from genperf.plots import image, speedup
@@ -75,59 +76,47 @@ def proposal_page(
         along=name,
         rows=rows,
         parts=dict(iter(rows.groupby("kind", sort=False))),
-        tables=_tables(rows, name, hours, f"({100 * view.interval:g} %)"),
+        tables=_tables(rows, hours, f"({100 * view.interval:g} %)"),
         figure=figure,
-        findings=_findings(answer, rows, limit, requested, question, place.work, hours),
+        findings=_findings(answer, rows, limit, target, question, place.work, hours),
         definitions=_definitions(answer, hours),
         measured=_measured(result, answer),
     )
 
 
-def _tables(rows: pd.DataFrame, name: str, hours: str, ends: str) -> list[tuple[str, list[str], list[list[str]]]]:
+def _tables(rows: pd.DataFrame, hours: str, ends: str) -> list[tuple[str, list[str], list[tuple[str, ...]]]]:
     """Return the measured and the extrapolated rows: a title, a head and cells of text each."""
-    sized, out = "machine_hours" in rows, []
+    name, rate, out = rows.columns[0], rows.columns[3], []
     for kind, part in rows.groupby("kind", sort=False):
-        second = "runs" if kind == "measured" else "verdict"
-        cells = [
-            [
-                f"{row[name]:g}",
-                str(row[second]),
-                three_digits(row[rows.columns[3]]),
-                f"{row['speedup']:.3g}",
-                _with_ends(row, "efficiency", _percent, " %"),
-                *([_with_ends(row, "machine_hours", three_digits, "")] if sized else []),
-            ]
-            for row in part.to_dict("records")
-        ]
-        head = [
-            name,
-            second,
-            rows.columns[3],
-            "speed-up",
-            f"efficiency {ends}",
-            *([f"{hours} {ends}"] if sized else []),
-        ]
-        out.append((str(kind).capitalize(), head, cells))
+        second, each = "runs" if kind == "measured" else "verdict", part.to_dict("records")
+        cells = {
+            name: [f"{row[name]:g}" for row in each],
+            second: [str(row[second]) for row in each],
+            rate: [three_digits(row[rate]) for row in each],
+            "speed-up": [f"{row['speedup']:.3g}" for row in each],
+            f"efficiency {ends}": [_with_ends(row, "efficiency", _percent, " %") for row in each],
+        }
+        if "machine_hours" in rows:
+            cells[f"{hours} {ends}"] = [_with_ends(row, "machine_hours", three_digits) for row in each]
+        out.append((str(kind).capitalize(), [*cells], [*zip(*cells.values(), strict=True)]))
     return out
 
 
-def _with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str) -> str:
+def _with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str = "") -> str:
     """Return a value with the ends of its interval."""
     middle, low, high = (written(float(row[f"{name}{end}"])) for end in ("", "_lower", "_upper"))
-    return f"{middle}{unit}" if low == middle == high else f"{middle}{unit} ({low} to {high})"
+    return f"{middle}{unit}" + ("" if low == middle == high else f" ({low} to {high})")
 
 
 def _shown_places(answer: Scaling, upto: float, further: float) -> Index:
     """Return the steps of the measured counts, of doublings beyond them, and of the count that is asked for."""
-    counts = answer.steps.counts
-    measured, _ = answer.steps.measured
-    largest = answer.steps.along.upper
+    counts, largest = answer.steps.counts, answer.steps.along.upper
     beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(upto / largest) + 1e-9) + 1.0)
     near = [int(np.argmin(np.abs(counts - count))) for count in (counts[0], *beyond, further)]
-    places = np.unique(np.array([*measured, *near], dtype=np.int64))
-    if len(places) <= PAGE.proposal_rows:
-        return places
-    return np.asarray(places[np.unique(np.linspace(0, len(places) - 1, PAGE.proposal_rows).round().astype(int))])
+    places = np.unique([*answer.steps.measured[0], *near])
+    if len(places) > PAGE.proposal_rows:
+        places = places[np.unique(np.linspace(0, len(places) - 1, PAGE.proposal_rows).round().astype(int))]
+    return np.asarray(places, dtype=np.int64)
 
 
 def _rows(
@@ -153,10 +142,11 @@ def _rows(
         "runs": [repeats.get(key, 0) for key in keys],
     })  # fmt: skip
     samples = work.at(columns)
-    rated = bool(target.throughput) and samples is not None
-    shown = (samples / seconds, samples / upper, samples / lower) if rated else (seconds, lower, upper)
-    names = (f"{work.sample}/s", "lower", "upper") if rated else (f"{target.name} ({target.unit})", "lower", "upper")
-    frame = frame.assign(**dict(zip(names, shown, strict=True)))
+    if target.throughput and samples is not None:
+        shown = {f"{work.sample}/s": samples / seconds, "lower": samples / upper, "upper": samples / lower}
+    else:
+        shown = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
+    frame = frame.assign(**shown)
     for what, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
         frame[what] = efficiency * factor
         for end, bound in (("lower", np.minimum), ("upper", np.maximum)):
@@ -187,18 +177,18 @@ def _findings(
     lines = [f"Measured up to {count_text(float(measured[name].max()), name)}: {most}."]
     point = answer.points[answer.points["what"] == "efficiency"].iloc[0]
     if np.isfinite(point["count"]):
-        text = count_text(float(point["count"]), name)
         ends = range_text(float(point["lower"]), float(point["upper"]), last)
-        lines.append(f"By the model it falls below {percent} at {text} ({covered}: {ends}).")
+        falls = f"falls below {percent} at {count_text(float(point['count']), name)} ({covered}: {ends})"
     else:
-        lines.append(f"By the model it does not fall below {percent} up to {count_text(last, name)}.")
+        falls = f"does not fall below {percent} up to {count_text(last, name)}"
+    lines.append(f"By the model it {falls}.")
     row = rows.iloc[int(np.argmin(np.abs(rows[name] - requested)))].to_dict()
     there = f"{count_text(float(row[name]), name)} ({row['kind']}, {row['verdict']})"
     efficiency = _with_ends(row, "efficiency", _percent, " %")
     if question.plan is None:
         return (*lines, f"Efficiency at {there}: {efficiency}.")
     many = f"{three_digits(question.plan.samples)} {work.sample}{'s' if work.whole else ''}"
-    used, wall = (_with_ends(row, f"{what}hours", three_digits, "") for what in ("machine_", ""))
+    used, wall = (_with_ends(row, f"{what}hours", three_digits) for what in ("machine_", ""))
     request = f"Request: {used} {hours} for {many} at {there}, in {wall} hours, with an efficiency of {efficiency}."
     return (*lines, request)
 
@@ -227,14 +217,12 @@ def _definitions(answer: Scaling, hours: str) -> tuple[str, ...]:
 def _measured(result: FitResult, answer: Scaling) -> tuple[str, ...]:
     """Return how it was measured, and how it can be computed again."""
     schema = result.schema
-    target = schema.target
     noise = f"; repeats of one configuration differ by {100 * schema.noise:.1f} %" if schema.noise else ""
-    what = f"the time of {with_article(schema.timed)} (column {target.column})"
-    what = f"the throughput (column {target.throughput})" if target.throughput else what
     held = f" ({result.held_out_of}: {result.held_out_error:.1f} % off)" if result.held_out_error is not None else ""
     data = f"Data: {schema.source or 'a table'}"
+    runs = f"{schema.rows} runs of {schema.configurations} configurations"
     return (
-        f"{schema.rows} runs of {schema.configurations} configurations, {what}; medians of repeats{noise}.",
+        f"{runs}, {measured_text(schema)}; medians of repeats{noise}.",
         *([f"Other settings: {join_values(answer.at)}."] if answer.at else []),
         f"Fitted and extrapolated by genperf {__version__}, model {result.model}{held}.",
         f"{data}, SHA-256 {schema.sha256}." if schema.sha256 else f"{data}.",
@@ -246,7 +234,6 @@ def filled(name: str, **values: Any) -> str:
     """Return a file of the assets with its values: in HTML as text, never markup, in LaTeX as it prints them."""
     from jinja2 import Environment, StrictUndefined
 
-    text = files("genperf.reporting").joinpath("assets", name).read_text(encoding="utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     if name.endswith(".tex"):
         # In LaTeX braces and per cent are its own.
@@ -255,13 +242,16 @@ def filled(name: str, **values: Any) -> str:
             block_end_string="%>",
             variable_start_string="<<",
             variable_end_string=">>",
-            comment_start_string="<#",
-            comment_end_string="#>",
             finalize=_tex,
             undefined=StrictUndefined,
             keep_trailing_newline=True,
         )
-    return environment.from_string(text).render(version=__version__, **values)
+    return environment.from_string(asset(name)).render(version=__version__, **values)
+
+
+def asset(name: str) -> str:
+    """Return the text of a file of the assets."""
+    return files("genperf.reporting").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 #: Letters that LaTeX reads otherwise → what it prints them by.

@@ -7,9 +7,11 @@ from importlib.metadata import version
 
 from genperf import __version__
 from genperf.estimate.options import DEFAULTS
+from genperf.prediction import Schema
 from genperf.result import FitResult
 from genperf.table import Role, Target
 from genperf.table.target import TIME
+from genperf.words.numbers import with_article
 
 _ROLES: tuple[Role, ...] = ("intrinsic", "extrinsic", "categorical")
 #: The options of a fit, as `FitOptions.request` writes them.
@@ -100,6 +102,15 @@ def hints_of(result: FitResult) -> dict[str, str]:
 def _pairs(text: str | None) -> dict[str, str]:
     """Return the pairs of an option of several values."""
     return dict(pair.split(": ", 1) for pair in filter(None, (text or "").split(", ")))
+
+
+def measured_text(schema: Schema) -> str:
+    """Return what was measured, and in which column."""
+    target = schema.target
+    if target.throughput:
+        return f"the throughput (column {target.throughput})"
+    what = f"the time of {with_article(schema.timed)}" if target.is_time else target.name
+    return f"{what} (column {target.column})"
 
 
 def versions() -> dict[str, str]:

@@ -58,8 +58,6 @@ def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job:
         "doublings": _doublings(result, interval),
         "members": [[entry.label, round(entry.weight, 4)] for entry in by_label(result.members)],
         "facts": _facts(result),
-        # How the largest scale was predicted from the smaller ones, errors in %.
-        "evidence": [[e.factor, e.held_out, _percent(e.error), _percent(e.last_point)] for e in result.evidence],
         "notes": [str(n) for n in result.notes],
         "measures": _measures(model, group, job),
         "feasibility": fitting(model),
@@ -97,14 +95,9 @@ def _rate_unit(result: FitResult) -> str:
     return "samples/s" if known else "worker steps/s"
 
 
-def _finite(value: float | None, digits: int) -> float | None:
-    """Round to some significant digits; None where there is no number."""
-    return None if value is None or not np.isfinite(value) else short(value, digits)
-
-
-def _percent(logarithm: float | None) -> float | None:
-    """Return an error of ln T in %."""
-    return None if logarithm is None else short(100.0 * float(np.expm1(logarithm)), 4)
+def _finite(value: float | None) -> float | None:
+    """Round to four digits; None where there is no number."""
+    return None if value is None or not np.isfinite(value) else short(value, 4)
 
 
 def _factor(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
@@ -206,15 +199,12 @@ SHOWN_APART = ("request", "held_out_error")
 def _facts(result: FitResult) -> dict[str, Any]:
     schema, error = result.schema, result.held_out_error
     return {
+        **{name: getattr(schema, name) for name in ("rows", "configurations", "rejected", "sha256")},
         "column": schema.target.column,
-        "rows": schema.rows,
-        "configurations": schema.configurations,
-        "rejected": schema.rejected,
-        "noise": _finite(schema.noise, 4),
+        "noise": _finite(schema.noise),
         "smallest": short(schema.lowest),
         "largest": short(schema.highest),
-        "sha256": schema.sha256,
-        "metrics": {k: _finite(v, 4) for k, v in result.metrics.items()},
+        "error": _finite(result.metrics.get("mape")),
         "options": {k: v for k, v in result.options.items() if v is not None and k not in SHOWN_APART},
         "heldOut": "not known" if error is None else f"{error:.1f} % ({result.held_out_of})",
         "seed": result.seed,
@@ -287,16 +277,12 @@ def _splits(model: Model) -> dict[str, Any] | None:
     columns = split_columns(model.result)
     if columns is None or len(columns.varied) < 2:
         return None
-    places = {name: index for index, name in enumerate(model.factors)}
-    tensor = columns.ways.get("tensor_parallel")
-    data = columns.ways.get("data_parallel")
+    ways, more = columns.ways, {"workers": columns.workers, "nodes": columns.nodes}
+    single = {"tensor": ways.get("tensor_parallel"), "data": ways.get("data_parallel"), **more}
     return {
-        "ways": [places[way.name] for way in columns.ways.values()],
-        "varied": [places[way.name] for way in columns.varied],
-        "tensor": None if tensor is None else places[tensor.name],
-        "data": None if data is None else places[data.name],
-        "workers": None if columns.workers is None else places[columns.workers.name],
-        "nodes": None if columns.nodes is None else places[columns.nodes.name],
+        "ways": [model.places[way.name] for way in ways.values()],
+        "varied": [model.places[way.name] for way in columns.varied],
+        **{name: None if column is None else model.places[column.name] for name, column in single.items()},
         "inside": columns.inside,
         "conditions": [model.formula(text) for text in columns.conditions],
     }

@@ -192,7 +192,7 @@ const reason = (about, values = {}) =>
 
 // The rules of genperf/prediction/verdict.py.
 function judged(model, x, logWidth) {
-  const { severalForms: several, followers, settled, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
+  const { several_forms: several, followers, settled, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
   const pooled = borrowed.length > 0, reached = pooled ? borrowed : model.factors;
   const reasons = new Set(), next = [], nearLevel = several && !pooled ? 0 : 1;
   let grade = 0, outsideCount = 0;

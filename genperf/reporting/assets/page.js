@@ -243,13 +243,14 @@ function showTables() {
     sheet.constants.map((r) => (several ? r : r.slice(1)))));
   put("doublings", sheet.doublings ? table(`By how much doubling a factor multiplies the ${QUANTITY.first}, at a measured run of each level (${plain(100 * PAGE.interval)} % intervals)`,
     sheet.doublings.head, sheet.doublings.rows) : null);
-  put("checked", sheet.evidence.length ? table("Predicting the largest measured scale from the smaller ones: mean error (%)",
-    ["factor", "scale", "this model", "the value at the scale before"], sheet.evidence) : null);
+  const erred = (logarithm) => (logarithm === null ? null : +(100 * Math.expm1(logarithm)).toPrecision(4));
+  put("checked", sheet.judging.evidence.length ? table("Predicting the largest measured scale from the smaller ones: mean error (%)",
+    ["factor", "scale", "this model", "the value at the scale before"],
+    sheet.judging.evidence.map(([name, scale, ...errors]) => [name, scale, ...errors.map(erred)])) : null);
   const noise = facts.noise === null ? "not known: nothing was repeated" : `${plain(100 * facts.noise)} %`;
-  const error = facts.metrics.mape;
   const pairs = [["rows", facts.rows], ["configurations", facts.configurations], ["rows rejected", facts.rejected],
     ["noise between repeats", noise], measuredFact(facts),
-    ["mean error on these rows", error === null || error === undefined ? "–" : `${plain(+error.toFixed(2))} %`], ["held-out error", facts.heldOut]];
+    ["mean error on these rows", facts.error === null ? "–" : `${plain(+facts.error.toFixed(2))} %`], ["held-out error", facts.heldOut]];
   put("facts", pairs.flatMap(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, String(v)))));
   put("factors", table("Factors", ["factor", "role", "from", "to", "values", "levels"], sheet.factors.map((f) =>
     [f.name, f.role, f.numeric ? f.lower : null, f.numeric ? f.upper : null, f.distinct, f.levels.slice(0, 12).join(", ") + (f.levels.length > 12 ? ", …" : "")])));
