@@ -17,7 +17,7 @@ from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.estimate.problem import continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
-from genperf.formula import Call, Node
+from genperf.formula import render
 from genperf.losses import penalty_named
 from genperf.models import Choice
 from genperf.models.interactions import Interaction
@@ -161,19 +161,15 @@ def affordable(
     most = max(SELECTION.max_constants, fewest)
     limit = min(max(fewer, fewest), most)
     usable = [e for e in ordered if e.freedom <= limit and len(e.constants) <= most]
-    left_out = len(ordered) - len(usable)
-    if choice == "largest":
-        usable = usable[-1:]
-    if not left_out:
-        return usable, []
+    family, largest, left_out = ordered[0].family, usable[-1], len(ordered) - len(usable)
     too_few = limit < SELECTION.max_constants
     reason = f"{configurations} configurations are too few" if too_few else f"more than {limit} constants"
     if choice == "largest":
-        fitted, whole = len(usable[0].constants), len(ordered[-1].constants)
-        text = f"'{ordered[0].family}' is fitted with {fitted} of its {whole} constants: {reason} for more"
+        share = f"{len(largest.constants)} of its {len(ordered[-1].constants)} constants"
+        usable, text = [largest], f"'{family}' is fitted with {share}: {reason} for more"
     else:
-        text = f"{counted(left_out, 'larger structure')} of '{ordered[0].family}' left out: {reason}"
-    return usable, [Note(text, "fewer_terms")]
+        text = f"{counted(left_out, 'larger structure')} of '{family}' left out: {reason}"
+    return usable, [Note(text, "fewer_terms")] if left_out else []
 
 
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
@@ -191,20 +187,20 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
         alike = [c for c in candidates if _simplicity(c) == _simplicity(best)]
         return min(alike, key=lambda c: round(c.fit_error, SELECTION.fit_digits))
     allowed = SELECTION.undetermined_errors if _undetermined(best) else SELECTION.standard_errors
-    close = []
-    for candidate in candidates:
+    # Beyond these decimals a difference is rounding, which has a standard error as small as itself.
+    rounding = 0.5 * 10.0**-SELECTION.fit_digits
+
+    def as_small(candidate: Candidate) -> bool:
         excess = candidate.errors - best.errors
-        # Beyond these decimals a difference is rounding, which has a standard error as small as itself.
-        rounding = 0.5 * 10.0**-SELECTION.fit_digits
-        if np.mean(excess) <= max(rounding, allowed * np.std(excess) / np.sqrt(excess.size)):
-            close.append(candidate)
-    return min(close, key=lambda c: (_simplicity(c), c.error))
+        return bool(np.mean(excess) <= max(rounding, allowed * np.std(excess) / np.sqrt(excess.size)))
+
+    return min(filter(as_small, candidates), key=lambda c: (_simplicity(c), c.error))
 
 
 def _simplicity(candidate: Candidate) -> tuple[float, float, int]:
     """Return what makes a candidate simpler than others, smallest first."""
     total = candidate.expression.total
-    maxima = _maxima(total) if total is not None and _undetermined(candidate) else 0
+    maxima = render(total).count("max(") if total is not None and _undetermined(candidate) else 0
     return candidate.expression.freedom, -candidate.strength, maxima
 
 
@@ -212,13 +208,6 @@ def _undetermined(candidate: Candidate) -> bool:
     """Return whether a fold was fitted to fewer configurations than the expression has constants."""
     constants = candidate.expression.freedom
     return bool(candidate.folds.sum(axis=1).min(initial=len(candidate.expression.constants)) < constants)
-
-
-def _maxima(node: Node) -> int:
-    """Count the maxima in a formula."""
-    if not isinstance(node, Call):
-        return 0
-    return (node.function == "max") + sum(_maxima(argument) for argument in node.arguments)
 
 
 def judged_rows(rows: int, rng: np.random.Generator) -> Index:
@@ -325,11 +314,11 @@ class _Parts:
     ) -> dict[int, Candidate]:
         """Let expressions grow, or learn their constants' sizes, until one with more terms errs more; by identity."""
         out: dict[int, Candidate] = {}
-        by_identity = {id(candidate.expression): candidate for candidate in first}
+        fitted = {id(candidate.expression): candidate for candidate in first}
         for base, kinds in bases:
-            if id(base) not in by_identity:
+            alone = fitted.get(id(base))
+            if alone is None:
                 continue
-            alone = by_identity[id(base)]
             growing = GrowthProblem(base, alone.problem, offered, self.table, kinds)
             grown = grow(growing, alone.sets[:, 0], self.rows)
             with np.errstate(all="ignore"):
@@ -357,10 +346,10 @@ class _Parts:
 
     def _judged(self, expression: Expression, problem: Problem, sets: Array, predicted: Array) -> Candidate:
         """Return a candidate with its errors on the rows that each fold holds out."""
-        errors = np.abs(predicted / self.table.measured - 1.0)
-        held_out = np.full(len(self.table), np.nan)
-        for train, of_fold in zip(self.rows[1:], errors[1:], strict=True):
-            held_out[~train] = of_fold[~train]
-        if len(self.rows) > 1:
-            held_out = np.nan_to_num(np.minimum(held_out, SELECTION.largest_error), nan=SELECTION.largest_error)
-        return Candidate(expression, problem, sets, held_out, self.rows[1:], float(np.mean(errors[0])))
+        errors, folds = np.abs(predicted / self.table.measured - 1.0), self.rows[1:]
+        if len(folds):
+            limited = np.fmin(errors[1:], SELECTION.largest_error)
+            held_out = np.where(folds, 0.0, limited).sum(axis=0)  # one fold holds out each row
+        else:
+            held_out = np.full(len(self.table), np.nan)
+        return Candidate(expression, problem, sets, held_out, folds, float(np.mean(errors[0])))

@@ -89,17 +89,14 @@ def _fitted(candidate: Candidate, medians: Table, options: FitOptions, seed: int
     return Fitted(candidate.expression, problem, solution, held_out=error)
 
 
-#: Characters of a total that a note shows whole. Beyond it shows the overlap alone: a note has two lines of a screen.
-MOST_SHOWN = 100
-
-
 def _chosen_total(chosen: Expression, usable: Sequence[Expression]) -> list[Note]:
     """Return a note on how the terms of the chosen law make up the total, where the laws differ in that."""
     if len({e.total for e in usable}) == 1:
         return []
     total = " + ".join(t.name for t in chosen.terms) if chosen.total is None else render(chosen.total)
     overlap = total.find("max(")
-    if len(total) > MOST_SHOWN:
+    # A note has two lines of a screen at most.
+    if len(total) > 100:
         total = f"the other terms + {total[overlap:]}" if overlap > 0 else "the sum of all terms"
     how = f"how the terms of '{chosen.family}' overlap was chosen by the error on held-out runs"
     return [Note(f"{how}: T = {total}", "overlap_chosen")]
@@ -119,10 +116,6 @@ def _reaching(best: Fitted, candidates: Sequence[Candidate], medians: Table, opt
 
 def _unreached(status: Status) -> list[Note]:
     """Return a note where no search reached the least cost."""
-    if status.agreed or not status.population:
-        return []
-    text = (
-        f"none of {status.restarts} searches by differential evolution reached the least cost: the constants are "
-        "a polish of those by which the structure was chosen"
-    )
-    return [Note(text, "unreached")]
+    searches = f"none of {status.restarts} searches by differential evolution reached the least cost"
+    text = f"{searches}: the constants are a polish of those by which the structure was chosen"
+    return [] if status.agreed or not status.population else [Note(text, "unreached")]
