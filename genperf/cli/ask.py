@@ -9,8 +9,7 @@ from typing import Any
 from genperf.advice.plan import plan_of
 from genperf.advice.question import Question
 from genperf.advice.tables import SCALE, ask_fitted, ask_recognised, is_model_file
-from genperf.attribution.derived import price_of
-from genperf.cli.options import names_of, pairs, recognised_table, training_of
+from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
 from genperf.models.network import checked_hints
@@ -25,10 +24,11 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 
 def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Answer from a model, from files or from runs; first how the columns were read."""
-    paid = None if o.price is None else price_of(o.price, o.per)
     hints = checked_hints(pairs(o.hints, "--hint"))
     plan = plan_of(o.samples, o.deadline, o.budget)
-    question = Question(None, "samples", paid, o.per, training=training_of(o.tokens, o.peak), plan=plan)
+    question = Question(
+        None, "samples", paid_at(o.price, o.per), o.per, training=training_of(o.tokens, o.peak), plan=plan
+    )
     if len(o.table) == 1 and is_model_file(o.table[0]):
         fitted = load_model(o.table[0])
         reply = ask_fitted(fitted, _configuration(o.at, names_of(fitted)), replace(question, hints=hints))

@@ -9,7 +9,7 @@ import numpy as np
 from genperf.cli.options import measured_column, read, recognised_table
 from genperf.cli.output import OUTPUT, Output, records, tell, tell_all
 from genperf.cli.writing import write_whole
-from genperf.errors import TableError, counted, listed
+from genperf.errors import LISTED, TableError, counted, listed
 from genperf.models import MODELS
 from genperf.table import shown_phases
 from genperf.table.cells import Source
@@ -51,10 +51,8 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
         tell_all(f"{name}: {meaning}" for name, meaning in opened.reading.meanings.items())
     measured = read(opened, given)
     notes = [*measured.notes, *([] if measured.group else design_notes(measured))]
-    configurations = len(measured.medians())
-    noise, target = measured.noise(), measured.target
-    low, high = (float(ends) for ends in (measured.extremes[0].min(), measured.extremes[1].max()))
-    ends = {"column": target.column, "min": low, "max": high}
+    configurations, noise, target = len(measured.medians()), measured.noise(), measured.target
+    low, high = float(measured.extremes[0].min()), float(measured.extremes[1].max())
     further = {
         name: {"column": p.target.column, "unit": p.target.unit, "rows": p.rows} for name, p in measured.further.items()
     }
@@ -65,7 +63,7 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
         "rejected": [str(r) for r in measured.rejected],
         "failed": len(measured.failures),
         "target": {"name": target.name, "column": target.column, "unit": target.unit, "min": low, "max": high},
-        **({"time": ends} if target.is_time else {}),
+        **({"time": {"column": target.column, "min": low, "max": high}} if target.is_time else {}),
         "further": further,
         "noise": noise,
         "factors": records(measured.summary()),
@@ -117,6 +115,6 @@ def _show_source(source: Source, out: Output) -> None:
 
 def _show_rows(source: Source, out: Output) -> None:
     """Show the first rows of a table as it was understood."""
-    first = {name: np.array([label(cell) for cell in cells[: OUTPUT.rows]]) for name, cells in source.columns.items()}
-    more = max(0, len(source.lines) - OUTPUT.rows)
+    first = {name: np.array([label(cell) for cell in cells[:LISTED]]) for name, cells in source.columns.items()}
+    more = max(0, len(source.lines) - LISTED)
     out.frame(first, title="as understood" + (f", before {counted(more, 'more row')}" if more else ""))

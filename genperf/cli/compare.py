@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import click
 
 from genperf.advice.compare import compare as rank
-from genperf.attribution.derived import price_of
-from genperf.cli.options import configuration, model_or_table
+from genperf.cli.options import configuration, model_or_table, paid_at
 from genperf.cli.output import Output
 
 
@@ -22,7 +21,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
         configuration(o.at, "--at", fitted),
         changed or o.over,
         maximize=o.maximize,
-        price=None if o.price is None else price_of(o.price, o.per),
+        price=paid_at(o.price, o.per),
         interval=o.interval,
     )
     if out.written(ranking, ranking.table):

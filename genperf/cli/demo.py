@@ -1,12 +1,11 @@
 """`genperf demo`: the whole path on the bundled measurements."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pandas as pd
 
 from genperf.attribution import explain, written_lines
-from genperf.cli.output import Output, tell
+from genperf.cli.output import Output, tell_all
 from genperf.cli.writing import made_folder, write_whole
 from genperf.datasets import load
 from genperf.fitting import fit
@@ -18,20 +17,6 @@ from genperf.table.cells import csv_pieces
 from genperf.table.target import TIME
 from genperf.validation import validate
 
-
-@dataclass(frozen=True)
-class DemoSettings:
-    """The question that the demo answers from the bundled measurements."""
-
-    #: Devices up to which it fits: what a group has before it rents more.
-    max_devices: int = 16
-    #: The count it predicts; the largest that many series of the table have.
-    predicted_devices: int = 32
-    #: Device counts that a series needs: four up to `max_devices`, and `predicted_devices`.
-    min_counts: int = 5
-
-
-DEMO = DemoSettings()
 #: The files that it writes.
 WRITTEN = ("model.json", "generic.json", "predictions.csv", "constants.csv", "validation.csv", "report.html")
 FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
@@ -39,7 +24,9 @@ FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet":
 
 def run(o: SimpleNamespace, out: Output) -> None:
     """Fit, predict and explain, and write what came of it."""
-    folder, most, more = made_folder(o.folder, WRITTEN), DEMO.max_devices, DEMO.predicted_devices
+    folder = made_folder(o.folder, WRITTEN)
+    # What a group has before it rents more, and the largest count that many series have.
+    most, more = 16, 32
     out.note(f"1. published series: fit up to {most} GPUs, predict {more} (data/dlperf.csv)")
     series = _series()
     known = series.take(series.frame["devices"].to_numpy() <= most)
@@ -53,7 +40,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
     generic = fit(table, "generic", seed=o.seed)
     if not isinstance(generic, FitResult):
         raise TypeError("a table without groups gives one model")
-    tell("\n".join(written_lines(generic)))
+    tell_all(written_lines(generic))
     out.frame(explain(generic).terms, "what a step at the centre of the data is made of")
     scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=o.seed, workers=o.workers)
     out.frame(scores.frame(timing=False), "5-fold cross-validation: errors in %")
@@ -74,11 +61,11 @@ def run(o: SimpleNamespace, out: Output) -> None:
 
 
 def _series() -> Table:
-    """Return the series of the three frameworks that have enough device counts, a group each."""
+    """Return the series of the three frameworks that have five device counts, a group each: four are fitted."""
     table = load("dlperf", categorical="", group="config,batch_per_device")
     frame = table.frame
     counts = frame.groupby(list(table.group))["devices"].transform("nunique")
-    return table.take((frame["framework"].isin(list(FRAMEWORKS)) & (counts >= DEMO.min_counts)).to_numpy())
+    return table.take((frame["framework"].isin(list(FRAMEWORKS)) & (counts >= 5)).to_numpy())
 
 
 def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, known: Table) -> pd.DataFrame:
@@ -103,12 +90,6 @@ def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
             name: f"{median_ape(part[column], measured):.1f} ({mape(part[column], measured):.1f}) %"
             for name, column in (("genperf", TIME), ("last point", "last_point"))
         }
-        rows.append(
-            {
-                "framework": name,
-                "series": len(part),
-                **errors,
-                "90 % interval covers": f"{coverage(part['lower'], part['upper'], measured):.0f} %",
-            }
-        )
+        covered = f"{coverage(part['lower'], part['upper'], measured):.0f} %"
+        rows.append({"framework": name, "series": len(part), **errors, "90 % interval covers": covered})
     return pd.DataFrame(rows)

@@ -10,7 +10,7 @@ from genperf.attribution import Explanation, Knee, Sobol, compare, explain, scal
 from genperf.causes import why
 from genperf.cli.fit import formula_lines, shares_line
 from genperf.cli.options import configuration, model_or_table, names_of, number, one_group, pairs, read, values_at
-from genperf.cli.output import Output, tell
+from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
 from genperf.reporting.export import export
 from genperf.result import FitResult, GroupedResult, answering, is_model, load_model
@@ -111,11 +111,7 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
 def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:
     """Print an explanation below the formula, or the shares of an ensemble."""
     target = chosen.schema.target
-    tell(
-        "\n".join(formula_lines(chosen))
-        if chosen.is_formula
-        else f"{target.name}: the average of {shares_line(chosen)}"
-    )
+    tell_all(formula_lines(chosen) if chosen.is_formula else [f"{target.name}: the average of {shares_line(chosen)}"])
     tokens = samples_called(target.throughput) == "tokens" and not chosen.panel.has("sequence")
     if tokens and not chosen.schema.of_steps:
         # The throughput counts tokens, the columns samples: their ratio is no time.

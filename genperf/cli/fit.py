@@ -107,16 +107,15 @@ def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
 def search_lines(result: FitResult) -> list[str]:
     """Return how the constants were searched: by what, with which λ and seed, and how many searches agree."""
     status, options = result.best.status, result.options
-    searches = f"{counted(status.evaluations, 'set')} of constants tried, cost {status.cost:.4g}, seed {result.seed}"
+    tried = f"{counted(status.evaluations, 'set')} of constants tried, cost {status.cost:.4g}, seed {result.seed}"
+    agreed = f"{status.agreed} of {status.restarts}"
     if status.mutation is not None and status.crossover is not None:
         low, high = status.mutation
         kind = f"differential evolution, {status.restarts} searches of {counted(status.population, 'member')}"
-        lines = [
-            f"search: {kind}, mutation {low:g} to {high:g}, crossover {status.crossover:g}",
-            f"{status.agreed} of {status.restarts} searches reached the least cost; {searches}",
-        ]
+        lines = [f"search: {kind}, mutation {low:g} to {high:g}, crossover {status.crossover:g}"]
+        lines.append(f"{agreed} searches reached the least cost; {tried}")
     else:
-        lines = [f"search: {status.solver}, {status.agreed} of {status.restarts} reached the least cost; {searches}"]
+        lines = [f"search: {status.solver}, {agreed} reached the least cost; {tried}"]
     if "lambda_by" in options:
         lines.append(f"λ = {options['lambda']:.3g}, from {options['lambda_by']}")
     return lines
@@ -125,12 +124,12 @@ def search_lines(result: FitResult) -> list[str]:
 def constants_shown(result: FitResult) -> pd.DataFrame:
     """Return the constants of the terms that are not zero: 90 % intervals, bounds, and a level's as a factor."""
     table = result.constants().drop(columns="member").rename(columns={"lower": "90 % lower", "upper": "90 % upper"})
-    constants = result.best.expression.without_zeros(result.best.values).constants
-    table = table[table["constant"].isin([c.name for c in constants])].reset_index(drop=True)
-    levels = [c.kind == "level" for c in constants]
-    table.insert(4, "bounds", [f"{c.lower:g} to {c.upper:g}" for c in constants])
-    if any(levels):
-        factors = [f"x {math.exp(v):.3g}" if level else "" for v, level in zip(table["value"], levels, strict=True)]
+    constants = {c.name: c for c in result.best.expression.without_zeros(result.best.values).constants}
+    table = table[table["constant"].isin(list(constants))].reset_index(drop=True)
+    table.insert(4, "bounds", [f"{c.lower:g} to {c.upper:g}" for c in constants.values()])
+    values = zip(constants.values(), table["value"], strict=True)
+    factors = [f"x {math.exp(value):.3g}" if constant.kind == "level" else "" for constant, value in values]
+    if any(factors):
         table.insert(2, "as factor", factors)
     return table
 
@@ -138,10 +137,9 @@ def constants_shown(result: FitResult) -> pd.DataFrame:
 def reference_lines(result: FitResult) -> list[str]:
     """Return the level of each categorical factor that its other levels are relative to."""
     meanings = [c.meaning for c in result.best.expression.constants if c.meaning is not None]
-    named = []
-    for factor in result.schema.factors:
-        relative = {m.level for m in meanings if m.categorical == factor.name}
-        named += [f"{factor.name} {level}" for level in factor.levels if relative and level not in relative]
+    relative = {(m.categorical, m.level) for m in meanings}
+    factors = [f for f in result.schema.factors if any(name == f.name for name, _ in relative)]
+    named = [f"{f.name} {level}" for f in factors for level in f.levels if (f.name, level) not in relative]
     return [f"reference levels: {', '.join(named)}"] if named else []
 
 
@@ -184,10 +182,8 @@ def shares_line(result: FitResult) -> str:
     shares = result.shares()
     if len(shares) == 1:
         return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
-    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= OUTPUT.min_share]
-    named = named[:LISTED]
-    more = len(shares) - len(named)
-    return "; ".join([*named, *([f"{more} more"] if more else [])])
+    named = [f"{100 * share:.0f} % {name}" for name, share in shares if round(100 * share)][:LISTED]
+    return "; ".join(named) + (f"; {len(shares) - len(named)} more" if len(shares) > len(named) else "")
 
 
 def group_notes(result: GroupedResult) -> list[str]:
@@ -204,11 +200,8 @@ def group_notes(result: GroupedResult) -> list[str]:
     """
     alike: dict[str, list[str]] = {}
     for key, fitted in result.results.items():
-        name = f"{', '.join(key)}: "
-        for note in fitted.notes:
-            if note.kind in GROUP_NOTES:
-                text = str(note)
-                alike.setdefault(text.removeprefix(name), []).append(text)
+        for text in (str(note) for note in fitted.notes if note.kind in GROUP_NOTES):
+            alike.setdefault(text.removeprefix(f"{', '.join(key)}: "), []).append(text)
     lines = [
         texts[0] if len({*texts}) == 1 else f"{counted(len(texts), 'group')}: {text}" for text, texts in alike.items()
     ]
@@ -216,10 +209,8 @@ def group_notes(result: GroupedResult) -> list[str]:
 
 
 def _kind(result: FitResult) -> str:
-
     if result.model == "auto":
         # An expression may be there twice, as it is and flat beyond the largest count.
         count = len({m.expression.constant_names + tuple(m.constants) for m in result.members})
-        average = f", {count} expressions averaged" if count > 1 else ""
-        return f"auto{average}"
+        return f"auto, {count} expressions averaged" if count > 1 else "auto"
     return result.model if result.model in MODELS else "your formula"

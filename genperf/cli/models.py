@@ -25,10 +25,8 @@ def run(o: SimpleNamespace, out: Output) -> None:
     matching = {name: list(aliases) for name, aliases in ALIASES.items()}
     if out.written({"models": families, "matching": matching, "phases": phases}):
         return
-    rows = []
-    for family in MODELS.values():
-        needs = ", ".join([*family.requires, *(f"[{name}]" for name in (*family.uses, *family.supposes))])
-        rows.append([family.name, family.equation, needs or "any", family.purpose, family.source])
+    needs = {f.name: ", ".join([*f.requires, *(f"[{n}]" for n in (*f.uses, *f.supposes))]) for f in MODELS.values()}
+    rows = [[f.name, f.equation, needs[f.name] or "any", f.purpose, f.source] for f in MODELS.values()]
     show_rows(["model", "equation", "needs", "for", "source"], rows, plain=out.no_color)
     tell("\nA column is matched to a factor by its name (case does not matter), or by --map FACTOR=COLUMN:")
     tell_all(f"  {name}: {', '.join(aliases)}" for name, aliases in matching.items())

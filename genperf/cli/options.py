@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ from click.core import ParameterSource
 
 from genperf.cli.output import tell
 from genperf.errors import GenperfError, ModelError
-from genperf.facts import Training
+from genperf.facts import Paid, Training
 from genperf.formula.amounts import amount
 from genperf.panel.reading import column_named
 from genperf.peaks import peak_of
@@ -50,8 +52,8 @@ def pairs(given: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[
     for text in given:
         # At the end of the longest name that is known, or else at the first equals sign.
         known = max((name for name in names if text.startswith(f"{name}=")), key=len, default=text.partition("=")[0])
-        name, equals, value = known.strip(), text[len(known) :][:1], text[len(known) + 1 :].strip()
-        if not equals or not name or not value:
+        name, value = known.strip(), text[len(known) + 1 :].strip()
+        if not name or not value:
             raise click.BadParameter(f"'{text}' is not NAME=VALUE", param_hint=option)
         twice |= {name} & out.keys()
         out[name] = value
@@ -68,29 +70,35 @@ def number(text: str, option: str) -> float:
         value = float(text)
     except ValueError:
         raise click.BadParameter(f"'{text}' is not a number", param_hint=option) from None
-    if not abs(value) < float("inf"):
+    if not math.isfinite(value):
         raise click.BadParameter(f"'{text}' is not finite", param_hint=option)
     return value
 
 
 def amount_of(text: str | None, option: str) -> float | None:
     """Read a number as people write it (`300B`, `30d`) from an option."""
-    value = None if text is None else amount(text)
-    if text is not None and (value is None or not abs(value) < float("inf")):
+    if text is None:
+        return None
+    value = amount(text)
+    if value is None or not math.isfinite(value):
         raise click.BadParameter(f"'{text}' is not a number; try 300, 300B or 30d", param_hint=option)
     return value
 
 
-def plain_amount(text: str) -> str:
-    """Return an amount as a plain number; any other text stays, for the message of what reads it."""
-    star, rest = ("*", text.strip()[1:]) if text.strip().startswith("*") else ("", text)
-    value = amount(rest)
-    return text if value is None or rest[-1:].isdigit() else f"{star}{value!r}"
+def plain_amounts(text: str) -> str:
+    """Return values and ranges with their amounts as plain numbers; any other text stays, for what reads it.
 
+    Examples
+    --------
+    >>> plain_amounts("1K,16:1K:*2,a100")
+    '1000.0,16:1000.0:*2,a100'
+    """
 
-def plain_range(text: str) -> str:
-    """Return a value or a range with its amounts as plain numbers; a label stays."""
-    return ":".join(plain_amount(part) for part in text.split(":"))
+    def plain(word: str) -> str:
+        value = amount(word)
+        return word if value is None or word[-1:].isdigit() else repr(value)
+
+    return "".join(map(plain, re.split(r"([,:]\s*\*?)", text)))
 
 
 def configuration(given: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, str]:
@@ -101,7 +109,7 @@ def configuration(given: Sequence[str], option: str, fitted: FitResult | Grouped
     names, out = names_of(fitted), {}
     for given_name, text in pairs(given, option, names).items():
         name = given_name if given_name in names else column_named(given_name, dict.fromkeys(names)) or given_name
-        out[name] = ",".join(map(plain_range, text.split(","))) if _numeric(name, fitted) else text
+        out[name] = plain_amounts(text) if _numeric(name, fitted) else text
     return out
 
 
@@ -145,6 +153,15 @@ def training_of(tokens: str | None, peak: str | None) -> Training:
     if count is not None and not count > 0.0:
         raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")
     return Training(count, None if peak is None else peak_of(peak))
+
+
+def paid_at(price: str | None, per: str | None) -> Paid | None:
+    """Read `--price` and `--per`."""
+    if price is None:
+        return None
+    from genperf.attribution.derived import price_of
+
+    return price_of(price, per)
 
 
 def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:

@@ -42,12 +42,8 @@ class OutputSettings:
 
     #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
     line: int = 80
-    #: Rows of a table that are shown as they were understood.
-    rows: int = 5
     #: Digits of a predicted value for people; a file has all.
     digits: int = 3
-    #: Smaller shares are not named: they would be written as 0 %.
-    min_share: float = 0.005
     #: Columns in no role that are named: a line of logs has dozens.
     unused: int = 40
 

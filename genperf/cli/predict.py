@@ -8,7 +8,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from genperf.cli.options import pairs, training_of, values_at
+from genperf.cli.options import paid_at, pairs, training_of, values_at
 from genperf.cli.output import OUTPUT, Output, records, show_predictions
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
@@ -31,11 +31,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
     fitted = load_model(o.model)
     training = training_of(o.tokens, o.peak)
     shows = {**training.shows(o.price is not None), **shows_of(o.show, o.price)}
-    paid = None
-    if o.price is not None:
-        from genperf.attribution.derived import price_of
-
-        paid = price_of(o.price, o.per)
+    paid = paid_at(o.price, o.per)
     with progress(out.quiet):
         plain = fitted.predict_columns(o.data or values_at(o.at, "--at", fitted), o.interval, o.band)
     predicted = with_derived(fitted, plain, shows, paid, o.interval, training.given)
@@ -59,15 +55,12 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
         raise GenperfError(f"a figure shows one group, and {len(groups)} are predicted", hint=some)
     if fitted.group:
         result = fitted.results[tuple(str(v) for v in groups.iloc[0])]
-    names = [f.name for f in result.schema.factors if f.name in rows]
-    first = rows[names].head(1).reset_index(drop=True)
+    first = rows[[f.name for f in result.schema.factors if f.name in rows]].head(1).reset_index(drop=True)
     result = answering(result, first)
-    query = read_query(first, result.schema)
-    at = {name: values[0] for name, values in query.columns.items()}
+    at = {name: values[0] for name, values in read_query(first, result.schema).columns.items()}
     answer = scaling(result, at, interval=interval)
     largest = float(rows[answer.along].max()) if answer.along in rows else answer.upto
-    factor = next(f for f in result.schema.factors if f.name == answer.along)
-    upto = max(2.0 * factor.upper, largest)
+    upto = max(largest, *(2.0 * f.upper for f in result.schema.factors if f.name == answer.along))
     return plots.scaling(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
 
 
@@ -96,13 +89,12 @@ def with_derived(
         return dict(predicted)
     from genperf.attribution.derived import derived_columns
 
-    arrays = {name: np.asarray(values) for name, values in predicted.items()}
     columns: dict[str, npt.NDArray[Any]] = {}
     groups = [labels(predicted[g]).tolist() for g in fitted.group]
     keys = list(zip(*groups, strict=True)) if groups else [()] * len(predicted["verdict"])
     for key in dict.fromkeys(keys):
         rows = np.array([k == key for k in keys])
-        part = {name: values[rows] for name, values in arrays.items()}
+        part = {name: np.asarray(values)[rows] for name, values in predicted.items()}
         for name, values in derived_columns(fitted.results[key], part, shows, price, interval, given).items():
             columns.setdefault(name, np.full(len(keys), np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
@@ -117,10 +109,9 @@ def rounded(
     Left out are the column of fits where every run is certain to, and the time where no step was measured.
     """
     target = fitted.first.schema.target
-    certain = "fits" in columns and bool(np.all(np.asarray(columns["fits"]) == 1.0))
     predicted = {*fitted.first.predicted_names, *(f"{name}{end}" for name in shows for end in ("", "_lower", "_upper"))}
+    hidden = {"fits"} if np.all(np.asarray(columns.get("fits", 0.0)) == 1.0) else set()
     # Where a throughput was measured, and no work of a step was given, a time is that of one unit of its work.
-    hidden = {"fits"} if certain else set()
     if "throughput" in columns and not fitted.first.schema.of_steps:
         hidden |= {target.name, "lower", "upper"} - set(shows)
     shown = {name: values for name, values in columns.items() if name not in hidden}

@@ -9,8 +9,6 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,11 +22,9 @@ UNFINISHED = ".part"
 #: Characters of the target's name that are in the name of the unfinished file: a name has at most 255 bytes.
 NAME_PART = slice(0, 40)
 _HINTS = {
-    errno.ENOSPC: "make room, or name a file on another disk",
-    errno.EDQUOT: "make room, or name a file on another disk",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, or name a file on another disk"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "name a file in a folder of yours"),
     errno.EROFS: "name a file on a disk that can be written",
-    errno.EACCES: "name a file in a folder of yours",
-    errno.EPERM: "name a file in a folder of yours",
     errno.ENAMETOOLONG: "give it a shorter name",
 }
 #: Parameters of the commands that name files to read, and files to write.
@@ -95,7 +91,7 @@ def made_folder(path: str, names: Iterable[str]) -> Path:
 
 def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file, or `-`, piece by piece: a stop at any moment leaves the old file or the new one, never half."""
-    pieces = (content.encode(),) if isinstance(content, str) else (content,) if isinstance(content, bytes) else content
+    pieces: Iterable[str | bytes] = [content] if isinstance(content, str | bytes) else content
     encoded = (p if isinstance(p, bytes) else p.encode("utf-8", "surrogateescape") for p in pieces)
     if str(path) == "-":
         sys.stdout.flush()
@@ -127,16 +123,15 @@ def _target(path: str | Path) -> Path | None:
 
 @contextlib.contextmanager
 def _explained(path: str, complaint: str, otherwise: str = "name another file") -> Iterator[None]:
-    """Say which file an error of the system is about, what is left of it, and what to try."""
+    """Raise an error of the system with the file that it is about, what is left of it, and what to try."""
     try:
         yield
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        code = error.errno if isinstance(error, OSError) else None
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        code, reason = (error.errno, error.strerror) if isinstance(error, OSError) else (None, None)
         hint = _HINTS.get(code or 0, otherwise)
-        raise GenperfError(f"{complaint} ({reason})", where=path, hint=hint) from None
+        raise GenperfError(f"{complaint} ({reason or error})", where=path, hint=hint) from None
 
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
@@ -186,12 +181,11 @@ def _clear_unfinished(target: Path) -> None:
 
 def _lock(file: BinaryIO, wait: bool) -> bool:
     """Lock a file until it is closed, or its process ends; False where another process has it, or locks are unknown."""
-    if find_spec("fcntl") is None:
-        return False
-    fcntl = import_module("fcntl")
     try:
+        import fcntl
+
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
+    except (ImportError, OSError):
         return False
     return True
 
