@@ -10,5 +10,10 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 #: Positions.
 Index: TypeAlias = npt.NDArray[np.intp]
+#: Counts, and numbers of rows.
+Integers: TypeAlias = npt.NDArray[np.int64]
+#: Texts, or what else cells may be.
+Objects: TypeAlias = npt.NDArray[np.object_]
+AnyArray: TypeAlias = npt.NDArray[Any]
 #: Columns of one length by name.
-Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Columns: TypeAlias = Mapping[str, AnyArray]

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import AnyArray, Array, Mask, Objects
 from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_you_mean, listed
 from genperf.formula import Formula, parse, parse_number, quote_name
 from genperf.table.axis import Factor
@@ -56,7 +56,7 @@ class Columns:
         self.derived: dict[str, str] = {}
         self.made_from: dict[str, frozenset[str]] = {}
         self.reasons: dict[str, Reasons] = {}
-        self._numbers: dict[str, npt.NDArray[np.float64]] = {}
+        self._numbers: dict[str, Array] = {}
         for name, text in (derived or {}).items():
             if name in source.cells:
                 hint = "give the derived column a new name"
@@ -68,7 +68,7 @@ class Columns:
         """All columns: the source's, then the derived ones."""
         return [*(c for c in {**self.source.cells, **self.source.read} if c not in self.derived), *self.derived]
 
-    def number(self, name: str, durations: bool = False) -> npt.NDArray[np.float64]:
+    def number(self, name: str, durations: bool = False) -> Array:
         """Return a column as numbers, NaN where a cell is none; with `durations` hours and minutes become seconds."""
         if name not in self._numbers:
             cells = self.source.read.get(name, self.cells(name))
@@ -79,9 +79,9 @@ class Columns:
             self.reject(name, reasons)
         return self._numbers[name]
 
-    def label(self, name: str) -> npt.NDArray[np.object_]:
+    def label(self, name: str) -> Objects:
         """Return a column as texts, none of which may be empty."""
-        values = self._text(name)
+        values = labels(self.cells(name))
         if name not in self.derived:
             self.reject(name, {int(i): "is empty" for i in np.flatnonzero(values == "")})
         return values
@@ -90,7 +90,7 @@ class Columns:
         """Mark rows that cannot be used because of this column; the first reason of a cell stays."""
         self.reasons[name] = {**reasons, **self.reasons.get(name, {})}
 
-    def derive(self, name: str, text: str) -> npt.NDArray[np.float64]:
+    def derive(self, name: str, text: str) -> Array:
         """Add a column computed from others and return it; a value that is not finite is a reason."""
         self.parse(text)
         formula = parse_number(text, self.names, self.texts)
@@ -103,7 +103,7 @@ class Columns:
         self.reject(name, {int(i): f"is not finite ({name} = {text})" for i in bad})
         return values
 
-    def filter(self, text: str | None) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+    def filter(self, text: str | None) -> tuple[Mask, frozenset[str]]:
         """Return which rows a comparison keeps, and the columns it depends on.
 
         A row on which the comparison cannot be decided is kept, to be reported.
@@ -123,7 +123,7 @@ class Columns:
             origins |= {name} | self.origins(self.made_from.get(name, ()))
         return frozenset(origins)
 
-    def rejections(self, keep: npt.NDArray[np.bool_]) -> list[Rejection]:
+    def rejections(self, keep: Mask) -> list[Rejection]:
         """Return the faults of the columns read so far in the rows kept, in the order of the file."""
         ordered = enumerate(self.reasons.items())
         placed = sorted((row, place, name) for place, (name, why) in ordered for row in why if keep[row])
@@ -146,23 +146,19 @@ class Columns:
             hint = f"the first line holds the numbers {shown}: put a header line with names above it"
         return TableError(f"no column '{name}' (named as {role})", hint=hint, where=self.source.name)
 
-    def usable(self, names: Iterable[str] | None = None) -> npt.NDArray[np.bool_]:
+    def usable(self, names: Iterable[str] | None = None) -> Mask:
         """Return which rows have no fault in some columns; in any column that was read where none are named."""
         mask = np.ones(len(self.source), dtype=bool)
         for name in self.reasons if names is None else self.origins(names):
             mask[list(self.reasons.get(name, ()))] = False
         return mask
 
-    def excuse(self, failed: npt.NDArray[np.bool_], settings: Iterable[str]) -> None:
+    def excuse(self, failed: Mask, settings: Iterable[str]) -> None:
         """Report no fault of a failed run outside its settings, its factors and groups: it has no measured value."""
         for name in set(self.reasons) - self.origins(settings):
             self.reasons[name] = {row: why for row, why in self.reasons[name].items() if not failed[row]}
 
-    def _text(self, name: str) -> npt.NDArray[np.object_]:
-        """Return a column as texts; in a formula an empty one can be compared."""
-        return labels(self.cells(name).tolist())
-
-    def cells(self, name: str) -> npt.NDArray[Any]:
+    def cells(self, name: str) -> AnyArray:
         """Return a column as it is written in the source; the numbers of a derived one."""
         made = self._numbers if name in self.derived else {}
         return next(part[name] for part in (made, self.source.cells, self.source.read) if name in part)
@@ -182,13 +178,14 @@ class Columns:
             self.texts -= with_units
             return parse(text, self.names, self.texts)
 
-    def _evaluate(self, formula: Formula) -> npt.NDArray[Any]:
-        columns = {n: self._text(n) if n in self.texts else self.number(n) for n in formula.names}
+    def _evaluate(self, formula: Formula) -> AnyArray:
+        # A text may be empty: in a formula it can be compared.
+        columns = {n: labels(self.cells(n)) if n in self.texts else self.number(n) for n in formula.names}
         return np.broadcast_to(formula.evaluate(columns), (len(self.source),))
 
     def _refuse(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:
         """Refuse a column that holds no number at all: leaving rows out would not help."""
-        first = next((i for i, text in enumerate(self._text(name)) if text), None)
+        first = next((i for i, text in enumerate(labels(cells)) if text), None)
         if first is None:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
         fault = self.source.rejection(first, name, cells[first], reasons[first])
@@ -226,9 +223,8 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
     remaining = [c for c in opened.cells if c not in checked and c not in columns.derived]
     derived = {name: columns.number(name) for name in columns.derived if name not in checked}
-    settled = pd.DataFrame({name: checked[name] for name in settings})
     lost = keep & columns.usable(settings) & failed
-    failures = settled[lost].reset_index(drop=True)
+    failures = pd.DataFrame({name: checked[name][lost] for name in settings})
     others = {name: opened.read.get(name, opened.cells[name]) for name in remaining}
     # Of the types that they have: pandas finds no other ones.
     as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in others.items()}
@@ -317,12 +313,12 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
     return work
 
 
-def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[str, npt.NDArray[Any]]:
+def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[str, AnyArray]:
     """Return the columns in a role, of the types the table promises."""
     counts = {name: counted_by(name) for name, role in roles.factors if role != "categorical"}
     numeric = {name: f"a count of {count}" if count else "" for name, count in counts.items()}
     numeric |= {roles.weight: "a weight"} if roles.weight else {}
-    frame: dict[str, npt.NDArray[Any]] = {}
+    frame: dict[str, AnyArray] = {}
     for name in (*(name for name, _ in roles.factors), *roles.group, roles.repeat, roles.weight):
         if name in numeric:
             frame[name] = columns.number(name)
@@ -361,9 +357,9 @@ def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
 def _refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
     """Mark the rows whose data-, tensor-, pipeline- and context-parallel ways do not multiply to their devices."""
     devices = _named(columns, "workers")
-    named = {way: _named(columns, way) for way in WAYS}
-    ways = [name for name in named.values() if name is not None]
-    if devices is None or None in [named[way] for way in WAYS[:3]] or not {*ways} & {*factors}:
+    named = [_named(columns, way) for way in WAYS]
+    ways = [name for name in named if name is not None]
+    if devices is None or None in named[:3] or not {*ways} & {*factors}:
         return
     # Read without a check: a cell of a column in no role may be empty.
     values = {name: numbers(columns.source.columns[name])[0] for name in [*ways, devices]}
@@ -389,13 +385,9 @@ def zero_count_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
     >>> zero_count_notes([Factor("nodes", "extrinsic", 0, 8, distinct=4)])[0].text
     "'nodes' goes down to 0: what divides by the nodes is left out; --where 'nodes > 0' leaves these rows out instead"
     """
-    low = {f: count for f in factors if (count := counted_by(f.name)) in ("workers", "nodes") and f.numeric}
-    return tuple(
-        Note(
-            f"'{f.name}' goes down to {f.lower:g}: what divides by the {count} is left out; "
-            f"--where '{quote_name(f.name)} > 0' leaves these rows out instead",
-            "count_zero",
-        )
-        for f, count in low.items()
-        if f.lower <= 0.0
-    )
+    notes = []
+    for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in ("workers", "nodes")):
+        without = f"what divides by the {counted_by(f.name)} is left out"
+        hint = f"--where '{quote_name(f.name)} > 0' leaves these rows out instead"
+        notes.append(Note(f"'{f.name}' goes down to {f.lower:g}: {without}; {hint}", "count_zero"))
+    return tuple(notes)

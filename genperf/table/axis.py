@@ -14,6 +14,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import AnyArray, Array, Mask
+from genperf.vocabulary import section, words_of
 from genperf.vocabulary.names import GENERAL, WAYS, canonical_of, column_of
 
 Role = Literal["intrinsic", "extrinsic", "categorical"]
@@ -48,7 +50,7 @@ class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.role != "categorical"
 
 
-def measure(name: str, role: Role, values: Sequence[Any] | npt.NDArray[Any]) -> Factor:
+def measure(name: str, role: Role, values: Sequence[Any] | AnyArray) -> Factor:
     """Describe a factor by its values, one per distinct configuration: numbers, or levels of a categorical one.
 
     Examples
@@ -69,7 +71,7 @@ def measure(name: str, role: Role, values: Sequence[Any] | npt.NDArray[Any]) -> 
     return Factor(name, role, lower, upper, _centre(numbers), distinct, integer=integer, positive=positive)
 
 
-def _centre(numbers: npt.NDArray[np.float64]) -> float:
+def _centre(numbers: Array) -> float:
     if np.all(numbers > 0):
         centre = float(np.exp(np.mean(np.log(numbers))))
         # exp(log(x)) is not x to the last digit; a factor of one value must be divided by that value.
@@ -79,21 +81,11 @@ def _centre(numbers: npt.NDArray[np.float64]) -> float:
 
 
 #: What a factor is counted in; the others are numbers.
-UNITS: dict[str, str] = {
-    **dict.fromkeys(("bytes", "activations"), "B"),
-    **dict.fromkeys(("batch", "global_batch", "samples", "micro_batch"), "sample"),
-    "work": "flop",
-}
+UNITS = {factor: unit for unit, factors in section("units").items() for factor in factors}
 #: Canonical names of amounts: a column of such a name never counts the workers.
-AMOUNTS = frozenset({*UNITS, "parameters", "iterations"})
+AMOUNTS = frozenset({*UNITS, *words_of("columns.amount")})
 #: Factors that are divided by or raised to powers: a column with a zero in it (no servers) is not one of them.
-COUNTS = frozenset(
-    {
-        *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads", "batch", "global_batch"),
-        *(*WAYS, "expert_parallel", "virtual_stages"),
-        *("micro_batch", "micro_batches", "sequence", "layers", "hidden", "parameters_billion"),
-    }
-)
+COUNTS = frozenset({*WAYS, *words_of("columns.divisor")})
 
 
 @dataclass(frozen=True)
@@ -114,7 +106,7 @@ class Axis:
         return self.assumed and self.factor is not None and canonical_of(self.factor.name) in GENERAL
 
 
-def several_nodes(nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def several_nodes(nodes: npt.ArrayLike) -> Mask:
     """Return which counts of nodes are more than one node.
 
     Examples

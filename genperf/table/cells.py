@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 
+from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note
-from genperf.table.clean import Rejection, is_missing
+from genperf.table.clean import Rejection, is_missing, number_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: The cells of one column, of shape (rows,): an array, or a Series of a DataFrame that was given.
-Cells: TypeAlias = Union[npt.NDArray[Any], "pd.Series[Any]"]
+Cells: TypeAlias = Union[AnyArray, "pd.Series[Any]"]
 #: What is written in quotes: other delimiters too, blanks around it, and what would be a comment.
 _QUOTED = re.compile(r'[,;|\t"\r\n]|^\s|\s\Z|^#')
 #: Rows whose text is made at once: a few MB.
@@ -41,7 +42,7 @@ def frame_of(columns: Mapping[str, Cells]) -> pd.DataFrame:
     return pd.DataFrame({**columns, **objects})
 
 
-def columns_of(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
+def columns_of(frame: pd.DataFrame) -> dict[str, AnyArray]:
     """Return the columns of a DataFrame as arrays by name."""
     return {str(name): cells.to_numpy() for name, cells in frame.items()}
 
@@ -54,13 +55,8 @@ def neutral(text: str) -> str:
     >>> neutral("=1+1"), neutral("-1.5"), neutral("fp16")
     ("'=1+1", '-1.5', 'fp16')
     """
-    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
+    formula = text.startswith(("=", "+", "-", "@", "\t", "\r")) and np.isnan(number_in(text))
+    return f"'{text}" if formula else text
 
 
 def csv_pieces(table: pd.DataFrame | Mapping[str, Cells], raw: bool = False, delimiter: str = ",") -> Iterator[str]:
@@ -165,9 +161,9 @@ class Source:
     #: What messages call it.
     name: str
     #: The columns as they are written: text from a delimited file, of a DataFrame objects where they are no numbers.
-    cells: dict[str, npt.NDArray[Any]]
+    cells: dict[str, AnyArray]
     #: For each row the line it starts in, from 1; for a DataFrame or Parquet its position, from 0.
-    lines: npt.NDArray[np.int64]
+    lines: Integers
     #: "line", "row" or "record".
     unit: str = "line"
     #: Rows with too few or too many fields, which are not in `cells`.
@@ -177,7 +173,7 @@ class Source:
     #: What was done to read it as a table, in order.
     steps: tuple[Note, ...] = ()
     #: What is read from the cells: numbers without their units, ± or footnotes, and columns made from names in others.
-    read: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+    read: Mapping[str, Objects] = field(default_factory=dict)
     #: The units that stood in cells.
     units: Mapping[str, str] = field(default_factory=dict)
     #: Columns of names that hold numbers, with what each name says.
@@ -185,19 +181,19 @@ class Source:
     #: Columns that are empty, or number the rows and have no name.
     idle: tuple[str, ...] = ()
     #: Of a column that was several in the file: for each row the header there.
-    headers: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+    headers: Mapping[str, Objects] = field(default_factory=dict)
     #: How many rows of the file each row stands for; one where omitted.
-    counts: npt.NDArray[np.int64] | None = None
+    counts: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
 
     @cached_property
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
+    def columns(self) -> dict[str, AnyArray]:
         """The cells of each column as they are understood: numbers without units, also those that names hold."""
         return {**{name: cells for name, cells in self.cells.items() if name not in self.idle}, **self.read}
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Source:
+    def take(self, rows: Index) -> Source:
         """Return the rows at some positions; each keeps its line."""
         parts = {"cells": self.cells, "read": self.read, "headers": self.headers}
         taken: Any = {part: {n: column[rows] for n, column in columns.items()} for part, columns in parts.items()}

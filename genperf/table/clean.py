@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Mask, Objects
 from genperf.vocabulary import words_of
 
 MISSING = frozenset(words_of("cells.missing"))
@@ -95,20 +95,12 @@ def rows_of(rejected: Iterable[Rejection]) -> int:
     return sum({one.line: one.rows for one in rejected}.values())
 
 
-@dataclass(frozen=True)
-class NumberSettings:
-    """Which numbers are read."""
-
-    #: `smallest`, `largest`: sizes of a number that is not zero. Squares and products of a few such numbers still fit
-    #: in a double, whose sizes are 1e-308 to 1e308; no measurement is near either end.
-    smallest: float = 1e-30
-    largest: float = 1e30
+#: Sizes of a number that is read and is not zero. Squares and products of a few such numbers still fit in a double,
+#: whose sizes are 1e-308 to 1e308; no measurement is near either end.
+SMALLEST, LARGEST = 1e-30, 1e30
 
 
-NUMBERS = NumberSettings()
-
-
-def faults_of(values: npt.NDArray[np.float64], positive: str = "", count: str = "") -> Reasons:
+def faults_of(values: Array, positive: str = "", count: str = "") -> Reasons:
     """Return why numbers cannot be used, by position: their size, or their sign. NaN has a reason already.
 
     They must be above zero where `positive` names what they are, and not negative where `count` does.
@@ -120,10 +112,10 @@ def faults_of(values: npt.NDArray[np.float64], positive: str = "", count: str = 
     >>> faults_of(np.array([0.0, -1.0, 1e300]), count="a weight")
     {2: 'is larger than 1e+30 in size', 1: 'is negative (a weight must not be)'}
     """
-    small, large = (values > 0.0) & (values < NUMBERS.smallest), np.abs(values) > NUMBERS.largest
-    faults = [(large & np.isfinite(values), f"is larger than {NUMBERS.largest:g} in size")]
+    small, large = (values > 0.0) & (values < SMALLEST), np.abs(values) > LARGEST
+    faults = [(large & np.isfinite(values), f"is larger than {LARGEST:g} in size")]
     if positive:
-        faults.insert(0, (small, f"is nearer to zero than {NUMBERS.smallest:g}"))
+        faults.insert(0, (small, f"is nearer to zero than {SMALLEST:g}"))
         must = f"({positive} must be above zero)"
         faults += [(values == 0.0, f"is zero {must}"), (values < 0.0, f"is negative {must}")]
     elif count:
@@ -131,7 +123,7 @@ def faults_of(values: npt.NDArray[np.float64], positive: str = "", count: str = 
     return {row: why for mask, why in faults for row in np.flatnonzero(mask).tolist()}
 
 
-def numbers(cells: Iterable[Any]) -> tuple[npt.NDArray[np.float64], Reasons]:
+def numbers(cells: Iterable[Any]) -> tuple[Array, Reasons]:
     """Read cells as numbers, correctly rounded.
 
     Where a cell is not a finite number, the value is NaN and the reasons have its position with why.
@@ -180,7 +172,7 @@ def _seconds(cell: Any) -> Any:
     return sum(float(part) * size for part, size in parts if part)
 
 
-def labels(cells: Iterable[Any]) -> npt.NDArray[np.object_]:
+def labels(cells: Iterable[Any]) -> Objects:
     """Read cells as texts.
 
     Examples
@@ -220,7 +212,7 @@ def is_missing(cell: Any) -> bool:
     return cell is None or (not isinstance(cell, str) and str(cell) in {"nan", "<NA>", "NaT"})
 
 
-def filled(cells: Iterable[Any]) -> npt.NDArray[np.bool_]:
+def filled(cells: Iterable[Any]) -> Mask:
     """Return which cells hold something: no blanks, and no word for a missing value.
 
     Examples
@@ -244,7 +236,7 @@ def mostly_numbers(cells: Sequence[Any]) -> bool:
     return bool(filled) and 2 * numeric >= len(filled)
 
 
-def all_plain(cells: list[Any]) -> npt.NDArray[np.float64] | None:
+def all_plain(cells: list[Any]) -> Array | None:
     """Return the numbers of cells that are all texts and numbers as `number_in` reads them; None where one is not."""
     try:
         together = "".join(cells)

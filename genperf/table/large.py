@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from genperf.arrays import Array, Integers
 from genperf.errors import Note, TableError, counted
 from genperf.table.assemble import assemble, columns_of, require
 from genperf.table.cells import Source, source_of_frame, with_columns
-from genperf.table.clean import NUMBERS
+from genperf.table.clean import LARGEST, SMALLEST
 from genperf.table.content import CONTENT, files_of
 from genperf.table.roles import FailureRule, ReadOptions
-from genperf.table.table import REPEATS, FloatArray, Positions, Table
+from genperf.table.table import REPEATS, Table
 from genperf.table.target import phase_columns, shown_phases
 from genperf.table.text import TEXT, guess_delimiter
 
@@ -180,7 +181,7 @@ class LargeSource:
         words = {f"rows.{_name(n)}": ", ".join(map(_text, texts)) for n, texts in aggregation.failing.items()}
         ended = [f"coalesce(cast({name} as varchar) in ({texts}), false)" for name, texts in words.items() if texts]
         failed = f"({' or '.join(ended) or 'false'})"
-        usable = f"({number} between {NUMBERS.smallest!r} and {NUMBERS.largest!r}) is true and not {failed}"
+        usable = f"({number} between {SMALLEST!r} and {LARGEST!r}) is true and not {failed}"
         self._run(
             "create or replace temp view measured as select "
             + "".join(f"{key} as {name}, " for key, name in zip(keys, names, strict=True))
@@ -219,7 +220,7 @@ class LargeSource:
         high = summary.pop("high")
         return summary if exact else summary.assign(x=self._medians(summary.assign(high=high), names))
 
-    def _medians(self, summary: pd.DataFrame, names: Sequence[str]) -> FloatArray:
+    def _medians(self, summary: pd.DataFrame, names: Sequence[str]) -> Array:
         """Return exact medians in a second pass over the view `measured`, those between `x` and `high`."""
         inside = summary[[*names]].assign(lo=summary["x"], hi=summary["high"], place=np.arange(len(summary)))
         self._connection.register("bracket", inside)
@@ -284,18 +285,13 @@ class AggregatedTable(Table):
     (3, [1.0, 0.5], 0.1414)
     """
 
-    @property
-    def rows(self) -> int:
-        """How many rows were measured."""
-        return int(self.repeats.sum())
-
     @cached_property
-    def repeats(self) -> Positions:
+    def repeats(self) -> Integers:
         """Rows behind each configuration."""
         return self.frame[REPEATS].to_numpy(dtype=np.int64)
 
     @property
-    def extremes(self) -> tuple[FloatArray, FloatArray]:
+    def extremes(self) -> tuple[Array, Array]:
         """The smallest and the largest measured value of each configuration, in the target's unit."""
         return self.frame["_shortest"].to_numpy(dtype=float), self.frame["_longest"].to_numpy(dtype=float)
 
@@ -303,14 +299,11 @@ class AggregatedTable(Table):
     def _medians(self) -> Table:
         return self
 
-    def noise(self) -> float:
-        """Return the relative standard deviation of repeats, pooled as `Table.noise` does."""
+    @property
+    def _scatter(self) -> float:
         freedom = self.repeats - 1
-        if freedom.sum() == 0:
-            return float("nan")
         mean, variance = (self.frame[name].to_numpy(dtype=float) for name in ("_mean", "_variance"))
-        squares = np.where(freedom > 0, freedom * variance / mean**2, 0.0)
-        return float(np.sqrt(np.sum(squares) / freedom.sum()))
+        return float(np.sum(np.where(freedom > 0, freedom * variance / mean**2, 0.0)))
 
 
 def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -120,21 +120,17 @@ def _from_parquet(data: bytes, name: str) -> Source:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
         raise TableError("reading Parquet needs pyarrow", hint='pip install "genperf[parquet]"', where=name) from None
-    import pandas as pd
-
-    read: Callable[[Any], pd.DataFrame] = pd.read_parquet
     try:
-        counts = parquet.read_metadata(io.BytesIO(data))
-        fits = counts.num_rows * counts.num_columns <= CONTENT.max_parquet_cells
-        frame = read(io.BytesIO(data)) if fits else pd.DataFrame()
+        file = parquet.ParquetFile(io.BytesIO(data))
+        rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        frame = file.read().to_pandas() if rows * columns <= CONTENT.max_parquet_cells else None
     except Exception as error:  # pyarrow's errors have no common class
         reason = str(error).split("\n")[0]
         raise TableError(f"is not a Parquet file that can be read ({reason})", where=name) from None
-    if not fits:
-        size = f"holds {counts.num_rows:,} rows of {counts.num_columns} columns"
+    if frame is None:
         hint = '--aggregate summarises them while they are read, with pip install "genperf[large]"'
         most = f"at most {CONTENT.max_parquet_cells:,} cells are read into memory"
-        raise TableError(f"{size}; {most}", hint=hint, where=name)
+        raise TableError(f"holds {rows:,} rows of {columns} columns; {most}", hint=hint, where=name)
     return _from_frame(frame, name)
 
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Objects
 from genperf.errors import Note, counted
 from genperf.table.cells import step
 from genperf.table.clean import MISSING, all_plain, is_number, label, seconds_of
@@ -79,7 +79,7 @@ Parts(number='8', unit='', extras=('footnote',)))
 
 def parsed_column(
     name: str, cells: Sequence[Any], delimiter: str = "", unit: str | None = None, comma: bool = False
-) -> tuple[npt.NDArray[np.object_], str, tuple[Note, ...]] | None:
+) -> tuple[Objects, str, tuple[Note, ...]] | None:
     """Read the cells of a column as numbers where more than half can be, all in one unit; None where they are plain.
 
     Returned are the numbers, the text where a cell is none, their unit and what was done.

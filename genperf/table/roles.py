@@ -3,11 +3,11 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import AnyArray, Mask, Objects
 from genperf.errors import TableError, did_you_mean, listed, suggest
 from genperf.table.axis import Role
 from genperf.table.clean import labels
@@ -15,7 +15,6 @@ from genperf.table.target import TIME, Measurement, measurement_of
 from genperf.vocabulary import any_of, words_of
 
 Names = str | Sequence[str]
-Truth = npt.NDArray[np.bool_]
 #: A name in a list: in quotes where it holds a comma, or up to the next comma.
 _LISTED = re.compile(r'\s*"([^"]*,[^"]*)"\s*(?=,|$)|([^,]+)')
 _FAILED = re.compile(
@@ -54,7 +53,7 @@ class FailureRule:
             raise TableError(f"no column '{gone}' that says which runs failed", hint=suggest(gone, names), where=where)
         return list(dict.fromkeys([*self.columns, *(name for name in measured if name in names)]))
 
-    def says(self, name: str, texts: Sequence[str] | npt.NDArray[np.object_], where: str) -> Truth:
+    def says(self, name: str, texts: Sequence[str] | Objects, where: str) -> Mask:
         """Return which texts of a column say that a run failed: those that the user gave, or by the usual words."""
         known = {text.casefold(): text for text in texts}
         failing = {small for small in known if says_failed(small)}
@@ -70,7 +69,7 @@ class FailureRule:
                     )
         return np.array([text.casefold() in failing for text in texts], dtype=bool)
 
-    def failed(self, cells: Mapping[str, npt.NDArray[Any]], rows: int, measured: Sequence[str], where: str) -> Truth:
+    def failed(self, cells: Mapping[str, AnyArray], rows: int, measured: Sequence[str], where: str) -> Mask:
         """Return which runs failed, shape (rows,), by the cells as they stand in the source.
 
         Parameters
@@ -112,10 +111,12 @@ def rule_of(status: str | None, failed: Mapping[str, Names] | Names | None) -> F
     return FailureRule(name, values)
 
 
-def pairs_of(texts: Names | None, form: str, example: str) -> list[tuple[str, str]]:
-    """Return names with what is given for each, from `name=text` or several of such; form and example for messages."""
+def pairs_of(given: Mapping[str, str] | Names | None, form: str, example: str) -> list[tuple[str, str]]:
+    """Return names with their texts, of a mapping or of `name=text`, one or several; form and example for messages."""
+    if isinstance(given, Mapping):
+        return [(str(name).strip(), str(text).strip()) for name, text in given.items()]
     pairs = []
-    for item in [texts] if isinstance(texts, str) else texts or ():
+    for item in [given] if isinstance(given, str) else given or ():
         name, _, text = item.partition("=")
         # "a==b" is a comparison that somebody forgot to name.
         if not name.strip() or not text.strip(" ,") or text.startswith("="):
@@ -124,7 +125,7 @@ def pairs_of(texts: Names | None, form: str, example: str) -> list[tuple[str, st
     return pairs
 
 
-def refuse_only_failures(failed: Truth, where: str) -> None:
+def refuse_only_failures(failed: Mask, where: str) -> None:
     """Refuse runs that all failed."""
     if len(failed) and failed.all():
         what = "the one run" if len(failed) == 1 else f"all {len(failed)} runs"
@@ -230,15 +231,12 @@ def names_of(names: Names) -> list[str]:
 
 def lets_of(let: Mapping[str, str] | Names | None) -> dict[str, str]:
     """Return derived columns by name, from `name=formula` or a mapping."""
-    if isinstance(let, Mapping):
-        pairs = [(str(name).strip(), str(text).strip()) for name, text in let.items()]
-    else:
-        pairs = [(n.strip("`"), text) for n, text in pairs_of(let, "name=formula", "flops=batch*layers")]
-    names = [name for name, _ in pairs]
-    twice = next((n for n in names if names.count(n) > 1), None)
-    if twice is not None:
-        raise TableError(f"'{twice}' is derived twice", hint="give each derived column another name")
-    return dict(pairs)
+    derived: dict[str, str] = {}
+    for name, text in pairs_of(let, "name=formula", "flops=batch*layers"):
+        if (column := name.strip("`")) in derived:
+            raise TableError(f"'{column}' is derived twice", hint="give each derived column another name")
+        derived[column] = text
+    return derived
 
 
 #: Names that formulas and predictions use already.

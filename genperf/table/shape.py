@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
 from genperf.table.cells import Names, Source, Taken, step
 from genperf.table.clean import filled, is_number, labels, number_in
@@ -132,7 +132,7 @@ def _spread(long: Source, family: Wide) -> Source:
     wide = long.take(np.unique(place, return_index=True)[1])
     count = name if family.count == _COUNT and name not in ("", "column 1") else family.count
     cells = {n: wide.cells[n] for n in kept} | {count: wide.cells[family.count]}
-    headers: dict[str, npt.NDArray[np.object_]] = {}
+    headers: dict[str, Objects] = {}
     for level in levels:
         for columns, values in ((cells, long.cells), (headers, long.headers)):
             columns[level] = np.full(len(wide), "", dtype=object)
@@ -142,7 +142,7 @@ def _spread(long: Source, family: Wide) -> Source:
     return replace(wide, cells=cells, headers=headers, steps=(*long.steps, step(text)))
 
 
-def _families(cells: Mapping[str, npt.NDArray[Any]]) -> list[Wide]:
+def _families(cells: Mapping[str, AnyArray]) -> list[Wide]:
     """Return the columns that differ by a number alone and belong together: values at the same counts, or repeats."""
     alike: dict[tuple[str, str, str], dict[str, tuple[int, str]]] = {}
     for name in cells:
@@ -197,7 +197,7 @@ def _value_name(rest: str) -> str:
     return f"{'time' if canonical_time(unit[1]) else _VALUE} ({unit[1]})"
 
 
-def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence[npt.NDArray[Any]]) -> bool:
+def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence[AnyArray]) -> bool:
     """Tell whether columns are one measurement made again: by a word for a run, or by how little the values differ."""
     if sorted(numbers) not in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
         return bool(stem and kind == "after" and _REPEAT.fullmatch(stem))
@@ -238,7 +238,7 @@ def _tidy(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-def _numeric(columns: Sequence[npt.NDArray[Any]]) -> bool:
+def _numeric(columns: Sequence[AnyArray]) -> bool:
     """Tell whether most cells of some columns are numbers, perhaps with a unit; of each at least one."""
     held = [cells[filled(cells)] for cells in columns]
     numbers = [sum(value == value for value in map(_float, cells)) for cells in held]
@@ -293,7 +293,7 @@ def with_factors(source: Source) -> Source:
 
     A column that is there already with the same values is not made again.
     """
-    made: dict[str, npt.NDArray[Any]] = {}
+    made: dict[str, AnyArray] = {}
     taken: dict[str, Names] = {}
     steps = []
     for column, values in source.columns.items():
@@ -303,7 +303,7 @@ def with_factors(source: Source) -> Source:
         names = names_of(column, different) if many else None
         if names is None:
             continue
-        new: dict[str, npt.NDArray[Any]] = {}
+        new: dict[str, AnyArray] = {}
         renamed: dict[str, str] = {}
         for name in names.columns:
             numbers = [names.values[text][name] if text else "" for text in texts]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from genperf.arrays import AnyArray, Array, Integers
 from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.scaling import Scaling
 from genperf.table.axis import Factor, Role, measure
@@ -28,8 +29,6 @@ REPEATS = "_repeats"
 
 #: Kinds of notes that are about a whole table, and not about each of its groups.
 WHOLE_TABLE = ("factor_constant", "runs_failed", "groups_failed", "further_measured")
-FloatArray = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class Table:
     @property
     def rows(self) -> int:
         """How many rows were measured."""
-        return len(self)
+        return int(self.repeats.sum())
 
     @property
     def rejected_rows(self) -> int:
@@ -141,36 +140,36 @@ class Table:
         return rows_of(self.rejected)
 
     @cached_property
-    def repeats(self) -> Positions:
+    def repeats(self) -> Integers:
         """Rows behind each configuration, shape (configurations,)."""
         return np.bincount(self.configuration)
 
     @property
-    def extremes(self) -> tuple[FloatArray, FloatArray]:
+    def extremes(self) -> tuple[Array, Array]:
         """The smallest and the largest measured value of each configuration, in the target's unit."""
         values = pd.Series(self.measured).groupby(self.configuration)
         return np.asarray(values.min(), dtype=np.float64), np.asarray(values.max(), dtype=np.float64)
 
     @cached_property
-    def measured(self) -> FloatArray:
+    def measured(self) -> Array:
         """The measured values in the target's unit, shape (rows,)."""
         return self.frame[self.target.column].to_numpy(dtype=float)
 
     @cached_property
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
+    def columns(self) -> dict[str, AnyArray]:
         """The factors' values by name, each of shape (rows,): floats, or texts for a categorical factor."""
         return {f.name: self.frame[f.name].to_numpy(dtype=float if f.numeric else object) for f in self.factors}
 
     @cached_property
-    def weights(self) -> FloatArray:
+    def weights(self) -> Array:
         """The rows' weights, of mean 1, shape (rows,)."""
         if self.weight is None:
             return np.ones(len(self))
         weights = self.frame[self.weight].to_numpy(dtype=float)
-        largest = weights.max()
-        if not largest > 0:
+        if not weights.max() > 0:
             raise TableError("all weights are zero", hint="at least one row must count", where=self.source)
-        return np.asarray(weights / largest / np.mean(weights / largest))
+        weights = weights / weights.max()
+        return np.asarray(weights / np.mean(weights))
 
     @cached_property
     def phases(self) -> dict[str, str]:
@@ -182,7 +181,7 @@ class Table:
         return {phase: column for phase, column in candidates.items() if mostly_numbers(self.frame[column].tolist())}
 
     @cached_property
-    def configuration(self) -> npt.NDArray[np.int64]:
+    def configuration(self) -> Integers:
         """Equal where all factors and groups are; numbered by first appearance, shape (rows,)."""
         return number_rows(self.frame, [f.name for f in self.factors] + list(self.group))
 
@@ -226,8 +225,7 @@ class Table:
 
     @cached_property
     def _medians(self) -> Table:
-        number, values = self.configuration, self.measured
-        rows = np.bincount(number)
+        number, values, rows = self.configuration, self.measured, self.repeats
         first = np.unique(number, return_index=True)[1]
         ordered = values[np.lexsort((values, number))]
         start = np.cumsum(rows) - rows
@@ -251,12 +249,14 @@ class Table:
         >>> round(read_table(runs, time="t", extrinsic="n").noise() ** 2, 6)
         0.02
         """
-        rows = np.bincount(self.configuration)
-        freedom = len(self) - len(rows)
-        if freedom == 0:
-            return float("nan")
-        mean = np.bincount(self.configuration, weights=self.measured) / rows
-        return float(np.sqrt(np.sum((self.measured / mean[self.configuration] - 1.0) ** 2) / freedom))
+        freedom = self.rows - len(self.repeats)
+        return float(np.sqrt(self._scatter / freedom)) if freedom else float("nan")
+
+    @property
+    def _scatter(self) -> float:
+        """The sum of the squares of t/t̄ − 1 over the rows."""
+        mean = np.bincount(self.configuration, weights=self.measured) / self.repeats
+        return float(np.sum((self.measured / mean[self.configuration] - 1.0) ** 2))
 
     @cached_property
     def key(self) -> tuple[str, ...]:
@@ -301,10 +301,9 @@ class Table:
 
     def summary(self) -> pd.DataFrame:
         """Return a row per factor: factor, role, min, max, distinct, levels."""
-        rows = []
-        for f in self.factors:
-            levels = ", ".join(f.levels[:6]) + (", …" if len(f.levels) > 6 else "")
-            rows.append((f.name, f.role, *((f.lower, f.upper) if f.numeric else (np.nan, np.nan)), f.distinct, levels))
+        ends = {f: (f.lower, f.upper) if f.numeric else (np.nan, np.nan) for f in self.factors}
+        levels = {f: ", ".join([*f.levels[:6], *(["…"] if len(f.levels) > 6 else [])]) for f in self.factors}
+        rows = [(f.name, f.role, *ends[f], f.distinct, levels[f]) for f in self.factors]
         return pd.DataFrame(rows, columns=["factor", "role", "min", "max", "distinct", "levels"])
 
     def __repr__(self) -> str:
@@ -328,9 +327,8 @@ class Table:
         return summary.assign(**shown)
 
     def _headline(self) -> str:
-        configurations = len(np.unique(self.configuration))
         noise = self.noise()
-        parts = [counted(self.rows, "row"), counted(configurations, "configuration")]
+        parts = [counted(self.rows, "row"), counted(len(self.repeats), "configuration")]
         parts += [f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []
         low, high = self.extremes[0].min(), self.extremes[1].max()
         target = self.target
@@ -357,7 +355,11 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     further = {name: dict(part.groups()) for name, part in table.further.items()}
     failed = group_keys(table.failures, table.group)
     for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
-        factors = tuple(_measured(f, middle["columns"][f.name]) for f in table.factors)
+        values = [(f, middle["columns"][f.name]) for f in table.factors]
+        factors = tuple(
+            _numeric(f.name, f.role, cells.tobytes()) if f.numeric else measure(f.name, f.role, cells)
+            for f, cells in values
+        )
         failures = table.failures
         if failed:
             failures = failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
@@ -370,7 +372,7 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
         yield key, group
 
 
-def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+def _slices(table: Table, configuration: Integers) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Yield each group's key, and its frame and cached properties, in order of first appearance."""
     number = number_rows(table.frame, table.group)
     order, ends = np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))
@@ -383,14 +385,6 @@ def _slices(table: Table, configuration: Positions) -> Iterator[tuple[tuple[str,
         cut = {"measured": values[start:end], "configuration": configuration[start:end], "frame": part}
         cut["columns"] = {name: column[start:end] for name, column in columns.items()}
         yield tuple(label(column[start]) for column in names), cut
-
-
-def _measured(factor: Factor, values: npt.NDArray[Any]) -> Factor:
-    return (
-        _numeric(factor.name, factor.role, values.tobytes())
-        if factor.numeric
-        else measure(factor.name, factor.role, values)
-    )
 
 
 @lru_cache(maxsize=10_000)
@@ -437,7 +431,7 @@ def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...
     return list(zip(*(labels(frame[name].tolist()) for name in group), strict=True)) if len(frame) else []
 
 
-def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> npt.NDArray[np.int64]:
+def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
     """Return for each row the number of its combination of values, counted by first appearance.
 
     Examples

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.errors import Note, TableError
 from genperf.table.clean import Reasons, faults_of, filled, numbers
 from genperf.vocabulary import section
@@ -112,7 +112,7 @@ class Measurement:
         """Whether the cells are in another unit than the target."""
         return self.kind == "time" and self.unit != SECONDS
 
-    def in_target_unit(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def in_target_unit(self, values: Array) -> Array:
         """Return the cells' numbers in the target's unit; a quantity's stay as they are."""
         if not self.converted:
             return values
@@ -120,7 +120,7 @@ class Measurement:
         with np.errstate(over="ignore", under="ignore"):
             return values * numerator / denominator
 
-    def faults(self, values: npt.NDArray[np.float64]) -> Reasons:
+    def faults(self, values: Array) -> Reasons:
         """Return why some numbers of the column cannot be used: zero, negative, or not representable in seconds."""
         name = self.kind if self.kind != "quantity" else self.column
         converted = self.in_target_unit(values)
@@ -225,7 +225,7 @@ def phase_columns(names: Collection[str]) -> dict[str, str]:
     return {phase: column for phase, column in known.items() if column is not None}
 
 
-def phase_seconds(cells: pd.Series[Any]) -> tuple[npt.NDArray[np.float64], Reasons]:
+def phase_seconds(cells: pd.Series[Any]) -> tuple[Array, Reasons]:
     """Return a phase's times, NaN where it has no usable one, and why cells cannot be used.
 
     An empty cell is no fault: the phase was not measured in that row. A cell that is no time is one.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Node, Number, evaluate, names_in, parse, quote_name, render, substitute
 from genperf.scaling import KINDS, LISTED, Scaling
@@ -21,7 +21,6 @@ from genperf.vocabulary.names import COUNTED, canonical_of, column_of, noun_of
 if TYPE_CHECKING:
     from genperf.table.table import Table
 
-Array = npt.NDArray[np.float64]
 
 #: Relative differences below this are rounding errors of a formula.
 SAME = 1e-9
@@ -141,7 +140,7 @@ def work_over_factors(table: Table) -> str:
     return render(node) if names_in(node) <= factors else ""
 
 
-def evaluated(work: Node, columns: Mapping[str, npt.NDArray[np.float64]], rows: int) -> Array:
+def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
     """Return the work of a step, a formula over the columns, in each row.
 
     Raises
