@@ -21,9 +21,9 @@ from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
 from genperf.panel.evidence import Evidence
-from genperf.panel.reading import Reading, column_named
+from genperf.panel.reading import MEASURED, Reading, column_named
 from genperf.panel.runs import is_size
-from genperf.panel.tables import MEASURED, Recognised, recognised
+from genperf.panel.tables import Recognised, recognised
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model

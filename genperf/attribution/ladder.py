@@ -15,12 +15,12 @@ from genperf.errors import GenperfError
 from genperf.formula import Node
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, range_with_levels, relative_work
-from genperf.panel.work import kind_of_scaling
 from genperf.prediction.query import checked_values
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
+from genperf.table.work import kind_of_work
 from genperf.vocabulary.names import canonical_of
 
 
@@ -105,7 +105,7 @@ def ladder(
     columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
     per_worker = relative_work(panel, columns, counts, kind, work)
     constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}
-    scaled = "unknown" if per_worker is None else kind_of_scaling(per_worker, counts)
+    scaled = "unknown" if per_worker is None else kind_of_work(per_worker * counts, counts) or "mixed"
     return Ladder(factor, counts, columns, per_worker, scaled, constant, result.panel, largest)
 
 

@@ -16,12 +16,12 @@ from genperf.formula import Node, Number, evaluate, names_in, parse, render, sub
 from genperf.formula.parse import Formula
 from genperf.panel.following import PANEL, PER_NODE, workers_of_node
 from genperf.panel.panel import Median, Panel, medians_of
-from genperf.panel.work import kind_of_scaling, share
-from genperf.scaling import KINDS, Scaling
+from genperf.panel.work import share
+from genperf.scaling import KINDS, Kind, Scaling
 from genperf.table import Factor
 from genperf.table.axis import several_nodes
 from genperf.table.clean import numbers
-from genperf.table.work import evaluated
+from genperf.table.work import evaluated, kind_of_work
 from genperf.vocabulary.names import WAYS
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     levels = _measured_levels(panel, given)
     alike = _with_levels(panel, levels)
     if not alike:
-        return {f.name: _centre(f) if f.numeric else levels[f.name] for f in panel.factors}
+        centre = {f.name: float(round(f.centre)) if f.integer else f.centre for f in panel.factors if f.numeric}
+        return levels | {f.name: min(max(centre[f.name], f.lower), f.upper) for f in panel.factors if f.numeric}
     near, central = np.zeros(len(alike)), np.zeros(len(alike))
     for factor in panel.factors:
         if factor.numeric:
@@ -140,11 +141,6 @@ def range_with_levels(panel: Panel, columns: Columns, factor: Factor) -> tuple[f
     runs = _with_levels(panel, {f.name: str(columns[f.name][0]) for f in panel.factors if not f.numeric})
     measured = [float(run[factor.name]) for run in runs] or [factor.lower, factor.upper]
     return min(measured), max(measured)
-
-
-def _centre(factor: Factor) -> float:
-    centre = float(round(factor.centre)) if factor.integer else factor.centre
-    return min(max(centre, factor.lower), factor.upper)
 
 
 def _distances(factor: Factor, values: Sequence[Any], given: Mapping[str, Any]) -> Array:
@@ -303,16 +299,23 @@ def completed(panel: Panel, columns: Columns) -> dict[str, npt.NDArray[Any]]:
     """
     follow = {n for n, read in panel.inputs.items() if not read.isdisjoint(columns) and n not in columns}
     missing = [f.name for f in panel.factors if f.name not in columns and f.name not in follow]
-    rows = _levels_of(panel, columns)
-    largest = {f.name: _representative(columns[f.name], f) for f in panel.factors if f.numeric and f.name in columns}
-    at = {name: value for name, value in largest.items() if value is not None}
-    known = {row: typical_run(panel, {**at, **dict(row)}) for row in set(rows)}
+    names = [f.name for f in panel.factors if not f.numeric and f.name in columns]
+    rows = [tuple(map(str, row)) for row in zip(*(columns[name] for name in names), strict=True)]
+    rows = rows or [()] * len(next(iter(columns.values())))
+    at = {}
+    for factor in (f for f in panel.factors if f.numeric and f.name in columns):
+        given, bad = numbers(columns[factor.name])
+        if len(given) and not bad:
+            at[factor.name] = float(np.max(given) if factor.role == "extrinsic" else np.median(given))
+    known = {row: typical_run(panel, {**at, **dict(zip(names, row, strict=True))}) for row in set(rows)}
     out = {**columns, **{name: np.array([known[row][name] for row in rows]) for name in missing}}
     # Where the nodes are given and the workers are not, it is the nodes that settle the workers.
     count = next((factor for factor in panel.counts if factor.name in columns), None)
     counts, bad = (np.empty(0), {}) if count is None else numbers(columns[count.name])
     if count is not None and not bad:
-        after = following(panel, count, {**out, count.name: counts}, columns, _full_nodes(panel, rows))
+        full = {row: _full_node(panel, run) for row, run in known.items()}
+        per_node = np.array([full[row] for row in rows])
+        after = following(panel, count, {**out, count.name: counts}, columns, per_node)
         out |= {name: values for name, values in after.items() if name in missing}
     return out
 
@@ -344,30 +347,26 @@ def at_scale(
         for name, value in at.items()
     }
     columns[count.name] = counts
-    columns |= _of_work(panel, counts, {n: v for n, v in at.items() if n != count.name}, kind)
+    changes = {} if kind is None or KINDS[kind].whole else _changes_of_work(panel, counts, KINDS[kind])
+    for name, change in changes.items():
+        if name in at and name != count.name and not np.allclose(change, 1.0):
+            columns[name] = float(at[name]) * change
     columns |= following(panel, count, columns, given)
     derived = [n for n, read in panel.inputs.items() if n not in given and read <= {*columns}]
     return determined(panel, {n: values for n, values in columns.items() if n not in derived}, len(counts))[0]
 
 
-def _of_work(
-    panel: Panel, counts: Array, values: Mapping[str, Any], kind: Scaling | None
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of work that a kind of scaling changes along rising counts, beginning with the given values.
+def _changes_of_work(panel: Panel, counts: Array, kind: Kind) -> dict[str, Array]:
+    """Return by how much a kind of scaling multiplies the columns of work along rising counts.
 
     The batch (and the operations) of one worker change as its work, the global batch as that of all, where no column
-    holds the batch of one worker: strong scaling lets the first fall as 1/n, weak scaling the second grow as n. Work
-    that is shared whatever the batch changes nothing.
+    holds the batch of one worker: strong scaling lets the first fall as 1/n, weak scaling the second grow as n.
     """
-    if kind is None or KINDS[kind].whole:
-        return {}
-    each = KINDS[kind].relative(counts)
+    each = kind.relative(counts)
     changes = dict.fromkeys(("batch", "work"), each)
     if panel.find("batch") is None:
         changes["global_batch"] = each * (counts / counts[0])
-    columns = {f.name: change for name, change in changes.items() if (f := panel.find(name)) is not None}
-    changed = {n: change for n, change in columns.items() if n in values and not np.allclose(change, 1.0)}
-    return {n: float(values[n]) * change for n, change in changed.items()}
+    return {f.name: change for name, change in changes.items() if (f := panel.find(name)) is not None}
 
 
 def relative_work(
@@ -389,8 +388,8 @@ def relative_work(
     if given is not None:
         work = evaluated(given, columns, len(counts)) / counts
         work = np.asarray(work / work[0])
-        by_work = kind_of_scaling(work, counts)
-        if kind is not None and by_work != kind:
+        by_work = kind_of_work(work * counts, counts) or "mixed"
+        if kind is not None and len(counts) > 1 and by_work != kind:
             raise GenperfError(
                 f"the scaling is given as {kind}, and with the work '{render(given)}' of a step it is {by_work}",
                 hint="leave --scaling out",
@@ -434,33 +433,14 @@ def following_workers(panel: Panel, columns: Columns) -> tuple[str, ...]:
     return tuple(n for n in doubled(panel, columns, workers.name) if n not in (workers.name, *panel.derived))
 
 
-def _levels_of(panel: Panel, columns: Columns) -> list[tuple[tuple[str, str], ...]]:
-    """Return the levels of each configuration, with the names of their factors."""
-    names = [f.name for f in panel.factors if not f.numeric and f.name in columns]
-    cells = [[str(cell) for cell in columns[name]] for name in names]
-    rows = len(next(iter(columns.values())))
-    return [tuple(zip(names, row, strict=True)) for row in zip(*cells, strict=True)] if names else [()] * rows
-
-
-def _full_nodes(panel: Panel, rows: Sequence[tuple[tuple[str, str], ...]]) -> Array | None:
-    """Return the devices of a node at the largest scale of the runs with each row's usual levels, shape (rows,)."""
+def _full_node(panel: Panel, typical: Mapping[str, Any]) -> float:
+    """Return the devices of a node at the largest scale of the runs with the levels of one; NaN where none counts."""
     workers, nodes = panel.workers, panel.nodes
     if workers is None or nodes is None:
-        return None
-    full = {}
-    for row in set(rows):
-        runs = _with_levels(panel, _measured_levels(panel, dict(row)))
-        held = ((float(run[workers.name]), run[workers.name] / run[nodes.name]) for run in runs)
-        full[row] = max(held, default=(0.0, workers.upper / nodes.upper))[1]
-    return np.array([full[row] for row in rows])
-
-
-def _representative(values: npt.NDArray[Any], factor: Factor) -> float | None:
-    """Return the number that represents a column: the largest scale, else the middle; None where one is no number."""
-    given, bad = numbers(values)
-    if bad or not len(given):
-        return None
-    return float(np.max(given) if factor.role == "extrinsic" else np.median(given))
+        return math.nan
+    runs = _with_levels(panel, {f.name: typical[f.name] for f in panel.factors if not f.numeric})
+    held = ((float(run[workers.name]), run[workers.name] / run[nodes.name]) for run in runs)
+    return float(max(held, default=(0.0, workers.upper / nodes.upper))[1])
 
 
 def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, Array, float | None]:

@@ -25,27 +25,25 @@ class ReadingSettings:
     #: In log odds that a column was chosen: a header that is one of the field's names for a setting, against cells
     #: that look measured.
     named: float = 4.0
-    #: The exponent of a time below which all workers share one amount of work: they make it fall. A guess.
-    falling: float = -0.35
-    #: Of a measured column with an unknown header: the least exponent by which a throughput grows with the count. A
-    #: time that grows so is read as a rate as well. A guess.
-    least_growth: float = 0.2
-
+    #: The exponent of growth with the count that parts work of each worker from work that all share: half-way between
+    #: those of perfect weak and strong scaling, 0 and −1 of a time, 1 and 0 of a throughput.
+    half: float = 0.5
     #: The share of empty cells above which a column is of no use: its rows would be lost. A guess.
     max_empty: float = 0.2
-    #: Different texts per row: a column with more of them numbers or describes the runs. A guess.
+    #: Different texts per row: a column with more of them numbers or describes the runs. A kind that can be compared
+    #: has two runs, on average.
     max_levels: float = 0.5
     #: Different combinations of kinds per row up to which they may determine another column. A guess.
     max_combinations: float = 0.75
     #: Counts of workers in the series of the median run below which the series are rows of one table.
     least_counts: float = 3.0
-    #: The largest odd part of a number that is still round: 96 = 3·32, 288 = 9·32, 15·4. A guess.
-    max_odd_part: int = 15
+    #: Binary digits of a whole number that is still round: 96 = 11₂·32, 288 = 1001₂·32, 60 = 1111₂·4. A guess.
+    chosen_bits: int = 4
     #: Significant digits of a number that is chosen, from `hundred` on, and of one that was measured. A guess.
     chosen_digits: int = 2
     hundred: float = 100.0
     measured_digits: int = 4
-    #: The share of cells that must be round, or equal to another one, to be evidence. A guess.
+    #: The share of cells that must be round, equal to another one, or explained by a formula, to be evidence. A guess.
     share: float = 0.7
     #: Rows from which it is evidence that no two cells are equal. A guess.
     fewest_rows: int = 3
@@ -55,8 +53,6 @@ class ReadingSettings:
     least_change: float = 0.1
     #: Rows beyond the free constant of a formula from which it is no chance. A guess.
     more_rows: int = 2
-    #: The share of a column's cells that a formula must explain. A guess.
-    filled: float = 0.8
     #: Rows and columns that are looked at for arithmetic: more of them take seconds.
     arithmetic_rows: int = 64
     arithmetic_columns: int = 60
@@ -92,6 +88,11 @@ class Evidence:
         return tuple(dict.fromkeys(text for text in self.texts.tolist() if text))
 
     @property
+    def often_empty(self) -> bool:
+        """Whether so many cells are empty that the column would lose too many rows."""
+        return bool(np.mean(self.texts == "") > READING.max_empty)
+
+    @property
     def varies(self) -> bool:
         """Whether the column has several levels."""
         return len(self.levels) > 1
@@ -104,7 +105,8 @@ class Evidence:
         whole = bool(np.all(sizes == np.floor(sizes)))
         digits = np.array([_digits(value) for value in sizes])
         few = (digits == 1) | ((digits <= READING.chosen_digits) & (sizes >= READING.hundred))
-        rounded = few | ((sizes == np.floor(sizes)) & (_odd_part(sizes) <= READING.max_odd_part))
+        bits = np.ldexp(np.frexp(sizes)[0], READING.chosen_bits)
+        rounded = few | ((sizes == np.floor(sizes)) & (bits == np.floor(bits)))
         different = len(np.unique(sizes))
         repeated = 1.0 - (different - 1) / max(len(sizes) - 1, 1)
         matched: list[tuple[float, str]] = [(1.0, "whole numbers") if whole else (-1.0, "fractions")]
@@ -134,17 +136,6 @@ def evidence_of(cells: Cells | Sequence[Any]) -> Evidence:
     missing = np.array([text.lower() in MISSING for text in texts.tolist()], dtype=bool)
     # Beside numbers, `none` is an empty cell; beside other words it is a level.
     return Evidence(np.where(missing, "", texts) if mostly_numbers(list(texts[~missing])) else texts)
-
-
-def often_empty(texts: npt.NDArray[np.object_]) -> bool:
-    """Tell whether a column would lose too many rows: many leave it empty.
-
-    Examples
-    --------
-    >>> often_empty(labels(["", "", "8"])), often_empty(labels(["4", "", "8", "1", "1"]))
-    (True, False)
-    """
-    return bool(np.mean(texts == "") > READING.max_empty)
 
 
 def names_kinds(evidence: Evidence) -> bool:
@@ -210,14 +201,6 @@ def _digits(value: float) -> int:
     return max(1, len(f"{value:.12g}".partition("e")[0].replace(".", "").strip("0")))
 
 
-def _odd_part(values: Array) -> Array:
-    """Return whole numbers without their factors of two."""
-    odd = values.copy()
-    while (even := (odd % 2 == 0) & (odd > 0)).any():
-        odd[even] /= 2
-    return odd
-
-
 @dataclass(frozen=True)
 class Consequence:
     """A column as a constant times a product of powers of others: c·a, c/a, c·a·b, c·a/b or c/(a·b)."""
@@ -232,7 +215,7 @@ class Consequence:
 
 
 def consequences(
-    columns: Mapping[str, Array], settings: Sequence[str], series: npt.NDArray[np.intp] | None = None
+    columns: Mapping[str, Array], settings: Sequence[str], series: npt.NDArray[np.intp]
 ) -> dict[str, Consequence]:
     """Return which columns follow from which others within their rounding.
 
@@ -243,13 +226,14 @@ def consequences(
     ----------
     columns : mapping of str to ndarray of shape (rows,)
         Numbers, those that explain best first.
-    series : ndarray of int of shape (rows,), optional
+    series : ndarray of int of shape (rows,)
         Which rows share a constant: a speedup has another first time in each series.
 
     Examples
     --------
     >>> time = np.array([92.0, 46.6, 25.17, 20.9, 37.5])
-    >>> given = consequences({"n": np.array([1.0, 2, 4, 8, 16]), "t": time, "speedup": (92 / time).round(2)}, ["n"])
+    >>> columns = {"n": np.array([1.0, 2, 4, 8, 16]), "t": time, "speedup": (92 / time).round(2)}
+    >>> given = consequences(columns, ["n"], np.zeros(5, int))
     >>> {name: str(consequence) for name, consequence in given.items()}
     {'speedup': 'a constant / t'}
     """
@@ -257,7 +241,7 @@ def consequences(
     names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][: READING.arithmetic_columns]
     rows = np.arange(min(READING.arithmetic_rows, len(next(iter(columns.values()), []))))
     logs = {n: np.log(usable[n][rows]) for n in names}
-    parts = np.zeros(len(rows), dtype=np.intp) if series is None else np.unique(series[rows], return_inverse=True)[1]
+    parts = np.unique(series[rows], return_inverse=True)[1]
     matched: dict[str, Consequence] = {}
     for name in sorted(names, key=lambda n: (n in settings, names.index(n)), reverse=True):
         others = [n for n in names if n != name and n not in matched and (n in settings or name not in settings)]
@@ -296,6 +280,6 @@ def _constant(residuals: Array, target: Array, parts: npt.NDArray[np.intp]) -> n
     means = (plain @ member) / np.maximum(counts, 1.0)
     away = np.where(known, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
     cells, free = known.sum(axis=1), (counts > 0.0).sum(axis=1)
-    enough = (cells >= free + READING.more_rows) & (cells >= READING.filled * np.isfinite(target).sum())
+    enough = (cells >= free + READING.more_rows) & (cells >= READING.share * np.isfinite(target).sum())
     changed = np.where(known, target, -np.inf).max(axis=1) - np.where(known, target, np.inf).min(axis=1)
     return np.asarray(enough & (changed >= READING.least_change) & (away <= READING.rounding))

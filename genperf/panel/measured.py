@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Literal
 
 from genperf.errors import TableError
@@ -31,16 +31,8 @@ _OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
 _SHOWN = 12
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The measured column."""
-
-    #: `time` with its `unit`, `throughput`, or `quantity`.
-    roles: dict[str, str]
-    #: As it stands in the table.
-    column: str
-    #: A column that is derived from it and is measured in its place.
-    derived: dict[str, str] = field(default_factory=dict)
+#: `time` with its `unit`, `throughput`, or `quantity`; and a column that is derived and measured in its place.
+Measured = tuple[dict[str, str], dict[str, str]]
 
 
 def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] | None:
@@ -133,7 +125,7 @@ def described(name: str, unit: str) -> Header:
 def measurement_of_column(
     name: str, names: Sequence[str], counted: str | None, growth: float = 0.0, header: Header | None = None
 ) -> Measured:
-    """Return a measured column as `read_table` takes it.
+    """Return the roles of a measured column for `read_table`, and what is derived from it and measured in its place.
 
     Parameters
     ----------
@@ -148,22 +140,22 @@ def measurement_of_column(
 
     Examples
     --------
-    >>> measurement_of_column("Time per epoch (min)", [], "gpus").roles
+    >>> measurement_of_column("Time per epoch (min)", [], "gpus")[0]
     {'time': 'Time per epoch (min)', 'unit': 'min'}
-    >>> measurement_of_column("tokens/sec/GPU", [], "gpus").derived
+    >>> measurement_of_column("tokens/sec/GPU", [], "gpus")[1]
     {'tokens per second': '`tokens/sec/GPU`*gpus'}
-    >>> measurement_of_column("tok/s/gpu", ["dp", "tp", "mbs", "gas", "seq_len", "tok/s/gpu"], None).derived
+    >>> measurement_of_column("tok/s/gpu", ["dp", "tp", "mbs", "gas", "seq_len", "tok/s/gpu"], None)[1]
     {'step_time_s': 'dp*mbs*gas*seq_len/(`tok/s/gpu`*dp*tp)'}
-    >>> measurement_of_column("resnet50", [], "gpus", 0.95).roles
+    >>> measurement_of_column("resnet50", [], "gpus", 0.95)[0]
     {'throughput': 'resnet50'}
     """
     header = header or header_of(name)
     if not header.kind:
-        return Measured({"throughput" if growth > READING.least_growth else "quantity": name}, name)
+        return {"throughput" if growth > READING.half else "quantity": name}, {}
     if header.kind == "time":
-        return Measured({"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, name)
+        return {"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, {}
     if header.kind == "quantity":
-        return Measured({"quantity": f"{name}:{header.unit}" if header.unit else name}, name)
+        return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
     return _step_of_layout(name, header, names) or _rate(name, header, counted, growth)
 
 
@@ -179,17 +171,14 @@ def not_measured(meanings: Mapping[str, str]) -> TableError:
 def _rate(name: str, header: Header, counted: str | None, growth: float) -> Measured:
     """Return a throughput, derived where it is that of one worker or of steps that take no shorter on more workers."""
     quoted, (seconds, _) = quote_name(name), TIME_UNITS[header.unit]
-    if header.counted in STEP_WORDS and not header.shared and growth <= READING.least_growth:
-        return Measured({"time": _STEP}, name, {_STEP: f"{seconds:g}/{quoted}"})
-    formula = quoted
-    if header.shared and counted is not None:
-        formula += f"*{quote_name(counted)}"
-    if seconds != 1.0:
-        formula += f"/{seconds:g}"
+    if header.counted in STEP_WORDS and not header.shared and growth <= READING.half:
+        return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
+    of_all = f"*{quote_name(counted)}" if header.shared and counted is not None else ""
+    formula = f"{quoted}{of_all}" + (f"/{seconds:g}" if seconds != 1.0 else "")
     if formula == quoted:
-        return Measured({"throughput": name}, name)
+        return {"throughput": name}, {}
     whole = f"{header.counted or 'throughput'} per second"
-    return Measured({"throughput": whole}, name, {whole: formula})
+    return {"throughput": whole}, {whole: formula}
 
 
 def _step_of_layout(name: str, header: Header, names: Sequence[str]) -> Measured | None:
@@ -209,4 +198,4 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str]) -> Measured
     ways = [quote_name(counted)] if counted else [columns[way] for way in WAYS if way in columns]
     rate = "*".join([quote_name(name), *ways]) if header.shared else ""
     formula = f"{'*'.join(columns[f] for f in factors)}/{f'({rate})' if rate else quote_name(name)}"
-    return Measured({"time": _STEP}, name, {_STEP: formula})
+    return {"time": _STEP}, {_STEP: formula}

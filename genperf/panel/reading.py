@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +20,6 @@ from genperf.panel.evidence import (
     evidence_of,
     names_kinds,
     numbered,
-    often_empty,
     repeated_kinds,
     sparse,
 )
@@ -59,11 +59,12 @@ from genperf.vocabulary.names import (
 Chosen = Literal["setting", "kind", "repeat", "label", "constant", "empty"]
 Measurement = Literal["measured", "spread", "ratio", "consequence", "ending", "phase"]
 Role = Chosen | Measurement
-#: The roles of `read_table` that name columns.
-_SINGLE = ("time", "throughput", "quantity", "weight", "repeat")
+#: The roles of `read_table` that name columns; with one of the first a user says what the columns are.
+MEASURED = ("time", "throughput", "quantity")
+_SINGLE = (*MEASURED, "weight", "repeat")
 _SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
 #: The roles that say which column is measured, and of what work it is.
-OF_THE_MEASURED = ("time", "throughput", "quantity", "unit", "work", "scaling")
+OF_THE_MEASURED = (*MEASURED, "unit", "work", "scaling")
 #: The name of the devices that follow from the ways of a layout.
 DEVICES = "devices"
 #: Switches of a run: names of kinds even where they are written 0 and 1.
@@ -110,6 +111,12 @@ class Reading:
     derived: dict[str, str] = field(default_factory=dict)
     #: The measured columns, the likeliest first, whatever the question wants.
     ranked: tuple[str, ...] = ()
+
+    @cached_property
+    def series(self) -> npt.NDArray[np.intp]:
+        """For each row the number of its combination of kinds."""
+        kinds = [self.evidence[n].texts for n in self.of("kind")]
+        return numbered(kinds or [np.zeros(len(next(iter(self.evidence.values())).texts), object)])
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -185,7 +192,7 @@ def read_columns(
     roles = {role: text for role in known if (value := (given or {}).get(role)) and (text := _listed(value))}
     evidence = {name: evidence_of(cells) for name, cells in columns.items()}
     headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
-    requested = {column_named(name, columns) for name in at or {}}
+    requested = {column for name in at or {} if (column := column_named(name, columns)) is not None}
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
     meanings |= _something_measured(meanings, evidence, requested)
     # A header of a measurement that is only a letter or a unit: `s`.
@@ -199,9 +206,8 @@ def read_columns(
         meanings |= {name: Meaning("ending", ("it says how a run ended",)) for name in ends}
     phases = set(phase_columns([n for n in columns if meanings[n].role == "measured"]).values())
     meanings |= {n: Meaning("phase", ("a part of a step",)) for n in phases}
-    meanings = _with_consequences(meanings, evidence, headers, requested)
     reading = Reading(meanings, evidence, headers, (), roles, dict(mapping or {}))
-    reading = _with_scale(reading, columns, at or {})
+    reading = _with_scale(_with_consequences(reading, requested), at or {})
     return _with_roles(_with_quantities(reading, want), requested, given or {})
 
 
@@ -230,7 +236,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
     given = next((r for r in (*_SINGLE, *_SEVERAL) if name in names_of(roles.get(r, "").partition(":")[0])), None)
     if given is not None:
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
-        measured: Role = "measured" if given in _SINGLE[:3] else "setting"
+        measured: Role = "measured" if given in MEASURED else "setting"
         return Meaning(fitting.get(given, measured), (f"given as --{given}",))
     canonical, texts = meant_by(name), not evidence.numeric or canonical_of(name) in _SWITCHES
     rules: tuple[tuple[bool, Role, str], ...] = (
@@ -245,7 +251,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         (texts and names_kinds(evidence), "kind", f"{len(evidence.levels)} levels"),
         (texts, "label", "a text for almost each row"),
         (set(evidence.levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
-        (often_empty(evidence.texts), "empty", "many cells are empty"),
+        (evidence.often_empty, "empty", "many cells are empty"),
         (not evidence.varies and canonical is None, "constant", "one number"),
     )
     role = next((Meaning(role, (reason,)) for holds, role, reason in rules if holds), None)
@@ -259,7 +265,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
 
 
 def _something_measured(
-    meanings: Mapping[str, Meaning], evidence: Mapping[str, Evidence], requested: set[str | None]
+    meanings: Mapping[str, Meaning], evidence: Mapping[str, Evidence], requested: set[str]
 ) -> dict[str, Meaning]:
     """Return the numbers that are most like measurements where none was recognised: a table of runs has some."""
     if any(m.role in ("measured", "ratio") for m in meanings.values()):
@@ -272,24 +278,20 @@ def _something_measured(
     return {likeliest: Meaning("measured", ("no other column can be what was measured",))}
 
 
-def _with_consequences(
-    meanings: Mapping[str, Meaning],
-    evidence: Mapping[str, Evidence],
-    headers: Mapping[str, Header],
-    given: set[str | None],
-) -> dict[str, Meaning]:
+def _with_consequences(reading: Reading, requested: set[str]) -> Reading:
     """Mark the columns that others give by arithmetic; what the question or the header names keeps its role."""
+    meanings, evidence, headers = reading.meanings, reading.evidence, reading.headers
     numeric = [n for n, m in meanings.items() if m.role in ("setting", "measured", "ratio") and evidence[n].numeric]
     settings = [n for n in numeric if meanings[n].role == "setting"]
     ordered = [
-        *sorted(settings, key=lambda n: (n not in given, canonical_of(n) not in EXTRINSIC, canonical_of(n) is None)),
+        *sorted(
+            settings, key=lambda n: (n not in requested, canonical_of(n) not in EXTRINSIC, canonical_of(n) is None)
+        ),
         *ranked([n for n in numeric if meanings[n].role == "measured"], settings, headers),
         *(n for n in numeric if meanings[n].role == "ratio"),
     ]
-    kinds = [evidence[n].texts for n, m in meanings.items() if m.role == "kind"]
-    matched = consequences({n: evidence[n].values for n in ordered}, settings, numbered(kinds) if kinds else None)
     out = dict(meanings)
-    for name, consequence in matched.items():
+    for name, consequence in consequences({n: evidence[n].values for n in ordered}, settings, reading.series).items():
         meaning = replace(meanings[name], follows=consequence)
         (base, power), *others = consequence.factors.items()
         both_measured = meaning.role == meanings[base].role == "measured"
@@ -297,12 +299,12 @@ def _with_consequences(
             out[name] = meaning
         elif not (both_measured and power == 1 and not others):
             # Two networks that scale alike are proportional, and neither is made from the other.
-            kept = name in given or canonical_of(name) is not None or meaning.role == "ratio"
+            kept = name in requested or canonical_of(name) is not None or meaning.role == "ratio"
             out[name] = meaning if kept else replace(meaning, role="consequence")
-    return out
+    return replace(reading, meanings=out)
 
 
-def _with_scale(reading: Reading, columns: Mapping[str, Any], at: Mapping[str, str]) -> Reading:
+def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     """Find the column by which the runs are scaled: the workers, the nodes, or what the question goes beyond."""
     settings = reading.of("setting")
     names = {n: c for n in settings if (c := canonical_of(n)) is not None}
@@ -310,15 +312,15 @@ def _with_scale(reading: Reading, columns: Mapping[str, Any], at: Mapping[str, s
     if not {"workers", "nodes"} & {*names.values(), *mapped}:
         names |= {n: c for n in settings if (c := plural_of(n)) in ("workers", "nodes")}
         mapped |= {c: n for n, c in names.items() if c in ("workers", "nodes") and canonical_of(n) is None}
-    pairs = [(n, text) for key, text in at.items() if (n := column_named(key, columns)) in settings]
-    beyond = [n for n, text in pairs if n is not None and _beyond(reading.evidence[n].known, text)]
+    pairs = [(n, text) for key, text in at.items() for n in settings if n == column_named(key, reading.meanings)]
+    beyond = [n for n, text in pairs if _beyond(reading.evidence[n].known, text)]
     by_name = [mapped[c] for c in ("workers", "nodes") if c in mapped]
     by_name += [n for c in ("workers", "nodes") for n in settings if names.get(n) == c]
     by_name = [n for n in by_name if n in reading.meanings]
     varied = [n for n in by_name if reading.evidence[n].varies]
     ways = [n for n in settings if names.get(n) in WAYS]
     given = [n for n in names_of(reading.roles.get("extrinsic", "")) if n in settings]
-    requested = [n for n, _ in pairs if n is not None and reading.evidence[n].varies]
+    requested = [n for n, _ in pairs if reading.evidence[n].varies]
     # The ways of a layout multiply to its devices, and none of them is the scale.
     others = [] if len(ways) > 1 else [beyond, given, requested, _counts(reading)]
     choices = [[n for n in by_name if n in beyond], varied, by_name if at and not beyond else [], *others, by_name]
@@ -344,7 +346,7 @@ def _counts(reading: Reading) -> list[str]:
 
 def _with_quantities(reading: Reading, want: str | None) -> Reading:
     """Order the measured columns, the wanted one or the likeliest first."""
-    given = next((reading.roles[r].partition(":")[0] for r in _SINGLE[:3] if r in reading.roles), None)
+    given = next((reading.roles[r].partition(":")[0] for r in MEASURED if r in reading.roles), None)
     if given is None and not reading.of("measured"):
         reading = _with_relative(reading)
     numeric = [n for n in reading.of("measured") if len(reading.evidence[n].known)]
@@ -365,7 +367,7 @@ def _with_relative(reading: Reading) -> Reading:
     if not grown or reading.scale is None:
         return reading
     name = max(grown, key=lambda n: grown[n])
-    header = Header("rate", "s", "units", shared=grown[name] <= READING.least_growth)
+    header = Header("rate", "s", "units", shared=grown[name] <= READING.half)
     meaning = replace(
         reading.meanings[name], role="measured", reasons=("it goes with a throughput that no column has",)
     )
@@ -402,8 +404,7 @@ def measured_roles(
         Roles that the user gave.
     """
     header, grows = reading.headers[name], growth(reading, name)
-    measured = measurement_of_column(name, list(reading.meanings), scale, grows, header)
-    roles = dict(measured.roles)
+    roles, derived = measurement_of_column(name, list(reading.meanings), scale, grows, header)
     sized = scale is not None and is_size(scale)
     batches = {canonical_of(n): reading.evidence[n] for n in reading.of("setting") if "batch" in str(canonical_of(n))}
     if "throughput" in roles and scale is not None and sized:
@@ -412,44 +413,42 @@ def measured_roles(
         roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
     of_workers = all(batch == "batch" and not evidence.varies for batch, evidence in batches.items())
     known = sized or header.of == "job" or given.get("scaling") or given.get("work")
-    if "time" in roles and of_workers and not known and grows < READING.falling:
+    if "time" in roles and of_workers and not known and grows < -READING.half:
         roles["scaling"] = "strong" if header.of == "step" else "job"
-    return roles, measured.derived
+    return roles, derived
 
 
-def _with_roles(reading: Reading, requested: set[str | None], given: Mapping[str, Any]) -> Reading:
+def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any]) -> Reading:
     """Return the reading with the roles of `read_table` for its first quantity."""
     roles, evidence, scale = dict(reading.roles), dict(reading.evidence), reading.scale
     columns = {n: e.texts for n, e in evidence.items()}
     for name in reading.of("repeat")[:1]:
         roles.setdefault("repeat", name)
-    mapped, settings, derived = reading.mapping, reading.of("setting"), dict(reading.derived)
+    mapped, settings, derived = reading.mapping, reading.of("setting"), dict[str, str]()
     named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *settings] if (c := canonical_of(n)) in EXTRINSIC}
     named |= {column: name for name, column in mapped.items() if column in settings}
     ways = [n for n in named if named[n] in WAYS]
     devices = len(ways) > 1 and not {"workers", "nodes"} & {*named.values(), *mapped} and DEVICES not in columns
-    if not {"time", "throughput", "quantity"} & set(roles):
+    if roles.keys().isdisjoint(MEASURED):
         measured, derived = measured_roles(reading, reading.quantities[0], None if devices else scale, given)
         roles = {**measured, **roles}
     elif "time" in roles and "unit" not in roles:
         # A derived column has its header alone.
         unit = (reading.headers.get(roles["time"]) or header_of(roles["time"])).unit
         roles |= {"unit": unit} if unit not in ("", "s") else {}
-    numeric = [n for n in settings if n not in roles.get("repeat", "")]
     if devices:
         # The ways of a layout multiply to its devices.
         evidence[DEVICES] = evidence_of(np.prod([evidence[n].values for n in ways], axis=0).tolist())
         derived = {**derived, DEVICES: "*".join(map(quote_name, ways))}
         named[DEVICES] = "workers"
-        numeric, scale = [DEVICES, *numeric], DEVICES
+        settings, scale = [DEVICES, *settings], DEVICES
     if scale is None and not roles.get("extrinsic"):
-        raise not_counted(numeric, {n: columns[n] for n in reading.of("kind", "label", "constant")})
-    counts = [n for n in numeric if n in named or (n == scale and not is_size(n))]
-    _add(roles, "extrinsic", counts)
-    rest = [n for n in numeric if n not in names_of(roles["extrinsic"])]
+        raise not_counted(settings, {n: columns[n] for n in reading.of("kind", "label", "constant")})
+    _add(roles, "extrinsic", [n for n in settings if n in named or (n == scale and not is_size(n))])
+    rest = [n for n in settings if n not in names_of(roles["extrinsic"])]
     texts = [n for n in reading.of("kind") if n not in names_of(roles.get("group", ""))]
     kinds = {n: columns[n] for n in texts if not is_provenance(n)}
-    texts = [n for n in texts if n not in repeated_kinds(kinds, [n for n in requested if n is not None])]
+    texts = [n for n in texts if n not in repeated_kinds(kinds, requested)]
     texts += [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]
     rest = [n for n in rest if not _repeats_the_scale(reading, n, scale, requested)]
     of_a_worker = column_of("batch", columns)
@@ -459,7 +458,7 @@ def _with_roles(reading: Reading, requested: set[str | None], given: Mapping[str
     if texts and not others and "categorical" not in roles and "group" not in roles:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if canonical_of(n) != "global_batch" and evidence[n].varies]
-        series = series_columns({n: columns[n] for n in [*texts, *per_worker]}, texts, [n for n in requested if n])
+        series = series_columns({n: columns[n] for n in [*texts, *per_worker]}, texts, requested)
         if scale is not None and sparse(series, evidence[scale].values):
             series = {}
     if series:
@@ -478,11 +477,9 @@ def growth(reading: Reading, name: str) -> float:
     if reading.scale is None:
         return 0.0
     counts, values = (reading.evidence[n].values for n in (reading.scale, name))
-    kinds = [reading.evidence[n].texts for n in reading.of("kind")]
-    parts = numbered(kinds) if kinds else np.zeros(len(counts), dtype=int)
-    slopes = [slope_of(counts[parts == part], values[parts == part]) for part in range(parts.max() + 1)]
-    known = [slope for slope in slopes if np.isfinite(slope)]
-    return float(np.median(known)) if known else 0.0
+    each = (reading.series == number for number in np.unique(reading.series))
+    slopes = [slope for rows in each if np.isfinite(slope := slope_of(counts[rows], values[rows]))]
+    return float(np.median(slopes)) if slopes else 0.0
 
 
 def slope_of(counts: Any, values: Any) -> float:
@@ -496,7 +493,7 @@ def slope_of(counts: Any, values: Any) -> float:
     return float(np.log(ends[1] / ends[0]) / np.log(middle / first))
 
 
-def _repeats_the_scale(reading: Reading, name: str, scale: str | None, requested: set[str | None]) -> bool:
+def _repeats_the_scale(reading: Reading, name: str, scale: str | None, requested: set[str]) -> bool:
     """Tell whether a setting changes with the scale alone, or is the batch of all where that of one is there."""
     follows, canonical = reading.meanings[name].follows, canonical_of(name)
     if scale is None or (canonical is not None and name in requested):

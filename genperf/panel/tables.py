@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genperf.errors import TableError, suggest
-from genperf.panel.reading import OF_THE_MEASURED, Reading, measured_roles, read_columns
+from genperf.panel.reading import MEASURED, OF_THE_MEASURED, Reading, measured_roles, read_columns
 from genperf.table import Table
 from genperf.table import read_table as read_with_roles
 from genperf.table.assemble import Columns
@@ -22,8 +22,6 @@ from genperf.table.roles import further_of, lets_of, names_of
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What names a measured column: with one of these a user says what the columns are.
-MEASURED = ("time", "throughput", "quantity")
 #: What `read_table` takes beside the source.
 OPTIONS = tuple(inspect.signature(read_with_roles).parameters)[1:]
 

@@ -151,12 +151,6 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     return tuple(zip(ends.tolist(), (-np.diff(left)).tolist(), strict=True))
 
 
-def kind_of_scaling(work: Array, counts: Array) -> str:
-    """Return the kind in which one worker's work, relative to that at the first count, changes; "mixed" for none."""
-    kinds = {name: kind for name, kind in KINDS.items() if not kind.whole}
-    return next((name for name, k in kinds.items() if np.allclose(work / k.relative(counts), 1.0)), "mixed")
-
-
 def one_worker_names(panel: Panel, names: Sequence[str]) -> tuple[str, ...]:
     """Return the factors of a configuration that are 1 on one worker."""
     counts = (*panel.counts, panel.find("devices_per_node"))

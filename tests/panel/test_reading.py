@@ -193,6 +193,11 @@ def test_a_throughput_comes_before_a_time_of_nothing_known() -> None:
     assert read_columns({**steps, "batch_size": [8] * 4}).roles["time"] == "step_s"
 
 
+def test_a_setting_whose_name_is_part_of_that_of_the_repeats_is_kept() -> None:
+    columns = {"gpus": [1, 1, 2, 2], "n": [64, 128, 64, 128], "run": [1, 2, 3, 4], "time_s": [1.12, 2.31, 0.63, 1.24]}
+    assert read_columns(columns).roles["intrinsic"] == "n"
+
+
 def test_lines_of_a_log_are_repeats() -> None:
     log = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
     assert read_columns(log).roles["repeat"] == "iteration"
