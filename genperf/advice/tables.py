@@ -22,7 +22,7 @@ from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
 from genperf.panel.evidence import Evidence
 from genperf.panel.reading import MEASURED, Reading, column_named
-from genperf.panel.runs import is_size
+from genperf.panel.roles import is_size
 from genperf.panel.tables import Recognised, recognised
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT

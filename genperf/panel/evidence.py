@@ -33,7 +33,8 @@ class ReadingSettings:
     #: Different texts per row: a column with more of them numbers or describes the runs. A kind that can be compared
     #: has two runs, on average.
     max_levels: float = 0.5
-    #: Different combinations of kinds per row up to which they may determine another column. A guess.
+    #: Different combinations of kinds per row up to which they may determine another column: half-way between two runs
+    #: of each, which show it, and one, from which anything follows.
     max_combinations: float = 0.75
     #: Counts of workers in the series of the median run below which the series are rows of one table.
     least_counts: float = 3.0
@@ -45,13 +46,12 @@ class ReadingSettings:
     measured_digits: int = 4
     #: The share of cells that must be round, equal to another one, or explained by a formula, to be evidence. A guess.
     share: float = 0.7
-    #: Rows from which it is evidence that no two cells are equal. A guess.
-    fewest_rows: int = 3
     #: Half a unit of the last digit that is written, as a share: what rounding may change. Cells of three digits.
     rounding: float = 0.006
     #: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
     least_change: float = 0.1
-    #: Rows beyond the free constant of a formula from which it is no chance. A guess.
+    #: Rows beyond the first from which it is no chance that a formula with a free constant holds, or that no two cells
+    #: are equal. A guess.
     more_rows: int = 2
     #: Rows and columns that are looked at for arithmetic: more of them take seconds.
     arithmetic_rows: int = 64
@@ -114,7 +114,7 @@ class Evidence:
             matched.append((1.5, "round numbers or powers of two"))
         elif float(np.median(digits)) >= READING.measured_digits:
             matched.append((-1.5, f"{np.median(digits):.0f} significant digits"))
-        if len(sizes) >= READING.fewest_rows:
+        if len(sizes) > READING.more_rows:
             if repeated > 1.0 - READING.share:
                 matched.append((1.5, "values that repeat from row to row"))
             elif np.mean(rounded) < READING.share:

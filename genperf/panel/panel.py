@@ -215,8 +215,8 @@ class Panel:
     @cached_property
     def columns(self) -> dict[str, Factor]:
         """The columns that are one of the field's factors, by its name."""
-        named = {canonical: factor_of(canonical, self.factors, self.mapping) for canonical in ALIASES}
-        return {canonical: factor for canonical, factor in named.items() if factor is not None}
+        named = ((canonical, factor_of(canonical, self.factors, self.mapping)) for canonical in ALIASES)
+        return {canonical: factor for canonical, factor in named if factor is not None}
 
     @cached_property
     def inputs(self) -> dict[str, frozenset[str]]:
@@ -248,10 +248,8 @@ class Panel:
     @cached_property
     def growing(self) -> dict[str, str]:
         """The factors that grow with the workers, as the nodes that hold them do, each with the workers' name."""
-        if self.workers is None:
-            return {}
-        growing = [self.columns[name].name for name in ("nodes", "data_parallel") if name in self.columns]
-        return {name: self.workers.name for name in growing if name != self.workers.name}
+        workers, growing = self.workers, (self.nodes, self.find("data_parallel"))
+        return {f.name: workers.name for f in growing if f is not None and workers is not None and f != workers}
 
     def falls_with(self, name: str, other: str) -> bool:
         """Return whether a factor falls wherever another one rises in the runs, as a worker's share of a batch."""
@@ -293,14 +291,12 @@ class Panel:
         node = self.node("global_batch") if whole or passes or "micro_batches" in self.columns else None
         if node is None and batch is not None and not passes and not self.has("samples"):
             node = chain("multiply", [Name(f.name) for f in (batch, workers) if f is not None])
-        if node is not None:
-            return node
         total, each = column_of("global_batch", self.constants), column_of("batch", self.constants)
-        if total is not None:
-            return Number(self.constants[total])
-        if each is None or workers is None:
-            return None
-        return call("multiply", self.constants[each], Name(workers.name))
+        if node is None and total is not None:
+            node = Number(self.constants[total])
+        if node is None and each is not None and workers is not None:
+            node = call("multiply", self.constants[each], Name(workers.name))
+        return node
 
     @cached_property
     def measured_work(self) -> Node | None:
@@ -355,7 +351,7 @@ class Panel:
 
     def formula(self, name: str) -> Node | None:
         """Return what one of the field's names stands for as a formula over the columns; the axis for the workers."""
-        node = self.node(name) if name in ALIASES else None
+        node = self.node(name)
         return Name(self.along().name) if node is None and name == "workers" else node
 
     def over_columns(self, formula: str) -> Node:
@@ -369,8 +365,7 @@ class Panel:
         'global_batch/gpus'
         """
         node = parse(formula).node
-        columns = {name: self.node(name) for name in names_in(node) if name in ALIASES}
-        return substitute(node, {name: column for name, column in columns.items() if column is not None})
+        return substitute(node, {n: column for n in names_in(node) if (column := self.node(n)) is not None})
 
     @property
     def batch_is_of_a_pass(self) -> bool:

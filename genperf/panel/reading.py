@@ -23,22 +23,20 @@ from genperf.panel.evidence import (
     repeated_kinds,
     sparse,
 )
-from genperf.panel.measured import (
-    described,
-    is_statistic,
-    measurement_of_column,
-    not_measured,
-    ranked,
-    role_by_words,
-)
-from genperf.panel.runs import (
+from genperf.panel.roles import (
     EXTRINSIC,
+    described,
     ending_column,
     is_provenance,
     is_repeat,
     is_size,
+    is_statistic,
+    measurement_of_column,
     not_counted,
+    not_measured,
+    ranked,
     refuse_job_steps,
+    role_by_words,
     series_columns,
 )
 from genperf.table import phase_columns
@@ -443,7 +441,7 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any])
         named[DEVICES] = "workers"
         settings, scale = [DEVICES, *settings], DEVICES
     if scale is None and not roles.get("extrinsic"):
-        raise not_counted(settings, {n: columns[n] for n in reading.of("kind", "label", "constant")})
+        raise not_counted(settings, {n: evidence[n].levels for n in reading.of("kind", "label", "constant")})
     _add(roles, "extrinsic", [n for n in settings if n in named or (n == scale and not is_size(n))])
     rest = [n for n in settings if n not in names_of(roles["extrinsic"])]
     texts = [n for n in reading.of("kind") if n not in names_of(roles.get("group", ""))]
