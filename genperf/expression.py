@@ -13,7 +13,7 @@ from genperf.arrays import Array
 from genperf.errors import ModelError, suggest
 from genperf.formula import PowerSum, bind, evaluate, evaluate_with_gradient, latex, render, spread, values_of
 from genperf.formula.bind import with_sums
-from genperf.formula.nodes import Call, Name, Node, bind_values, chain, names_in, substitute
+from genperf.formula.nodes import Call, Name, Node, Number, bind_values, chain, names_in, substitute
 
 Kind = Literal["coefficient", "exponent", "level", "shape"]
 Part = Literal["scale", "intrinsic", "extrinsic", "step", "level"]
@@ -149,7 +149,7 @@ class Expression:
     def is_linear(self) -> bool:
         """Whether the total is linear in the coefficients: a sum of terms, none of which has one inside a function."""
         names = frozenset(c.name for c in self.constants if c.kind == "coefficient")
-        return self.is_sum and all(_reads_and_linear(t.node, names)[1] for t in self.terms)
+        return self.is_sum and all(_is_linear(t.node, names) for t in self.terms)
 
     def __str__(self) -> str:
         return self.text()
@@ -194,12 +194,13 @@ class Expression:
             if name not in self.constant_names:
                 hint = suggest(name, self.constant_names)
                 raise ModelError(f"'{self.family}' has no constant '{name}' to fix", hint=hint)
-        return replace(
-            self,
-            terms=tuple(Term(t.name, bind_values(t.node, values)) for t in self.terms),
-            constants=tuple(c for c in self.constants if c.name not in values),
-            total=None if self.total is None else bind_values(self.total, values),
-        )
+        held = self.substituted({name: Number(float(value)) for name, value in values.items()})
+        return replace(held, constants=tuple(c for c in self.constants if c.name not in values))
+
+    def substituted(self, by: Mapping[str, Node]) -> Expression:
+        """Return the expression with names replaced by trees."""
+        terms = tuple(Term(t.name, substitute(t.node, by)) for t in self.terms)
+        return replace(self, terms=terms, total=None if self.total is None else substitute(self.total, by))
 
     def evaluate(self, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> Array:
         """Return the values of the total, in the target's unit.
@@ -219,8 +220,8 @@ class Expression:
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], names: Collection[str] | None = None
     ) -> dict[str, Array]:
         """Return the values of each term, or of those named, in the target's unit, shaped as `evaluate` does."""
-        values, terms = {**columns, **constants}, [t for t in self.terms if names is None or t.name in names]
-        return {t.name: values_of(t.node, values) for t in terms}
+        values = {**columns, **constants}
+        return {t.name: values_of(t.node, values) for t in self.terms if names is None or t.name in names}
 
     def gradient(
         self, columns: Mapping[str, Any], constants: Mapping[str, Any], by: Sequence[str]
@@ -242,24 +243,17 @@ class Expression:
         return BoundExpression(self, bind(self.node, columns), rows)
 
 
-def _reads_and_linear(node: Node, names: frozenset[str]) -> tuple[bool, bool]:
-    """Return whether a tree reads any of some names, and whether it is linear in them together, in one walk."""
-    if not isinstance(node, Call):
-        read = not names.isdisjoint(names_in(node))
-        return read, isinstance(node, Name) or not read
-    parts = [_reads_and_linear(argument, names) for argument in node.arguments]
-    if not any(read for read, _ in parts):
-        return False, True
-    (left_reads, left), (right_reads, right) = parts[0], parts[-1]
-    match node.function:
-        case "add" | "subtract" | "negative":
-            return True, left and right
-        case "multiply":
-            return True, (not left_reads and right) or (not right_reads and left)
-        case "divide":
-            return True, not right_reads and left
+def _is_linear(node: Node, names: frozenset[str]) -> bool:
+    """Return whether a tree is linear in some names together."""
+    match node:
+        case Call("add" | "subtract" | "negative", arguments):
+            return all(_is_linear(argument, names) for argument in arguments)
+        case Call("multiply", (left, right)) if names.isdisjoint(names_in(left)):
+            return _is_linear(right, names)
+        case Call("multiply" | "divide", (left, right)) if names.isdisjoint(names_in(right)):
+            return _is_linear(left, names)
         case _:
-            return True, False
+            return isinstance(node, Name) or names.isdisjoint(names_in(node))
 
 
 @dataclass(frozen=True)
@@ -277,10 +271,6 @@ class BoundExpression:
     def _values(self, constants: Array) -> dict[str, Array]:
         return {name: constants[:, j : j + 1] for j, name in enumerate(self.expression.constant_names)}
 
-    @cached_property
-    def _coefficients(self) -> tuple[int, ...]:
-        return tuple(j for j, c in enumerate(self.expression.constants) if c.kind == "coefficient")
-
     def predict(self, constants: Array) -> Array:
         """Return predicted values of shape (sets, rows)."""
         if isinstance(self._tree, PowerSum):
@@ -294,7 +284,8 @@ class BoundExpression:
 
     def basis(self, constants: Array) -> tuple[Array, Array]:
         """Return predicted values (sets, rows) and their derivatives by the coefficients (sets, rows, k)."""
-        return self._derivatives(constants, self._coefficients)
+        by = tuple(j for j, c in enumerate(self.expression.constants) if c.kind == "coefficient")
+        return self._derivatives(constants, by)
 
     def _derivatives(self, constants: Array, by: tuple[int, ...]) -> tuple[Array, Array]:
         # Each derivative is contiguous in memory; the returned view has the constants last.

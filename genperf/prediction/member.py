@@ -124,10 +124,16 @@ class Member:
         assert self.discrepancy is not None
         return self.log_draws(self.discrepancy.anchors)
 
+    def forecast(self, columns: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Return the mean and variance of ln T for every draw, of shape (draws, rows) or (1, rows)."""
+        curve = self.log_draws(columns)
+        if self.discrepancy is None:
+            return curve, np.zeros((1, curve.shape[1]))
+        return self.discrepancy.forecast(columns, self.log_at_anchors, curve)
+
     def mean_variance(self, spread: Spread, doublings: Array) -> Array:
         """Return the variance that distance from the data adds, shape (1, rows); a series' own discrepancy has it."""
-        known = self.discrepancy is not None
-        return np.zeros_like(doublings)[None, :] if known else ((spread.per_doubling * doublings) ** 2)[None, :]
+        return np.square((0.0 if self.discrepancy is not None else spread.per_doubling) * doublings)[None, :]
 
     def run_variance(self, spread: Spread) -> Array:
         """Return the variance that one new run adds, shape (draws, 1) or (1, 1)."""
@@ -201,14 +207,7 @@ def forecasts(members: Sequence[Member], columns: Mapping[str, Any]) -> list[tup
     if stack_of(members) is not None:
         centre, variance, _ = pooled(members, columns)
         return [tuple(np.tile(v, (len(m.draws), 1)) for v in (centre, variance)) for m in members]  # type: ignore[misc]
-    out = []
-    for member in members:
-        curve, discrepancy = member.log_draws(columns), member.discrepancy
-        if discrepancy is None:
-            out.append((curve, np.zeros((1, curve.shape[1]))))
-        else:
-            out.append(discrepancy.forecast(columns, member.log_at_anchors, curve))
-    return out
+    return [member.forecast(columns) for member in members]
 
 
 def forecast_of(
@@ -233,12 +232,9 @@ def forecast_of(
     means = np.vstack([mean for mean, _ in parts])
     # The draws of all members have one variance where none has a discrepancy.
     series = any(m.discrepancy is not None for m in members)
-    variances, totals = [], []
-    for member, (mean, variance) in list(zip(members, parts, strict=True))[: None if series else 1]:
-        shape = mean.shape if series else (1, means.shape[1])
-        of_mean = np.broadcast_to(variance + member.mean_variance(spread, doublings), shape)
-        variances.append(of_mean)
-        totals.append(of_mean + member.run_variance(spread))
+    apart = list(zip(members, parts, strict=True)) if series else [(members[0], (means[:1], np.zeros((1, 1))))]
+    variances = [np.broadcast_to(v + m.mean_variance(spread, doublings), mean.shape) for m, (mean, v) in apart]
+    totals = [variance + m.run_variance(spread) for variance, (m, _) in zip(variances, apart, strict=True)]
     shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
     return Forecast(
         means,

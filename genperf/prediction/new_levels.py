@@ -10,7 +10,6 @@ level by itself.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -20,8 +19,7 @@ import numpy.typing as npt
 
 from genperf.arrays import Array, Columns, Index, Mask
 from genperf.errors import TableError, did_you_mean
-from genperf.expression import Expression, Term
-from genperf.formula import Call, Name, Node, Text, substitute
+from genperf.formula import Name, Node, Text, call
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, stack_of
 from genperf.prediction.schema import Schema
@@ -31,20 +29,13 @@ from genperf.table import Factor
 Levels = Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class NewLevelSettings:
-    """How a level that was not measured is answered for."""
-
-    #: Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
-    most: int = 300
-    #: Measured levels that a reason lists at most.
-    shown: int = 4
-    #: Draws of a copy of a member at least. Together the copies keep as many as the members have, if that leaves each
-    #: so many. A guess.
-    least_draws: int = 20
-
-
-NEW_LEVELS = NewLevelSettings()
+#: Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
+MOST_WAYS = 300
+#: Measured levels that a reason lists at most.
+LEVELS_SHOWN = 4
+#: Draws of a copy of a member at least: one lies beyond each end of a 90 % interval. Together the copies keep as many
+#: as the members have, if that leaves each so many.
+LEAST_DRAWS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +95,7 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
 
 
 def _refuse_many(names: Sequence[str], ways: int) -> None:
-    if ways > NEW_LEVELS.most:
+    if ways > MOST_WAYS:
         raise TableError(
             f"levels that were never measured, of {' and '.join(names)}, and {ways} ways to put measured ones "
             "in their place",
@@ -188,7 +179,7 @@ def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
     'gpu=B200 was not measured: the mean of the 2 measured levels (A100, H100)'
     """
     near = did_you_mean(level, factor.levels)
-    shown = ", ".join(factor.levels[: NEW_LEVELS.shown]) + (", …" if len(factor.levels) > NEW_LEVELS.shown else "")
+    shown = ", ".join(factor.levels[:LEVELS_SHOWN]) + (", …" if len(factor.levels) > LEVELS_SHOWN else "")
     text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({shown})"
     return f"{text}, or {near}" if near else text
 
@@ -202,11 +193,11 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
     _refuse_many(list(new), count)
     out = []
     for k, way in enumerate(product(*(levels[name] for name in new))):
-        stands = {name: dict.fromkeys(new[name], level) for name, level in zip(new, way, strict=True)}
+        by = {name: _level_read(name, new[name], level) for name, level in zip(new, way, strict=True)}
         for member in members:
-            step = max(1, min(count, len(member.draws) // NEW_LEVELS.least_draws))
+            step = max(1, min(count, len(member.draws) // LEAST_DRAWS))
             draws = np.arange(k % step, len(member.draws), step)
-            expression = _substituted_expression(member.expression, stands)
+            expression = member.expression.substituted(by)
             out.append(replace(member, expression=expression, weight=member.weight / count).kept(draws))
     return tuple(out)
 
@@ -232,19 +223,9 @@ def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[s
     ]
 
 
-def _substituted_expression(expression: Expression, stands: Mapping[str, Mapping[str, str]]) -> Expression:
-    """Return an expression that reads a measured level in the place of a new one."""
-    by = {name: _level_read(name, levels) for name, levels in stands.items()}
-    terms = tuple(Term(t.name, substitute(t.node, by)) for t in expression.terms)
-    total = None if expression.total is None else substitute(expression.total, by)
-    return replace(expression, terms=terms, total=total)
-
-
-def _level_read(name: str, levels: Mapping[str, str]) -> Node:
-    """Return a factor's level, or the measured level that replaces it."""
-
-    def beside(whole: Node, stand: tuple[str, str]) -> Node:
-        return Call("where", (Call("equal", (Name(name), Text(stand[0]))), Text(stand[1]), whole))
-
-    whole: Node = Name(name)
-    return reduce(beside, levels.items(), whole)
+def _level_read(name: str, new: Sequence[str], measured: str) -> Node:
+    """Return a factor's level, or the measured level that replaces new ones."""
+    read: Node = Name(name)
+    for level in new:
+        read = call("where", call("equal", Name(name), Text(level)), Text(measured), read)
+    return read

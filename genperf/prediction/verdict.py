@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.arrays import Array, Columns, Mask
 from genperf.discrepancy.product import NotNegative
-from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
+from genperf.formula import Node, Number, evaluate, parse, quote_name
 from genperf.prediction import distance
 from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
@@ -158,7 +158,7 @@ def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
             there = member.expression.term_values(member.discrepancy.anchors, ones)
             measured |= {name for name, values in there.items() if values.any()}
             numbers = {name: Number(one) for name, one in ones.items()}
-            terms |= {t.name: substitute(t.node, numbers) for t in member.expression.terms}
+            terms |= {t.name: t.node for t in member.expression.substituted(numbers).terms}
     return {name: node for name, node in terms.items() if name not in measured}
 
 
