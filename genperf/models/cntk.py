@@ -53,21 +53,12 @@ def build(factors: Panel, server: Server = "queue", job: bool = True, alone: boo
     iterations = "iterations*" if job and factors.has("iterations") else ""
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
     served = f"{iterations}s*{load}"
-    initialisation = {"initialisation": "i0", "reading": "i1*samples*workers**q"} if job else {}
-    start = " + ".join([*initialisation, ""])
-    return compose(
-        "cntk",
-        {
-            **initialisation,
-            "compute": f"{iterations}{work.of('a')}",
-            "overhead": f"{iterations}c",
-            "server": served if alone else together(served),
-        },
-        factors,
-        total=None if server == "sum" else start + _queued(server, load, iterations),
-        shapes=[CONTENTION, IN_STEP],
-        spare={"overhead": "overhead" if job else "compute"},
-    )
+    start = {"initialisation": "i0", "reading": "i1*samples*workers**q"} if job else {}
+    iteration = {"compute": f"{iterations}{work.of('a')}", "overhead": f"{iterations}c"}
+    terms = {**start, **iteration, "server": served if alone else together(served)}
+    total = None if server == "sum" else " + ".join([*start, _queued(server, load, iterations)])
+    spare = {"overhead": "overhead" if job else "compute"}
+    return compose("cntk", terms, factors, total, [CONTENTION, IN_STEP], spare)
 
 
 def _queued(server: Server, load: str, iterations: str) -> str:

@@ -82,12 +82,8 @@ def compose(
             node = Name(constants[-1].name)
         if node is not None:
             by_name[name] = node
-    return Expression(
-        family,
-        tuple(Term(name, substitute(tree, by_name)) for name, tree in trees.items()),
-        tuple(constants),
-        None if whole is None else substitute(whole, by_name),
-    )
+    written = tuple(Term(name, tree) for name, tree in trees.items())
+    return Expression(family, written, tuple(constants), whole).substituted(by_name)
 
 
 def _of_known(node: Node, factors: Panel) -> Node:
@@ -138,9 +134,8 @@ def with_computation(
     """Write `T = c + a·w + the exchange`, with one worker's work w; where that must be `known` and is not, without."""
     work = share(factors, job=job)
     compute = {} if known and not work.known else {"compute": work.of("a")}
-    return compose(
-        family, {"constant": "c", **compute, **exchange}, factors, total, shapes, spare={"constant": "compute"}
-    )
+    terms = {"constant": "c", **compute, **exchange}
+    return compose(family, terms, factors, total, shapes, spare={"constant": "compute"})
 
 
 #: A cost of working together that neither the workers nor the bytes change.
@@ -221,12 +216,12 @@ def _corners(tree: Node, factors: Panel) -> Array | None:
     """Return a term at the corners of the measured range, every constant 1; None where the range is not known."""
     nodes = {name: factors.node(name) for name in names_in(tree) & ALIASES.keys()}
     known = {name: node for name, node in nodes.items() if node is not None}
-    here = [f for f in factors.factors if any(f.name in names_in(n) for n in known.values())]
-    if len(known) < len(nodes) or any(f.distinct == 0 for f in here):
+    read = frozenset().union(*map(names_in, known.values()))
+    here = {f.name: (f.lower, f.upper) for f in factors.factors if f.name in read}
+    if len(known) < len(nodes) or any(f.distinct == 0 for f in factors.factors if f.name in read):
         return None
-    grid = np.array(list(product(*((f.lower, f.upper) for f in here)))).T.reshape(len(here), 2 ** len(here))
-    ones = dict.fromkeys(names_in(tree), 1.0)
-    return values_of(substitute(tree, known), {**ones, **dict(zip((f.name for f in here), grid, strict=True))})
+    corners = dict(zip(here, np.array(list(product(*here.values()))).T, strict=True))
+    return values_of(substitute(tree, known), dict.fromkeys(names_in(tree), 1.0) | corners)
 
 
 def _without(node: Node, dropped: Collection[str]) -> Node | None:

@@ -108,15 +108,12 @@ class Family:
         matched = Panel(tuple(factors), mapping or {}, frozenset(phases))
         missing = self.missing(matched)
         if missing:
-            first = missing[0]
+            first, names = missing[0], " and ".join(map(repr, missing))
             _refuse_zeros(self.name, first, matched)
-            columns = [f.name for f in factors if f.numeric]
+            columns = ", ".join(f.name for f in factors if f.numeric) or "none"
+            fault = f"family '{self.name}' needs {names}, and none of the factors ({columns}) is named so"
             also = ", ".join(ALIASES[first][:4])
-            raise ModelError(
-                f"family '{self.name}' needs {' and '.join(repr(m) for m in missing)}, "
-                f"and none of the factors ({', '.join(columns) or 'none'}) is named so",
-                hint=f"--map {first}=COLUMN, name a column {also}, or derive it: --let '{first}=…'",
-            )
+            raise ModelError(fault, hint=f"--map {first}=COLUMN, name a column {also}, or derive it: --let '{first}=…'")
         built = self.build(matched)
         return [built] if isinstance(built, Expression) else list(built)
 
@@ -146,7 +143,5 @@ def _refuse_zeros(family: str, canonical: str, factors: Panel) -> None:
     for factor in factors.factors:
         called = factor.name == factors.mapping.get(canonical) or column_of(canonical, [factor.name]) is not None
         if called and has_zero(factor, canonical):
-            raise ModelError(
-                f"family '{family}' divides by '{canonical}', and column '{factor.name}' goes down to {factor.lower:g}",
-                hint=f"leave those rows out: --where '{factor.name} > 0'",
-            )
+            fault = f"family '{family}' divides by '{canonical}', and column '{factor.name}' goes down to"
+            raise ModelError(f"{fault} {factor.lower:g}", hint=f"leave those rows out: --where '{factor.name} > 0'")

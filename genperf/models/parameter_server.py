@@ -1,7 +1,7 @@
 """Training with parameter servers, whose links carry every worker's gradients and weights."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from genperf.expression import Expression
 from genperf.models.compose import SYNCHRONISATION, measured_alone, together, with_computation
@@ -11,6 +11,7 @@ from genperf.panel import Panel
 #: What one worker alone does: it exchanges with the servers like several, or it runs without them. Then several
 #: workers may also have a cost of synchronisation.
 Alone = Literal["exchanges", "runs by itself", "saves synchronisation"]
+ALONE: tuple[Alone, ...] = get_args(Alone)
 
 
 def build(factors: Panel, alone: Alone = "exchanges") -> Expression:
@@ -61,9 +62,7 @@ def through_servers(factors: Panel) -> dict[str, str]:
 
 def candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions for what one worker alone may do, where the table has runs of it."""
-    if not measured_alone(factors):
-        return [build(factors)]
-    return [build(factors, "exchanges"), build(factors, "runs by itself"), build(factors, "saves synchronisation")]
+    return [build(factors, alone) for alone in (ALONE if measured_alone(factors) else ALONE[:1])]
 
 
 FAMILY = Family(

@@ -42,24 +42,13 @@ def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full")
     >>> print(build(Panel(tuple(factors)), overlap="none"))
     a*batch/3 + 2*a*batch/3 + 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1) + c
     """
-    work = share(factors)
-    total = TOTALS[overlap]
+    work, total = share(factors), TOTALS[overlap]
     extra = SYNCHRONISATION if synchronised else {}
-    return compose(
-        "ring-allreduce",
-        {
-            "forward": f"{work.of('a')}/3",
-            "backward": f"{work.of('2*a')}/3",
-            "bandwidth": "2*beta*bytes*(1 - 1/workers)",
-            "latency": "2*alpha*(workers - 1)",
-            **extra,
-            "constant": "c",
-        },
-        factors,
-        total and " + ".join([total, *extra, "constant"]),
-        shapes=[SERIAL],
-        spare={"constant": "forward"},
-    )
+    passes = {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
+    ring = {"bandwidth": "2*beta*bytes*(1 - 1/workers)", "latency": "2*alpha*(workers - 1)"}
+    whole = total and " + ".join([total, *extra, "constant"])
+    terms = {**passes, **ring, **extra, "constant": "c"}
+    return compose("ring-allreduce", terms, factors, whole, [SERIAL], spare={"constant": "forward"})
 
 
 def candidates(factors: Panel) -> list[Expression]:
@@ -71,12 +60,8 @@ def candidates(factors: Panel) -> list[Expression]:
     """
     work = share(factors)
     shown = measured_alone(factors) and work.known
-    overlaps: tuple[Overlap, ...] = ("full",)
-    if work.known and factors.varies(work.per_worker):
-        overlaps = ("full", "part", "none")
-    return [
-        build(factors, synchronised, overlap) for overlap in overlaps for synchronised in (False, True)[: 1 + shown]
-    ]
+    overlaps = [*TOTALS] if work.known and factors.varies(work.per_worker) else [*TOTALS][:1]
+    return [build(factors, extra, overlap) for overlap in overlaps for extra in (False, True)[: 1 + shown]]
 
 
 FAMILY = Family(

@@ -81,14 +81,8 @@ def build(
     exchange = _EXCHANGES[by](factors)
     reading, passes = _reading(factors, work, overlap), _passes(factors, work)
     update = {"update": "u"} if updated else {}
-    return compose(
-        family,
-        {**reading, **passes, **exchange, **update},
-        factors,
-        _total(overlap, reading, exchange, update),
-        [SERIAL],
-        _spare(factors, reading),
-    )
+    terms, total = {**reading, **passes, **exchange, **update}, _total(overlap, reading, exchange, update)
+    return compose(family, terms, factors, total, [SERIAL], _spare(factors, reading))
 
 
 def _total(overlap: Overlap, *parts: Mapping[str, str]) -> str | None:

@@ -1,6 +1,6 @@
 """The time of a transformer's training step, split by data, tensor, pipeline and context parallelism."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -70,96 +70,75 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
     >>> [term.name for term in build(Panel(tuple(factors))).terms]
     ['matrix', 'kernels', 'data', 'data latency', 'update', 'constant']
     """
-    return _Writer(factors, form).expression
-
-
-class _Writer:
-    """Collects terms and constants while the expression is written."""
-
-    def __init__(self, factors: Panel, form: Form) -> None:
-        self.form, self.layout = form, Layout(factors)
-        self.counted = self.layout.known("micro_batch")
-        of_samples = _OF_SAMPLES if self.counted else (*_OF_SAMPLES, *_OF_PASSES)
-        plain = {name: coefficient(name, "s/sample" if name in of_samples else "s") for name in _COEFFICIENTS}
-        slowest = {n: replace(c, upper=LONGEST_LATENCY) for n, c in plain.items() if n.startswith("alpha")}
-        constants, formulas = plain | slowest, self._formulas()
-        constants |= {name: constants[alike] for name, alike in self._alike().items()}
-        self.expression = self.layout.expression("transformer", formulas, constants, self._total(formulas))
-
-    def _formulas(self) -> dict[str, str]:
-        """Return the terms as formulas over canonical names, without those that no run has."""
-        passes = self._there(self._passes())
-        formulas = {name: f"micro_batches*{text}" for name, text in passes.items()}
-        if self.layout.split("pipeline_parallel"):
-            formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
-        return formulas | self._there(self._once())
-
-    def _there(self, rows: Iterable[tuple[str, bool, str]]) -> dict[str, str]:
-        """Return the terms that some run and the form have."""
-        left_out = _LEFT_OUT.get(self.form, ())
-        return {name: text for name, there, text in rows if there and name not in left_out}
-
-    def _alike(self) -> dict[str, str]:
-        """Return the coefficients of which the shorter forms have one, each with the one in its place."""
-        if self.form not in _LEFT_OUT:
-            return {}
+    layout, left_out = Layout(factors), _LEFT_OUT.get(form, frozenset())
+    passes = {name: text for name, there, text in _passes(layout) if there and name not in left_out}
+    formulas = {name: f"micro_batches*{text}" for name, text in passes.items()}
+    if layout.split("pipeline_parallel"):
+        formulas["bubble"] = f"({' + '.join(passes.values())})*{_SLOTS}"
+    formulas |= {name: text for name, there, text in _once(layout) if there and name not in left_out}
+    counted = layout.known("micro_batch")
+    of_samples = _OF_SAMPLES if counted else (*_OF_SAMPLES, *_OF_PASSES)
+    constants = {name: coefficient(name, "s/sample" if name in of_samples else "s") for name in _COEFFICIENTS}
+    constants |= {n: replace(c, upper=LONGEST_LATENCY) for n, c in constants.items() if n.startswith("alpha")}
+    if form in _LEFT_OUT:
         # Without a micro-batch a latency of passes is one of samples, and that of a step's exchange is not.
-        return {**_ALIKE, "alpha_d": "alpha_t" if self.counted else "alpha_d"}
+        alike = _ALIKE | ({"alpha_d": "alpha_t"} if counted else {})
+        constants |= {name: constants[other] for name, other in alike.items()}
+    total = _hidden(layout, formulas) if form == "overlapped" else None
+    return layout.expression("transformer", formulas, constants, total)
 
-    def _passes(self) -> Iterator[tuple[str, bool, str]]:
-        """Yield what a micro-batch takes on one stage: each term, whether some run has it, and its formula."""
-        known, switches = self.layout.known, self.layout.switches
-        tensor, experts, pipeline = map(self.layout.split, ("tensor_parallel", "expert_parallel", "pipeline_parallel"))
-        each = "layers/pipeline_parallel"
-        beyond = "min(max(tensor_parallel*nodes/workers - 1, 0), 1)"
-        small = known("parameters") or known("micro_batch")
-        yield "matrix", True, f"a*{_MATRIX}"
-        yield "attention", known("sequence"), f"a_s*{_SCORES}"
-        yield "kernels", small, "k*6*parameters/(pipeline_parallel*hidden)"
-        yield "launches", known("hidden") and known("layers"), f"l*{each}"
-        yield "recomputation", "recomputed" in switches, f"r*{_MATRIX}/3*recomputed"
-        yield "tensor", tensor, f"beta_t*{each}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
-        yield "tensor latency", tensor, f"alpha_t*{each}*(tensor_parallel - 1)"
-        yield "tensor between nodes", tensor and self._several_nodes, f"beta_tn*{each}*{TOKENS}*hidden*{beyond}"
-        yield "experts", experts, f"beta_x*{each}*{TOKENS}*hidden*(1 - 1/expert_parallel)"
-        yield "experts latency", experts, f"alpha_x*{each}*(expert_parallel - 1)"
-        yield "pipeline", pipeline, f"beta_p*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
-        yield "pipeline latency", pipeline, "alpha_p*min(pipeline_parallel - 1, 1)"
 
-    def _once(self) -> Iterator[tuple[str, bool, str]]:
-        """Yield what a step takes beside its passes, as `_passes` does."""
-        split, switches = self.layout.split, self.layout.switches
-        data, experts = split("data_parallel"), split("expert_parallel")
-        gathered, offloaded = data and "gathered" in switches, "offloaded" in switches
-        divided = split("tensor_parallel") or split("pipeline_parallel") or "sharded" in switches
-        update = self.layout.known("parameters") or divided
-        yield "data", data, f"beta_d*{HELD}*(1 - 1/data_parallel)"
-        yield "data latency", data, "alpha_d*2*log2(data_parallel)"
-        yield "data of experts", data and experts, f"beta_e*{HELD}*max(1/expert_parallel - 1/data_parallel, 0)"
-        yield "data between nodes", data and self._several_nodes, f"beta_n*{_BETWEEN}"
-        yield "gather", gathered, f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
-        yield "gather between nodes", gathered and self._several_nodes, f"beta_gn*micro_batches*{_BETWEEN}*gathered"
-        yield "update", update, f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
-        yield "update of experts", update and experts, f"u_e*{HELD}/expert_parallel"
-        yield "offload", offloaded, f"o*{HELD}*offloaded"
-        yield "offload share", offloaded, f"o_d*{HELD}*offloaded/data_parallel"
-        yield "constant", True, "c"
+def _passes(layout: Layout) -> Iterator[tuple[str, bool, str]]:
+    """Yield what a micro-batch takes on one stage: each term, whether some run has it, and its formula."""
+    known, switches = layout.known, layout.switches
+    tensor, experts, pipeline = map(layout.split, ("tensor_parallel", "expert_parallel", "pipeline_parallel"))
+    each = "layers/pipeline_parallel"
+    beyond = "min(max(tensor_parallel*nodes/workers - 1, 0), 1)"
+    small = known("parameters") or known("micro_batch")
+    yield "matrix", True, f"a*{_MATRIX}"
+    yield "attention", known("sequence"), f"a_s*{_SCORES}"
+    yield "kernels", small, "k*6*parameters/(pipeline_parallel*hidden)"
+    yield "launches", known("hidden") and known("layers"), f"l*{each}"
+    yield "recomputation", "recomputed" in switches, f"r*{_MATRIX}/3*recomputed"
+    yield "tensor", tensor, f"beta_t*{each}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
+    yield "tensor latency", tensor, f"alpha_t*{each}*(tensor_parallel - 1)"
+    yield "tensor between nodes", tensor and layout.split("nodes"), f"beta_tn*{each}*{TOKENS}*hidden*{beyond}"
+    yield "experts", experts, f"beta_x*{each}*{TOKENS}*hidden*(1 - 1/expert_parallel)"
+    yield "experts latency", experts, f"alpha_x*{each}*(expert_parallel - 1)"
+    yield "pipeline", pipeline, f"beta_p*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
+    yield "pipeline latency", pipeline, "alpha_p*min(pipeline_parallel - 1, 1)"
 
-    @property
-    def _several_nodes(self) -> bool:
-        return self.layout.known("nodes") and self.layout.split("nodes")
 
-    def _total(self, formulas: dict[str, str]) -> Node | None:
-        """Return the sum, with the exchange hidden behind the last backward pass where it overlaps."""
-        exchange = [f"`{name}`" for name in formulas if name.startswith("data")]
-        if self.form != "overlapped" or not exchange:
-            return None
-        hiding = [f"`{name}`" for name in ("matrix", "attention") if name in formulas]
-        plain = [f"`{name}`" for name in formulas if not name.startswith("data")]
-        slots = "micro_batches"
-        hidden = f"2*({' + '.join(hiding)})/(3*{slots})"
-        text = f"{' + '.join(plain)} + max(0, {' + '.join(exchange)} - {hidden})"
-        return substitute(parse(text).node, {slots: self.layout.over_columns(slots)})
+def _once(layout: Layout) -> Iterator[tuple[str, bool, str]]:
+    """Yield what a step takes beside its passes, as `_passes` does."""
+    split, switches = layout.split, layout.switches
+    data, experts, between = map(split, ("data_parallel", "expert_parallel", "nodes"))
+    gathered, offloaded = data and "gathered" in switches, "offloaded" in switches
+    divided = split("tensor_parallel") or split("pipeline_parallel") or "sharded" in switches
+    update = layout.known("parameters") or divided
+    yield "data", data, f"beta_d*{HELD}*(1 - 1/data_parallel)"
+    yield "data latency", data, "alpha_d*2*log2(data_parallel)"
+    yield "data of experts", data and experts, f"beta_e*{HELD}*max(1/expert_parallel - 1/data_parallel, 0)"
+    yield "data between nodes", data and between, f"beta_n*{_BETWEEN}"
+    yield "gather", gathered, f"beta_g*micro_batches*{HELD}*(1 - 1/data_parallel)*gathered"
+    yield "gather between nodes", gathered and between, f"beta_gn*micro_batches*{_BETWEEN}*gathered"
+    yield "update", update, f"u*{HELD}*(1 - sharded*(1 - 1/data_parallel))"
+    yield "update of experts", update and experts, f"u_e*{HELD}/expert_parallel"
+    yield "offload", offloaded, f"o*{HELD}*offloaded"
+    yield "offload share", offloaded, f"o_d*{HELD}*offloaded/data_parallel"
+    yield "constant", True, "c"
+
+
+def _hidden(layout: Layout, terms: Collection[str]) -> Node | None:
+    """Return the total with the exchange hidden behind the last backward pass; None of a sum without an exchange."""
+    hiding = [f"`{name}`" for name in ("matrix", "attention") if name in terms]
+    exchange = [f"`{name}`" for name in terms if name.startswith("data")]
+    others = [f"`{name}`" for name in terms if not name.startswith("data")]
+    if not exchange:
+        return None
+    hidden = f"2*({' + '.join(hiding)})/(3*micro_batches)"
+    text = f"{' + '.join(others)} + max(0, {' + '.join(exchange)} - {hidden})"
+    return substitute(parse(text).node, {"micro_batches": layout.over_columns("micro_batches")})
 
 
 #: Coefficients of what is in proportion to the samples of a step, and to its micro-batches; then the others.
