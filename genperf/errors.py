@@ -152,10 +152,26 @@ def suggest(word: str, known: Collection[str]) -> str:
     return did_you_mean(word, known) or f"one of {', '.join(known) or 'none'}"
 
 
-def did_you_mean(word: str, known: Collection[str]) -> str:
+def did_you_mean(word: str, known: Collection[str], similarity: float = 0.6) -> str:
     """Return a hint: the known word that the user may have meant; empty where none is spelled nearly so."""
     import difflib
 
     folded = {str(k).casefold(): k for k in known}
-    near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=similarity)
     return f"did you mean '{folded[near[0]]}'?" if near else ""
+
+
+#: Similarity of two spellings (0 to 1) from which on one is taken for a typing error of the other: one letter of six
+#: that is missing has 0.9, another generation of a device (A100, H100) 0.75.
+TYPING_ERROR = 0.8
+
+
+def misspelt(word: str, known: Collection[str]) -> bool:
+    """Tell whether a word is spelled so nearly as a known one that it may be a typing error.
+
+    Examples
+    --------
+    >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("PyTorch", ["pytorch"]), misspelt("jax", ["pytorch"])
+    (True, True, False)
+    """
+    return bool(did_you_mean(word, known, TYPING_ERROR))

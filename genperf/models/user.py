@@ -1,41 +1,27 @@
 """A user's formula: its factors, its constants, and which of them are coefficients by structure."""
 
-import difflib
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, count
 from typing import NoReturn
 
-from genperf.errors import FitError, FormulaError, ModelError, did_you_mean, suggest
-from genperf.expression import Constant, Expression, Term
+from genperf.errors import FitError, FormulaError, ModelError, did_you_mean, misspelt, suggest
+from genperf.expression import Constant, Expression, Term, exponent
 from genperf.formula import addends, bind_values, parse_number, render, substitute
 from genperf.formula.nodes import Call, Name, Node, Number, added, chain, names_in, ordered_names
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
 
-
-@dataclass(frozen=True)
-class FormulaSettings:
-    """Bounds of a formula's constants, and limits of the search for its coefficients."""
-
-    #: A guess: twice the exponent of n², the steepest growth of a family.
-    exponent_bounds: tuple[float, float] = (-4.0, 4.0)
-    #: Of the other constants that are no coefficients. A guess: three decades on both sides of 1.
-    shape_bounds: tuple[float, float] = (1e-3, 1e3)
-    #: `exponent_start`, `shape_start`: where a fit begins. A guess: slow growth, and the middle of the bounds.
-    exponent_start: float = 0.5
-    shape_start: float = 1.0
-    #: A search for the largest set of coefficients excludes at most this many constants. A guess: of 30 constants there
-    #: are 4526 sets with up to 3 excluded, and 31931 with 4.
-    max_excluded: int = 3
-    #: A longer name with this similarity to a column (0 to 1, `difflib`) is a mistyped column, not a constant. A guess.
-    name_similarity: float = 0.8
-
-
-FORMULA = FormulaSettings()
+#: Bounds of an exponent, and where a fit begins. A guess: twice the exponent of n², the steepest growth of a family,
+#: and slow growth.
+EXPONENT_BOUNDS, EXPONENT_START = (-4.0, 4.0), 0.5
+#: Bounds of the other constants that are no coefficients. A guess: three decades on both sides of the start, 1.
+SHAPE_BOUNDS = (1e-3, 1e3)
+#: A search for the largest set of coefficients excludes at most this many constants. A guess: of 30 constants there are
+#: 4526 sets with up to 3 excluded, and 31931 with 4.
+MAX_EXCLUDED = 3
 
 
 def user_expression(
@@ -69,13 +55,8 @@ def user_expression(
     node = _with_factors(text, factors, mapping)
     names = [name for name in ordered_names(node) if name not in {f.name for f in factors}]
     if not names:
-        raise FormulaError(
-            "there is no constant to fit",
-            text=text,
-            column=0,
-            width=len(text),
-            hint="names that are not columns are constants, as a and c in a/workers + c",
-        )
+        hint = "names that are not columns are constants, as a and c in a/workers + c"
+        raise FormulaError("there is no constant to fit", text=text, column=0, width=len(text), hint=hint)
     for name, value in fix.items():
         if name not in names:
             raise ModelError(f"--fix {name}: the formula has no constant '{name}'", hint=suggest(name, names))
@@ -86,19 +67,15 @@ def user_expression(
     if not free:
         raise ModelError("every constant of the formula is fixed", hint="leave one free, or there is nothing to fit")
     if configurations is not None and len(free) > configurations:
-        raise FitError(
-            f"the formula has {len(free)} constants, and the table {configurations} configurations to find them",
-            hint="--fix NAME=X holds a constant at a value; or measure more, or write a shorter formula",
-        )
+        fault = f"the formula has {len(free)} constants, and the table {configurations} configurations to find them"
+        hint = "--fix NAME=X holds a constant at a value; or measure more, or write a shorter formula"
+        raise FitError(fault, hint=hint)
     linear = frozenset(coefficients(node, free))
-    terms: dict[str, Node] = {}
-    total = _split(node, linear, terms)
-    return Expression(
-        "formula",
-        tuple(Term(name, part) for name, part in terms.items()),
-        tuple(_constant(name, node, linear) for name in free),
-        total if _inside(node, linear) else None,
-    )
+    parts: dict[str, Node] = {}
+    total = _split(node, linear, parts)
+    terms = tuple(Term(name, part) for name, part in parts.items())
+    constants = tuple(_constant(name, node, linear) for name in free)
+    return Expression("formula", terms, constants, total if _inside(node, linear) else None)
 
 
 def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, str] | None) -> Node:
@@ -114,7 +91,7 @@ def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, st
             by_name[name] = column
         elif name in canonical:
             _refuse(text, name, "is a factor, and the table has no such column", did_you_mean(name, columns))
-        elif len(name) > 3 and difflib.get_close_matches(name, columns, n=1, cutoff=FORMULA.name_similarity):
+        elif len(name) > 3 and misspelt(name, columns):
             _refuse(text, name, "is not a column", f"{did_you_mean(name, columns)} a constant needs another name")
     return substitute(node, by_name)
 
@@ -147,7 +124,7 @@ def coefficients(node: Node, names: Sequence[str]) -> list[str]:
     # The largest set first: in max(a*n, b) neither name is a coefficient without the other.
     nonlinear = _nonlinear(node)
     candidates = [n for n in names if n not in nonlinear]
-    for excluded in range(min(FORMULA.max_excluded, len(candidates)) + 1):
+    for excluded in range(min(MAX_EXCLUDED, len(candidates)) + 1):
         for subset in combinations(candidates, len(candidates) - excluded):
             if subset and degree(node, frozenset(subset)) in (ONE, AFFINE):
                 return list(subset)
@@ -194,8 +171,8 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
             return degrees[0] if degrees[1] == NONE else degrees[1] if degrees[0] == NONE else None
         case Call("divide", (above, below)):
             return degree(above, names) if degree(below, names) == NONE else None
-        case Call("power", (base, exponent)):
-            return _raised(degree(base, names), exponent) if degree(exponent, names) == NONE else None
+        case Call("power", (base, power)):
+            return _raised(degree(base, names), power) if degree(power, names) == NONE else None
         case Call("add" | "subtract" | "max" | "min" as function, arguments):
             return _together(arguments, names, affine=function in ("add", "subtract"))
         case Call("where", (test, *values)):
@@ -212,13 +189,13 @@ def _together(parts: Sequence[Node], names: frozenset[str], affine: bool) -> Nod
     return AFFINE if affine and degrees <= {NONE, ONE, AFFINE} else None
 
 
-def _raised(base: Node | None, exponent: Node) -> Node | None:
+def _raised(base: Node | None, power: Node) -> Node | None:
     """Return the degree of a power, from that of its base."""
     if base == ONE:
-        return exponent
-    if isinstance(base, Number | Name) and base != AFFINE and exponent == Call("divide", (ONE, base)):
+        return power
+    if isinstance(base, Number | Name) and base != AFFINE and power == Call("divide", (ONE, base)):
         return ONE
-    return Number(base.value * exponent.value) if isinstance(base, Number) and isinstance(exponent, Number) else None
+    return Number(base.value * power.value) if isinstance(base, Number) and isinstance(power, Number) else None
 
 
 def _split(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> Node:
@@ -250,14 +227,14 @@ def _constant(name: str, node: Node, linear: Collection[str]) -> Constant:
     if name in linear:
         return Constant(name, "coefficient")
     if _only_exponent(name, node):
-        return Constant(name, "exponent", *FORMULA.exponent_bounds, start=FORMULA.exponent_start)
-    return Constant(name, "shape", *FORMULA.shape_bounds, start=FORMULA.shape_start, penalised=False)
+        return exponent(name, *EXPONENT_BOUNDS, start=EXPONENT_START)
+    return Constant(name, "shape", *SHAPE_BOUNDS, penalised=False)
 
 
 def _only_exponent(name: str, node: Node) -> bool:
     """Return whether every occurrence of the name is an exponent, with a sign or not."""
     match node:
-        case Call("power", (base, Name(exponent) | Call("negative", (Name(exponent),)))) if exponent == name:
+        case Call("power", (base, Name(power) | Call("negative", (Name(power),)))) if power == name:
             return _only_exponent(name, base)
         case Call(_, arguments):
             return all(_only_exponent(name, a) for a in arguments)

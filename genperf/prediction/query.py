@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Index, Mask
-from genperf.errors import Note, TableError, did_you_mean, suggest
+from genperf.errors import Note, TableError, did_you_mean, misspelt, suggest
 from genperf.formula import Formula, parse
 from genperf.panel.configurations import determined, levels_text
 from genperf.prediction.schema import Schema
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 #: More combinations than this are refused: they are a job for `optimize`.
 MOST_ROWS = 1_000_000
-#: Similarity of two spellings, from 0 to 1, from which on one is taken for a typing error of the other. A guess: one
-#: letter of six that is missing has 0.9, another generation of a device (A100, H100) 0.75.
-TYPING_ERROR = 0.8
 #: What a user may do instead, where a level that was not measured has no answer.
 ANSWERED = "; predict, explain, ask, compare and optimize answer for it by the spread of these"
 
@@ -189,19 +186,6 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
             (value,) = _checked(factor, source, cells, substituted=schema.substituted.get(factor.name, ())).tolist()
             known[factor.name] = value
     return known
-
-
-def misspelt(level: str, levels: Sequence[str]) -> bool:
-    """Tell whether a level is spelled so nearly as a measured one that it may be a typing error.
-
-    Examples
-    --------
-    >>> misspelt("pytorh", ["pytorch", "mxnet"]), misspelt("PyTorch", ["pytorch"]), misspelt("jax", ["pytorch"])
-    (True, True, False)
-    """
-    import difflib
-
-    return bool(difflib.get_close_matches(level.casefold(), [one.casefold() for one in levels], 1, TYPING_ERROR))
 
 
 def answered(factor: Factor, level: str) -> bool:

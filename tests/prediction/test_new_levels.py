@@ -10,8 +10,7 @@ from scipy.stats import t as student
 
 import genperf as gp
 from genperf.advice import ask, compare, optimize
-from genperf.errors import TableError
-from genperf.prediction.query import TYPING_ERROR, misspelt
+from genperf.errors import TYPING_ERROR, TableError, misspelt
 from genperf.result import answering, save_model
 
 #: How long a step takes on each device, in units of a law over the workers.
