@@ -21,8 +21,6 @@ from genperf.result.arrays import in_half_precision
 from genperf.table import Table
 
 AUTO = "auto"
-#: Groups in one task where they are series, of some milliseconds each.
-TOGETHER = 16
 
 
 @dataclass(frozen=True)

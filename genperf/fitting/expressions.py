@@ -3,14 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import ClassVar
 
 from genperf import estimate
 from genperf.errors import FitError, GenperfError, Note
 from genperf.expression import Expression
 from genperf.fitting.model import Model
-from genperf.models import MODELS, Family, family_named, held_at
+from genperf.models import MODELS, family_named, held_at
 from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, kinds_of, products_of, structures
 from genperf.models.interactions import interactions
 from genperf.models.user import user_expression
@@ -52,11 +51,8 @@ class ExpressionModel(Model):
             Also where every factor has one value.
         """
         if all(f.distinct <= 1 for f in table.factors):
-            raise FitError(
-                "every factor has one value, so nothing can be said of any other",
-                where=table.source,
-                hint="measure at least one more value of a factor",
-            )
+            fault = "every factor has one value, so nothing can be said of any other"
+            raise FitError(fault, where=table.source, hint="measure at least one more value of a factor")
         return self.expressions(table)
 
     def tables_per_task(self, table: Table) -> int:
@@ -94,9 +90,9 @@ class ExpressionModel(Model):
             batch = estimate.estimate_alike(expression, [tables[i] for i in places], self.options)
             for i, fitted in zip(places, batch, strict=True):
                 try:
-                    if isinstance(fitted, FitError):
-                        raise fitted
-                    results[i] = self._result(tables[i], fitted, seed, notes[i])
+                    results[i] = (
+                        fitted if isinstance(fitted, FitError) else self._result(tables[i], fitted, seed, notes[i])
+                    )
                 except GenperfError as error:
                     results[i] = error
         return [results[i] for i in range(len(tables))]
@@ -131,24 +127,13 @@ class ExpressionModel(Model):
 class FamilyModel(ExpressionModel):
     """A family of `genperf.models.MODELS`."""
 
-    @cached_property
-    def family(self) -> Family:
-        """The family of that name.
-
-        Raises
-        ------
-        ModelError
-            Where there is none.
-        """
-        return family_named(self.name)
-
     def expressions(self, table: Table) -> Written:
         """Return the family's expressions for a table, and which factors it goes without."""
-        mapping = self.options.mapping
+        family, mapping = family_named(self.name), self.options.mapping
         # Phases that are measured change the expression, and are fitted another way.
-        alone = [] if fitted_phases(table, self.name) else self.family.expressions(table.factors, mapping)
+        alone = [] if fitted_phases(table, self.name) else family.expressions(table.factors, mapping)
         expressions = held_at(alone, self.options.fix)
-        left_out = self.family.left_out(table.factors, mapping)
+        left_out = family.left_out(table.factors, mapping)
         text = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
         return expressions, [Note(text, "left_out")] if left_out else []
 
@@ -160,8 +145,8 @@ class FamilyModel(ExpressionModel):
         # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
         options = self.options if self.options.lam is not None else replace(self.options, lam=self.options.strength)
         if fitted_phases(table, self.name):
-            return estimate.estimate_phases(self.family, table, options, seed)
-        return estimate.estimate(expressions, table, options, seed, self.family.choice)
+            return estimate.estimate_phases(MODELS[self.name], table, options, seed)
+        return estimate.estimate(expressions, table, options, seed, MODELS[self.name].choice)
 
 
 class GenericModel(ExpressionModel):
@@ -176,20 +161,14 @@ class GenericModel(ExpressionModel):
         expressions, notes = estimate.fewer_factors(table, lambda factors: self._structures(factors, following))
         return expressions, [*design_notes(table), *notes]
 
-    def tables_per_task(self, table: Table) -> int:
-        """Return one: structures are chosen for each group by itself."""
-        return 1
-
     def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> estimate.Estimate:
         """Fit one table; where the structure is free, products may grow interactions."""
         growth = estimate.NO_GROWTH
         table = estimate.levels_by_content(table)
         if self.options.structure in ("auto", "grown"):
-            medians = table.medians()
-            kept = {name for e in expressions for name in e.factors}
-            offered = interactions(
-                [f for f in table.factors if f.name in kept], medians.columns, following_counts(medians)
-            )
+            medians, read = table.medians(), {name for e in expressions for name in e.factors}
+            kept = [f for f in table.factors if f.name in read]
+            offered = interactions(kept, medians.columns, following_counts(medians))
             bases = tuple(e for e in expressions if products_of(e) in range(1, GENERIC.max_grown + 1))
             alone = self.options.structure == "grown"
             # Where λ is asked for, the sizes of constants are not learned in its place.
@@ -200,11 +179,11 @@ class GenericModel(ExpressionModel):
         return estimate.estimate(expressions, table, self.options, seed, growth=growth)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
-        wanted = self.options.structure
-        candidates = structures(factors)
+        wanted, candidates = self.options.structure, structures(factors)
         if wanted == "grown":
-            most = GENERIC.max_grown
-            candidates = [replace(s, name="grown") for s in candidates if s.name == "product" and s.products <= most]
+            candidates = [Structure("grown", s.products) for s in candidates if s.name == "product"][
+                : GENERIC.max_grown
+            ]
         elif wanted != "auto":
             named = [s for s in candidates if s.name == wanted]
             candidates = named or [Structure(s) for s in STRUCTURES if s == wanted]
@@ -216,11 +195,8 @@ class FormulaModel(ExpressionModel):
 
     def expressions(self, table: Table) -> Written:
         """Return the formula as an expression over the table's factors."""
-        options, count = self.options, len(table.medians())
-        expression = user_expression(
-            self.name, table.factors, mapping=options.mapping, fix=options.fix, configurations=count
-        )
-        return [expression], []
+        mapping, fix, count = self.options.mapping, self.options.fix, len(table.medians())
+        return [user_expression(self.name, table.factors, mapping=mapping, fix=fix, configurations=count)], []
 
 
 def fitted_phases(table: Table, model: str) -> dict[str, str]:

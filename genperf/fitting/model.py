@@ -114,23 +114,19 @@ class Model(ABC):
         medians = table.medians()
         predicted, measured = central_times(ensemble.members, medians.columns), medians.measured
         if not np.all(np.isfinite(predicted) & (predicted > 0.0)):
-            raise FitError(
-                f"no constants within the bounds give a {table.target.name} above zero at every measured configuration",
-                where=table.source,
-                hint="check the signs of the terms; constants are not negative unless the formula says so",
-            )
+            name, hint = table.target.name, "constants are not negative unless the formula says so"
+            fault = f"no constants within the bounds give a {name} above zero at every measured configuration"
+            raise FitError(fault, where=table.source, hint=f"check the signs of the terms; {hint}")
+        errors = (metrics.mape, metrics.median_ape, metrics.rmse, metrics.r2)
         return FitResult(
+            msgspec.structs.replace(schema_of(table), mapping=dict(self.options.mapping)),
+            ensemble.members,
+            ensemble.spread,
+            ensemble.evidence,
             model=self.name,
-            schema=msgspec.structs.replace(schema_of(table), mapping=dict(self.options.mapping)),
-            members=ensemble.members,
-            spread=ensemble.spread,
-            evidence=ensemble.evidence,
             options={"request": self.request(table), **ensemble.options},
             seed=seed,
-            metrics={
-                each.__name__: each(predicted, measured)
-                for each in (metrics.mape, metrics.median_ape, metrics.rmse, metrics.r2)
-            },
+            metrics={error.__name__: error(predicted, measured) for error in errors},
             notes=(*table.notes, *ensemble.notes),
             feasibility=feasibility_of(table, self.options.mapping),
         )

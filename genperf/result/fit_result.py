@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -137,6 +138,9 @@ class FitResult(Result, Fitted):
     metrics: dict[str, float]
     notes: tuple[Note, ...] = ()
     further: Mapping[str, FitResult] = field(default_factory=dict, kw_only=True)
+    #: The group columns: none, as of one group of the key (), which did not fail.
+    group: ClassVar[tuple[str, ...]] = ()
+    failures: ClassVar[Mapping[tuple[str, ...], str]] = MappingProxyType({})
 
     @property
     def is_formula(self) -> bool:
@@ -228,19 +232,9 @@ class FitResult(Result, Fitted):
         return self
 
     @property
-    def group(self) -> tuple[str, ...]:
-        """The group columns: none, as of one group of the key ()."""
-        return ()
-
-    @property
     def results(self) -> dict[tuple[str, ...], FitResult]:
         """The model by its key, as of groups."""
         return {(): self}
-
-    @property
-    def failures(self) -> dict[tuple[str, ...], str]:
-        """No group failed."""
-        return {}
 
     def _predicted(self, source: Source, interval: float, band: Band) -> dict[str, Cells]:
         return _beside(source, predict(self, source, interval, band), self.predicted_names)

@@ -136,9 +136,6 @@ class File(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
 
 #: Relative distance of a number from its bound: files keep nine digits of a cell.
 ROUNDING = 1e-6
-#: Variance of a process, in variances of the noise, up to which its covariance surely has a square root: a double has
-#: 16 digits, and a model 500 anchors. Above it that root is tried.
-MOST_VARIANCE = 1e10
 #: Whether something is wrong, and what; a rule may rely on those before it.
 _Rules = Iterator[tuple[object, str]]
 
@@ -220,9 +217,8 @@ def _of_median(median: Median, factors: Sequence[Factor]) -> _Rules:
     yield not ordered, "table.medians: what was measured of a configuration is not a range above zero"
     for factor, value in zip(factors, median.values, strict=True):
         room = ROUNDING * max(abs(factor.lower), abs(factor.upper))
-        inside = (
-            value in factor.levels if isinstance(value, str) else factor.lower - room <= value <= factor.upper + room
-        )
+        known = value in factor.levels
+        inside = known if isinstance(value, str) else factor.lower - room <= value <= factor.upper + room
         yield not inside, f"table.medians: '{value}' is outside of what was measured of '{factor.name}'"
 
 
@@ -279,9 +275,10 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
     offsets = discrepancy.offsets
     fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)
     yield not fitting, "discrepancies.offsets: what is borrowed does not match the draws or the anchors"
-    variance = float(discrepancy.kernel.variance(anchors).max())
-    solvable = variance <= MOST_VARIANCE * discrepancy.noise**2 or _finite(lambda: discrepancy.geometry[:1])
-    yield not solvable, "discrepancies.kernel: a size is so large beside the noise that nothing can be computed"
+    yield (
+        not _finite(lambda: discrepancy.geometry[:1]),
+        "discrepancies.kernel: a size is so large beside the noise that nothing can be computed",
+    )
 
 
 def _finite(solved: Callable[[], Iterable[Array]]) -> bool:
