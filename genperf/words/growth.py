@@ -70,8 +70,12 @@ def percent_text(share: Interval, interval: float) -> str:
     --------
     >>> percent_text(Interval(0.62, 0.55, 0.7), 0.9), percent_text(Interval(1.0, 1.0, 1.0), 0.9)
     ('62 % (90 %: 55 to 70 %)', '100 %')
+    >>> percent_text(Interval(0.0046, 0.0031, 0.012), 0.9)
+    '0.5 % (90 %: 0.3 to 1 %)'
     """
-    middle, low, high = (f"{100 * v:.0f}" for v in (share.value, share.lower, share.upper))
+    middle, low, high = (
+        f"{100 * v:.0f}" if v >= 0.01 else f"{100 * v:.1g}" for v in (share.value, share.lower, share.upper)
+    )
     return f"{middle} %{interval_note(interval, low, high, middle, '%')}"
 
 
