@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, count
 from typing import NoReturn
 
@@ -14,14 +15,23 @@ from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
 
-#: Bounds of an exponent, and where a fit begins. A guess: twice the exponent of n², the steepest growth of a family,
-#: and slow growth.
-EXPONENT_BOUNDS, EXPONENT_START = (-4.0, 4.0), 0.5
-#: Bounds of the other constants that are no coefficients. A guess: three decades on both sides of the start, 1.
-SHAPE_BOUNDS = (1e-3, 1e3)
-#: A search for the largest set of coefficients excludes at most this many constants. A guess: of 30 constants there are
-#: 4526 sets with up to 3 excluded, and 31931 with 4.
-MAX_EXCLUDED = 3
+
+@dataclass(frozen=True)
+class FormulaSettings:
+    """Bounds of a formula's constants, and the limit of the search for its coefficients."""
+
+    #: Of an exponent, and where a fit begins. A guess: twice the exponent of n², the steepest growth of a family, and
+    #: slow growth.
+    exponents: tuple[float, float] = (-4.0, 4.0)
+    exponent_start: float = 0.5
+    #: Of the other constants that are no coefficients. A guess: three decades on both sides of the start, 1.
+    shapes: tuple[float, float] = (1e-3, 1e3)
+    #: A search for the largest set of coefficients excludes at most this many constants. A guess: of 30 constants there
+    #: are 4526 sets with up to 3 excluded, and 31931 with 4.
+    max_excluded: int = 3
+
+
+FORMULA = FormulaSettings()
 
 
 def user_expression(
@@ -124,7 +134,7 @@ def coefficients(node: Node, names: Sequence[str]) -> list[str]:
     # The largest set first: in max(a*n, b) neither name is a coefficient without the other.
     nonlinear = _nonlinear(node)
     candidates = [n for n in names if n not in nonlinear]
-    for excluded in range(min(MAX_EXCLUDED, len(candidates)) + 1):
+    for excluded in range(min(FORMULA.max_excluded, len(candidates)) + 1):
         for subset in combinations(candidates, len(candidates) - excluded):
             if subset and degree(node, frozenset(subset)) in (ONE, AFFINE):
                 return list(subset)
@@ -227,8 +237,8 @@ def _constant(name: str, node: Node, linear: Collection[str]) -> Constant:
     if name in linear:
         return Constant(name, "coefficient")
     if _only_exponent(name, node):
-        return exponent(name, *EXPONENT_BOUNDS, start=EXPONENT_START)
-    return Constant(name, "shape", *SHAPE_BOUNDS, penalised=False)
+        return exponent(name, *FORMULA.exponents, start=FORMULA.exponent_start)
+    return Constant(name, "shape", *FORMULA.shapes, penalised=False)
 
 
 def _only_exponent(name: str, node: Node) -> bool:

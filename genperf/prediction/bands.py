@@ -20,15 +20,25 @@ POINTS = 31
 _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
 
 
-#: Draws times rows of one block: 1 MB an array, which a core's cache holds.
-NUMBERS = 131_072
-#: Cells in which a table counts the points of a normal distribution; the quantiles do not depend on their number.
-CELLS = 4096
-#: A search for a quantile ends where its bracket has this share of the points, or so few, and after so many steps.
-INSIDE, FEWEST, STEPS = 0.008, 10, 40
+@dataclass(frozen=True)
+class SearchSettings:
+    """How the quantiles of many rows are searched at once; the values do not depend on these settings."""
+
+    #: Draws times rows of one block: 1 MB an array, which a core's cache holds.
+    numbers: int = 131_072
+    #: Cells in which a table counts the points of a normal distribution.
+    cells: int = 4096
+    #: `inside`, `fewest`, `steps`: a search ends where its bracket has this share of the points, or so few, and after
+    #: so many steps.
+    inside: float = 0.008
+    fewest: int = 10
+    steps: int = 40
+
+
+SEARCH = SearchSettings()
 #: The cells reach from one end to the other of the normal distribution's points.
 _REACH = 1.01 * _NORMAL[-1]
-_EDGES = np.searchsorted(_NORMAL, np.linspace(-_REACH, _REACH, CELLS + 1)).astype(float)
+_EDGES = np.searchsorted(_NORMAL, np.linspace(-_REACH, _REACH, SEARCH.cells + 1)).astype(float)
 #: Points below the left and the right edge of each cell; all of them beyond the last.
 _BELOW = np.concatenate([[0.0], _EDGES])
 _UP_TO = np.concatenate([_EDGES, [float(POINTS)]])
@@ -120,7 +130,7 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     draws, rows = logarithms.shape
     shares = weights / weights.sum()
     out = np.empty((len(levels), rows))
-    block = max(NUMBERS // draws, 1)
+    block = max(SEARCH.numbers // draws, 1)
     for start in range(0, rows, block):
         part = slice(start, start + block)
         out[:, part] = _block(logarithms[:, part], shares, np.atleast_2d(sd)[:, part], levels)
@@ -181,9 +191,9 @@ class _Mixture:
     def __init__(self, centres: Array, shares: Array, sd: Array) -> None:
         self.centres, self.shares, self.sd = centres, shares, sd
         # The points of a draw without spread lie within one cell.
-        self.per_cell = CELLS / (2.0 * _REACH) / np.maximum(sd, 1e-9 * sd.max(axis=0))
+        self.per_cell = SEARCH.cells / (2.0 * _REACH) / np.maximum(sd, 1e-9 * sd.max(axis=0))
         # The place of the value 0 among the cells.
-        self.origin = 0.5 * CELLS + 1.0 - centres * self.per_cell
+        self.origin = 0.5 * SEARCH.cells + 1.0 - centres * self.per_cell
         self.mean = shares @ centres
         self.scale = np.sqrt(shares @ (np.square(centres - self.mean) + np.square(sd)))
         reach = 1.01 * _REACH * sd
@@ -200,12 +210,16 @@ class _Mixture:
 
     def _bracket(self, level: float) -> Array:
         """Return two values around a quantile of each row with a few of its points between them, shape (2, rows)."""
-        few, per_cell, origin = max(INSIDE, FEWEST / (POINTS * len(self.shares))), self.per_cell, self.origin
+        few, per_cell, origin = (
+            max(SEARCH.inside, SEARCH.fewest / (POINTS * len(self.shares))),
+            self.per_cell,
+            self.origin,
+        )
         rows = np.arange(len(self.mean))
         # Two values, and the share of the points below each.
         bracket = np.array([*self.ends, np.zeros(len(rows)), np.ones(len(rows))])
         at = np.clip(self.mean + NormalDist().inv_cdf(level) * self.scale, *self.ends)
-        for step in range(STEPS):
+        for step in range(SEARCH.steps):
             here = self.shares @ _counted(_BELOW, at * per_cell + origin) / POINTS
             lower, upper, below, above = bracket[:, rows]
             bracket[:, rows] = np.where(here < level, [at, upper, here, above], [lower, at, below, here])

@@ -29,13 +29,20 @@ from genperf.table import Factor
 Levels = Mapping[str, tuple[str, ...]]
 
 
-#: Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
-MOST_WAYS = 300
-#: Measured levels that a reason lists at most.
-LEVELS_SHOWN = 4
-#: Draws of a copy of a member at least: one lies beyond each end of a 90 % interval. Together the copies keep as many
-#: as the members have, if that leaves each so many.
-LEAST_DRAWS = 20
+@dataclass(frozen=True)
+class NewLevelSettings:
+    """How a level that was not measured is answered for."""
+
+    #: Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
+    most: int = 300
+    #: Measured levels that a reason lists at most.
+    shown: int = 4
+    #: Draws of a copy of a member at least: one lies beyond each end of a 90 % interval. Together the copies keep as
+    #: many as the members have, if that leaves each so many.
+    least_draws: int = 20
+
+
+NEW_LEVELS = NewLevelSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +102,7 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
 
 
 def _refuse_many(names: Sequence[str], ways: int) -> None:
-    if ways > MOST_WAYS:
+    if ways > NEW_LEVELS.most:
         raise TableError(
             f"levels that were never measured, of {' and '.join(names)}, and {ways} ways to put measured ones "
             "in their place",
@@ -179,7 +186,7 @@ def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
     'gpu=B200 was not measured: the mean of the 2 measured levels (A100, H100)'
     """
     near = did_you_mean(level, factor.levels)
-    shown = ", ".join(factor.levels[:LEVELS_SHOWN]) + (", …" if len(factor.levels) > LEVELS_SHOWN else "")
+    shown = ", ".join(factor.levels[: NEW_LEVELS.shown]) + (", …" if len(factor.levels) > NEW_LEVELS.shown else "")
     text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({shown})"
     return f"{text}, or {near}" if near else text
 
@@ -195,7 +202,7 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
     for k, way in enumerate(product(*(levels[name] for name in new))):
         by = {name: _level_read(name, new[name], level) for name, level in zip(new, way, strict=True)}
         for member in members:
-            step = max(1, min(count, len(member.draws) // LEAST_DRAWS))
+            step = max(1, min(count, len(member.draws) // NEW_LEVELS.least_draws))
             draws = np.arange(k % step, len(member.draws), step)
             expression = member.expression.substituted(by)
             out.append(replace(member, expression=expression, weight=member.weight / count).kept(draws))
