@@ -138,11 +138,11 @@ def factor_of(canonical: str, factors: Sequence[Factor], mapping: Mapping[str, s
         return by_name.get(mapping[canonical])
     taken = set(mapping.values())
     name = column_of(canonical, (name for name in by_name if name not in taken))
-    if name is None and canonical == "workers":
-        data, *others = (factor_of(way, factors, mapping) for way in WAYS)
-        if data is not None and data.distinct != 1 and all(way is None or way.distinct == 1 for way in others):
-            return data
-    return None if name is None else by_name[name]
+    if name is not None or canonical != "workers":
+        return by_name.get(name or "")
+    data, *others = (factor_of(way, factors, mapping) for way in WAYS)
+    split = data is not None and data.distinct != 1 and all(way is None or way.distinct == 1 for way in others)
+    return data if split else None
 
 
 def axis_of(

@@ -119,7 +119,7 @@ class LargeSource:
         listed, heads = f"[{', '.join(map(_text, files))}]", [_head(name) for name in files]
         parquet = [head[:4] == b"PAR1" for head in heads]
         reader = f"read_parquet({listed}, union_by_name=true)"
-        if any(parquet) and not all(parquet):
+        if len({*parquet}) > 1:
             raise TableError("some files are Parquet and some are text", hint="name one kind", where=self.name)
         if not any(parquet):
             # Text stays text, so that every cell is judged by the same rules as in small files.

@@ -13,7 +13,7 @@ import numpy as np
 from genperf.arrays import Objects
 from genperf.errors import Note, counted
 from genperf.table.cells import step
-from genperf.table.clean import MISSING, all_plain, is_number, label, seconds_of
+from genperf.table.clean import MISSING, all_plain, is_number, label, number_in, seconds_of
 from genperf.vocabulary.headers import MULTIPLES, canonical_time, header_of, is_other_word, unit_of
 
 _BLANKS = "'’\u00a0\u2009\u202f"
@@ -156,11 +156,9 @@ def _converted(
     for text, parts in known.items():
         plain = re.sub(f"[ {_BLANKS}]", "", parts.number).replace("−", "-")
         plain = plain.replace(".", "").replace(",", ".") if comma else plain.replace(",", "")
-        try:
-            value = float(plain)
-        except ValueError:
+        value, (_, large, small) = number_in(plain), sizes[parts.unit]
+        if value != value:
             return None
-        _, large, small = sizes[parts.unit]
         converted = parts.unit and (large, small) != (over, under)
         values[text] = value * (large * under) / (small * over) if converted else value
     return values, target, _steps(name, known, unique, target, comma)
@@ -183,19 +181,16 @@ def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tupl
 
 def _decimal_sign(tokens: Sequence[str], delimiter: str, comma: bool) -> bool | None:
     """Return whether the comma is the decimal sign; None where the numbers contradict or may be either."""
+    if any(t.count(".") > 1 or -1 < t.rfind(".") < t.rfind(",") for t in tokens):
+        groups = [t for t in tokens if "." in t or t.count(",") > 1]
+        return all(map(_EUROPEAN_GROUPS.fullmatch, groups)) or None
     with_comma = [t for t in tokens if "," in t]
-    both = [t for t in with_comma if "." in t]
-    european = [t for t in tokens if t.count(".") > 1 or (t in both and t.rfind(",") > t.rfind("."))]
-    if european:
-        rest = [t for t in tokens if "." in t or t.count(",") > 1]
-        return True if all(_EUROPEAN_GROUPS.fullmatch(t) for t in rest) else None
-    if not with_comma:
+    no_decimals = any("." in t or t.count(",") > 1 for t in tokens)
+    if not all(map(_GROUPS.fullmatch, with_comma)):
+        return None if no_decimals else True
+    if not with_comma or no_decimals:
         return False
-    if all(_GROUPS.fullmatch(t) for t in with_comma):
-        certain = bool(both) or any(t.count(",") > 1 for t in with_comma) or any("." in t for t in tokens)
-        return False if certain else comma or (None if delimiter == ";" else False)
-    single = all(t.count(",") == 1 for t in with_comma) and not any("." in t for t in tokens)
-    return True if single else None
+    return comma or (None if delimiter == ";" else False)
 
 
 def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str, comma: bool) -> tuple[Note, ...]:

@@ -199,9 +199,10 @@ def _value_name(rest: str) -> str:
 
 def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence[AnyArray]) -> bool:
     """Tell whether columns are one measurement made again: by a word for a run, or by how little the values differ."""
-    if sorted(numbers) not in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
-        return bool(stem and kind == "after" and _REPEAT.fullmatch(stem))
-    if kind == "ordinal" or (kind in ("after", "given") and _REPEAT.fullmatch(stem)):
+    named = _REPEAT.fullmatch(stem) is not None
+    if not _count_up(numbers):
+        return named and kind == "after"
+    if kind == "ordinal" or (named and kind in ("after", "given")):
         return True
     if kind != "measured" or len(numbers) < 3:
         return False
@@ -210,6 +211,11 @@ def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence
     with np.errstate(over="ignore", invalid="ignore"):
         spreads = rows.std(axis=0) / rows.mean(axis=0)
     return bool(rows.size) and bool(np.median(spreads) < SHAPE.scatter)
+
+
+def _count_up(numbers: Sequence[int]) -> bool:
+    """Tell whether numbers are 0, 1, … or 1, 2, … in any order."""
+    return min(numbers) in (0, 1) and sorted(numbers) == [*range(min(numbers), max(numbers) + 1)]
 
 
 def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
@@ -408,8 +414,7 @@ def _without_runs(parsed: Mapping[str, Taken]) -> dict[str, str]:
     for values, kind in parsed.values():
         match = _LAST_NUMBER.search(kind)
         runs.setdefault((_LAST_NUMBER.sub("", kind), tuple(values.values())), []).append(int(match[1]) if match else -1)
-    numbered = all(sorted(n) in (list(range(len(n))), list(range(1, len(n) + 1))) for n in runs.values())
-    repeated = numbered and any(len(n) > 1 for n in runs.values())
+    repeated = all(map(_count_up, runs.values())) and any(len(n) > 1 for n in runs.values())
     return {name: _LAST_NUMBER.sub("", kind) if repeated else kind for name, (_, kind) in parsed.items()}
 
 

@@ -516,17 +516,15 @@ def with_repeat_notes(table: Table) -> Table:
     _, first, configuration = np.unique(number_rows(table.frame, names), return_index=True, return_inverse=True)
     if len(first) == len(table.frame):
         return table
-    notes, mixed = [], []
-    for name in table.unused:
-        codes, values = pd.factorize(table.frame[name], use_na_sentinel=False)
-        setting = name not in table.phases.values() and len(values) <= DESIGN.max_setting_values
-        if setting and (codes != codes[first][configuration]).any():
-            mixed.append(f"'{name}'")
+    notes, runs = [], table.frame.groupby(configuration)
+    others = [name for name in table.unused if name not in table.phases.values()]
+    settings = [n for n in others if table.frame[n].nunique(dropna=False) <= DESIGN.max_setting_values]
+    mixed = [f"'{name}'" for name in settings if runs[name].nunique(dropna=False).gt(1).any()]
     if mixed:
         differ = f"rows with equal factors, taken for repeats, differ in {listed(mixed)}"
         repeat = "" if table.repeat is not None else ", or the number of the run as --repeat"
         notes.append(Note(f"{differ}: name what matters as a factor or --group{repeat}", "configuration_mixed"))
-    measured = table.frame[table.target.column].groupby(configuration)
+    measured = runs[table.target.column]
     ratio = float((measured.max() / measured.min())[measured.size() > 1].median())
     if ratio >= DESIGN.apart:
         apart = f"repeats of a configuration differ by a factor of {ratio:.2g} in the median"

@@ -77,8 +77,7 @@ def bare(column: str) -> str:
     """
     text = _without_section(column)
     text = re.sub(r"^(#|n[or]\.)\s*(of\s+)?(?=[A-Za-z])", "num ", text, flags=re.IGNORECASE)
-    main, unit = _bracketed(text)
-    return main if main and unit and _is_unit(unit) else text
+    return _parted(text)[0]
 
 
 @lru_cache(maxsize=10_000)
@@ -98,17 +97,10 @@ def header_of(column: str) -> Header:
     >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
     ('tokens', 'step')
     """
-    whole = _without_section(column)
-    main, unit = _bracketed(whole)
-    if not main or not (unit and _is_unit(unit)):
-        main, unit = whole, ""
-    names, last = _chain(main), _chain(unit)
-    if _is_bandwidth(last or names):
+    names, last = map(_chain, _parted(_without_section(column)))
+    if not names or _is_bandwidth(last or names):
         return Header()
-    for header in (_rate(last, names), _rate(names, []), _time(names, last), _quantity(names, last)):
-        if header is not None:
-            return header
-    return Header()
+    return _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
 
 
 def is_bandwidth(column: str) -> bool:
@@ -119,8 +111,8 @@ def is_bandwidth(column: str) -> bool:
     >>> is_bandwidth("AllReduce (GB/s)"), is_bandwidth("link_gbit_s"), is_bandwidth("images/s")
     (True, True, False)
     """
-    main, unit = _bracketed(column.strip())
-    return _is_bandwidth(_chain(unit) if main and unit and _is_unit(unit) else _chain(column))
+    names, last = map(_chain, _parted(column.strip()))
+    return _is_bandwidth(last or names)
 
 
 def _without_section(column: str) -> str:
@@ -131,24 +123,19 @@ def _without_section(column: str) -> str:
     return text
 
 
-def _bracketed(text: str) -> tuple[str, str]:
-    """Return a header in two: before the brackets at its end, and what is in them."""
+def _parted(text: str) -> tuple[str, str]:
+    """Return a header in two: what it names, and the unit in brackets at its end, empty without one."""
     start = max(text.rfind("("), text.rfind("["))
-    inside = text[start + 1 : -1]
-    if start < 0 or text[-1:] not in (")", "]") or {")", "]"} & {*inside}:
-        return text, ""
-    return text[:start].strip(" _\t"), inside.strip()
+    main, inside = text[:start].strip(" _\t"), text[start + 1 : -1].strip()
+    closed = start >= 0 and text[-1:] in (")", "]") and not {")", "]"} & {*inside}
+    return (main, inside) if closed and main and _is_unit(inside) else (text, "")
 
 
 def _is_unit(text: str) -> bool:
-    if _OF_A_CLOCK.fullmatch(text.lower()):
-        return True
     chain = _chain(text)
-    words = [word for part in chain for word in part]
-    known = {*TIME_WORDS, *_UNITS}
-    return bool(words) and (
-        words[-1] in known or (len(chain) > 1 and any(part[-1] in TIME_WORDS for part in chain[1:]))
-    )
+    last = chain[-1][-1] if chain else ""
+    rate = any(part[-1] in TIME_WORDS for part in chain[1:])
+    return rate or last in TIME_WORDS or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
 def _chain(text: str) -> list[list[str]]:
@@ -175,15 +162,14 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
     shared = any(part[0] in DEVICE_WORDS for part in [*others, *before[1:]])
     timed = next((part for part in others if part[0] in TIME_WORDS), None)
     if timed is not None and not (len(first) == 1 and first[0] in TIME_WORDS):
-        counted = first[-1]
-        if counted in _PLAIN or counted in TIME_WORDS:
-            counted = ""
+        counted = "" if first[-1] in _PLAIN or first[-1] in TIME_WORDS else first[-1]
         return Header("rate", TIME_WORDS[timed[0]], _CALLED.get(counted, counted), shared)
-    if len(first) > 1 and TIME_WORDS.get(first[-1]) == "s" and first[-2] in _NEVER_A_TIME and not before:
+    if before:
+        return None
+    if len(first) > 1 and TIME_WORDS.get(first[-1]) == "s" and first[-2] in _NEVER_A_TIME:
         return Header("rate", "s", _COUNTED.get(first[-2], first[-2]), shared)
-    named = {*first, *(word for part in before[:1] for word in part)} & (_RATES | _OF_A_WORKER)
-    timed_name = any(word in TIME_WORDS for word in first) and first[0] != "throughput"
-    if not named or timed_name or before:
+    named = {*first} & (_RATES | _OF_A_WORKER)
+    if not named or (first[0] != "throughput" and not TIME_WORDS.keys().isdisjoint(first)):
         return None
     word = min(named)
     return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word in _OF_A_WORKER)
@@ -191,23 +177,20 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
 
 def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of a time: a word for it, a unit at the end, or a unit per step."""
-    if not chain:
-        return None
     if chain[-1][-1] in STATISTICS and len(chain[-1]) > 1:
         chain = [*chain[:-1], chain[-1][:-1]]
     first, *others = chain
     words = [word for part in chain for word in part]
     inside = unit[0][-1] if unit else ""
-    of = _of(words if not unit else [*words, *(word for part in unit for word in part)])
+    of = _of([*words, *(word for part in unit for word in part)])
     ends = TIME_WORDS.get(inside) or (TIME_WORDS.get(words[-1]) if len(words) > 1 else None)
+    # Per step or epoch; a time per sample or token is none of a step.
+    per = others or unit[1:]
+    if per and not any(part[0] in STEP_WORDS | JOB_WORDS for part in per):
+        return None
     if others:
-        # Per step or epoch; a time per sample or token is none of a step.
-        if not any(part[0] in STEP_WORDS | JOB_WORDS for part in others):
-            return None
         named_unit = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
         return Header("time", named_unit or "s", of=of) if named_unit or set(first) & _TIMES else None
-    if unit and len(unit) > 1 and not any(part[0] in STEP_WORDS | JOB_WORDS for part in unit[1:]):
-        return None
     if ends is None and len(words) == 1 and words[0] in _ALONE:
         ends = TIME_WORDS[words[0]]
     words = _head(words)
@@ -233,8 +216,6 @@ def _of(words: list[str]) -> Literal["step", "job", ""]:
 
 def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of another quantity: memory, energy, power."""
-    if not chain:
-        return None
     words = [word for part in chain for word in part]
     end = unit[0][-1] if unit else words[-1] if len(words) > 1 else ""
     if len(chain) == 2 and chain[0][-1] in _UNITS and chain[1][0] in STEP_WORDS | JOB_WORDS:
@@ -243,9 +224,7 @@ def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     if end in _UNITS:
         given = end in _MEMORY_UNITS and bool(_GIVEN_AMOUNTS & {*words}) and not _QUANTITIES & {*words}
         return None if given else Header("quantity", _UNITS[end])
-    if _QUANTITIES & {*words[:2]}:
-        return Header("quantity")
-    return None
+    return Header("quantity") if _QUANTITIES & {*words[:2]} else None
 
 
 # --- units as people write them, in several languages ----------------------------------------------------------------
