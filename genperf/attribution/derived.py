@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -159,6 +159,7 @@ def _formula(name: str, text: str, paths: _Paths) -> Formula:
     return formula
 
 
+@dataclass
 class _Paths:
     """The columns that formulas read, from the central prediction over the interval from its lower to its upper end.
 
@@ -166,20 +167,18 @@ class _Paths:
     path and fall in others, as nothing tells how they depend on the main one.
     """
 
-    def __init__(
-        self,
-        result: FitResult,
-        query: Query,
-        predicted: Mapping[str, npt.NDArray[Any]],
-        interval: float,
-        quantities: Quantities,
-    ) -> None:
-        self.result, self.query, self.interval, self.quantities = result, query, interval, quantities
-        target = result.schema.target.name
-        ends = {target: (target, "lower", "upper")} | {n: tuple(f"{n}{end}" for end in ENDS) for n in result.further}
+    result: FitResult
+    query: Query
+    predicted: InitVar[Mapping[str, npt.NDArray[Any]]]
+    interval: float
+    quantities: Quantities
+
+    def __post_init__(self, predicted: Mapping[str, npt.NDArray[Any]]) -> None:
+        target, further = self.result.schema.target.name, self.result.further
+        ends = {target: (target, "lower", "upper")} | {n: tuple(f"{n}{end}" for end in ENDS) for n in further}
         #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
-        self.copies = 2 ** len(result.further)
-        self.columns: dict[str, Any] = dict(query.columns)
+        self.copies = 2 ** len(further)
+        self.columns: dict[str, Any] = dict(self.query.columns)
         for place, (name, each) in enumerate(ends.items()):
             self.columns[name] = self._path([np.asarray(predicted[end], float) for end in each], place - 1)
 
@@ -362,12 +361,8 @@ def _marginal(
     grown, work = machines[last] / machines[first] - 1.0, float(samples[last] / samples[first])
     pair = curve.curves.ratios(last, first)
     least, most = (float(end[0]) for end in np.exp(pair.quantiles(ends_of(curve.interval))))
-    value, lower, upper = (
-        grown / (work / ratio - 1.0) if ratio < work else float("inf")
-        for ratio in (times[last] / times[first], least, most)
-    )
+    gains = [work * times[first] / times[last], work / most, work / least]
+    costs = [grown / (gain - 1.0) if gain > 1.0 else float("inf") for gain in gains]
     pays = np.log(work / (1.0 + grown / DERIVED.most_marginal_cost))
-    ends = sorted((work / least, work / most, work * times[first] / times[last]))
-    gain = Interval(work * times[first] / times[last], ends[0], ends[-1])
-    marginal = Interval(value, min(lower, value), max(upper, value))
-    return gain, marginal, float(pair.chance_below(np.array([pays]))[0])
+    gain, cost = (Interval(each[0], min(each), max(each)) for each in (gains, costs))
+    return gain, cost, float(pair.chance_below(np.array([pays]))[0])

@@ -67,8 +67,13 @@ class Step:
     @property
     def doublings(self) -> float:
         """How often the count doubles."""
-        by = 0 if self.before[0] != self.after[0] else 1
-        return round(float(np.log2(self.after[by] / self.before[by])), 3)
+        return round(float(np.log2(_growth(self.before, self.after))), 3)
+
+
+def _growth(before: tuple[float, float], after: tuple[float, float]) -> float:
+    """Return the devices after over those before; of nodes, where the devices stay."""
+    by = 0 if before[0] != after[0] else 1
+    return after[by] / before[by]
 
 
 @dataclass(frozen=True)
@@ -135,9 +140,7 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
         return None
     first = int(base[0])
     before, after = ((float(devices[j]), float(nodes[j])) for j in (first, at))
-    by = 0 if before[0] != after[0] else 1
-    efficiency = float(rates[at] / rates[first] * before[by] / after[by])
-    return Step(kind, before, after, efficiency)
+    return Step(kind, before, after, float(rates[at] / rates[first] / _growth(before, after)))
 
 
 def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lack:

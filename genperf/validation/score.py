@@ -127,14 +127,11 @@ class Validation:
 
     def frame(self, *, timing: bool = True) -> pd.DataFrame:
         """Return a row per model: model, the metrics, seconds, predicted (configurations), failed."""
-        columns = {
-            "model": [m.model for m in self.models],
-            **{name: [m.metrics[name] for m in self.models] for name in _METRICS},
-            "seconds": [m.seconds for m in self.models],
-            "predicted": [m.predicted for m in self.models],
-            "failed": [m.failed or "" for m in self.models],
-        }
-        return pd.DataFrame(columns).astype(dict.fromkeys(_METRICS, float)).drop(columns=[] if timing else "seconds")
+        rows = [
+            {"model": m.model, **m.metrics, "seconds": m.seconds, "predicted": m.predicted, "failed": m.failed or ""}
+            for m in self.models
+        ]
+        return pd.DataFrame(rows).astype(dict.fromkeys(_METRICS, float)).drop(columns=[] if timing else "seconds")
 
     def predictions(self) -> pd.DataFrame:
         """Return a row per model and held-out configuration: the model, groups and factors, then the prediction.
@@ -216,8 +213,8 @@ def first_reasons(reasons: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> first_reasons(["a", "b", "a", "c", "d", "e", "f"])
-    'a; b; c; d; e; and 1 more'
+    >>> first_reasons(["a", "b", "a", *"cdefghijklm"])
+    'a; b; c; d; e; f; g; h; i; j; k; l; and 1 more'
     """
     distinct = list(dict.fromkeys(reasons))
     others = len(distinct) - LISTED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ import pandas as pd
 from genperf.arrays import Mask
 from genperf.errors import TableError, did_you_mean, suggest
 from genperf.table import Table
-from genperf.table.clean import label, labels
+from genperf.table.clean import label, labels, numbers
 from genperf.table.table import number_rows
 
 #: The schemes, as they are written, with the question that each answers.
@@ -153,18 +152,13 @@ def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split,
 
 def _column_and_limit(table: Table, text: str) -> tuple[str, float | None]:
     """Split ``COLUMN:LIMIT``; a column may have a colon in its name."""
-    if text in table.frame:
-        return text, None
     column, colon, limit = text.rpartition(":")
-    if not colon:
+    if text in table.frame or not colon:
         return text, None
-    try:
-        number = float(limit)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    values, unread = numbers([limit])
+    if unread:
         raise TableError(f"the limit '{limit}' is not a number", hint=f"extrapolate:{column or 'COLUMN'}:8")
-    return column, number
+    return column, float(values[0])
 
 
 def _column(table: Table, name: str) -> pd.Series[Any]:
