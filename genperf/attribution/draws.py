@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import isqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -13,9 +13,6 @@ from genperf.arrays import Array, Index
 from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_of
 from genperf.prediction.member import pooled_covariance
 from genperf.result import FitResult
-
-#: Rows whose covariance is taken apart: of a thousand draws it takes half a second for 200. A guess.
-MOST_ROWS = 256
 
 
 def ends_of(interval: float) -> tuple[float, float]:
@@ -88,6 +85,8 @@ class _Part:
 class Curves:
     """ln T of every draw of every member at several rows."""
 
+    #: Rows whose covariance is taken apart: of a thousand draws it takes half a second for 200. A guess.
+    most_rows: ClassVar[int] = 256
     #: Shape (draws,). They add up to one.
     weights: Array
     parts: tuple[_Part, ...]
@@ -117,7 +116,7 @@ def curves_of(
 ) -> Curves:
     """Return ln T of every draw, with the covariance of a process between the rows.
 
-    Without a process, and for more rows than `MOST_ROWS`, all rows of a draw depart together, by what the
+    Without a process, and for more rows than `Curves.most_rows`, all rows of a draw depart together, by what the
     confidence band of `predict` adds.
 
     Parameters
@@ -128,7 +127,7 @@ def curves_of(
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
-    many = len(far) > MOST_ROWS
+    many = len(far) > Curves.most_rows
     none = np.empty((0, len(far), len(far)))
     stacked = none if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
     of_members = []

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from genperf.normal.series import NORMAL
 
@@ -20,15 +21,14 @@ PROTOCOLS = {
 }
 
 
-#: `NEAR`, `FAR`: counts over the largest measured one up to which a prediction is like those of the protocols near and
-#: far of `docs/benchmark.md`. Beyond, no published series was judged.
-NEAR, FAR = 2.0, 4.0
-
-
 @dataclass(frozen=True)
 class Record:
     """Predictions of one protocol, and of one verdict."""
 
+    #: `near`, `far`: counts over the largest measured one up to which a prediction is like those of the protocols near
+    #: and far of `docs/benchmark.md`. Beyond, no published series was judged.
+    near: ClassVar[float] = 2.0
+    far: ClassVar[float] = 4.0
     protocol: str
     #: Empty for all.
     verdict: str
@@ -66,9 +66,9 @@ def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
     >>> record_like(2.0, False, "ok").protocol, record_like(2.0, True, "extrapolating-blind").protocol
     ('near', 'node')
     """
-    if not 1.0 < ratio <= FAR:
+    if not 1.0 < ratio <= Record.far:
         return None
-    protocol = "far" if ratio > NEAR else "node" if leaves_node else "near"
+    protocol = "far" if ratio > Record.near else "node" if leaves_node else "near"
     records = {record.verdict: record for record in _records() if record.protocol == protocol}
     same = records.get(verdict)
     # Of too few predictions of a verdict all verdicts are counted together.
@@ -89,7 +89,7 @@ def departs(doublings: float) -> float:
     (0.0, 0.125)
     """
     clusters = next(record.clusters for record in _records() if record.protocol == "far" and not record.verdict)
-    return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(FAR)))
+    return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(Record.far)))
 
 
 @cache

@@ -13,7 +13,7 @@ from genperf.attribution.scaling import of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Interval
-from genperf.normal.record import FAR, record_like
+from genperf.normal.record import Record, record_like
 from genperf.normal.series import Normal, judged
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import PAGE, Place, nearest, short, with_intervals
@@ -160,8 +160,8 @@ def _record(place: Place, ratio: float, verdict: str) -> list[str]:
         return []
     nodes = place.result.panel.only_node
     leaves = nodes is not None and bool(several_nodes(place.query.columns[nodes])[0])
-    record = record_like(min(ratio, FAR), leaves, verdict if ratio <= FAR else "")
-    if record is None or ratio <= FAR:
+    record = record_like(min(ratio, Record.far), leaves, verdict if ratio <= Record.far else "")
+    if record is None or ratio <= Record.far:
         return [] if record is None else [record.sentence]
     unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
     return [unknown, record.sentence.replace("this was right", "shorter reaches were right")]
