@@ -20,7 +20,7 @@ from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
 from genperf.panel import Panel
 from genperf.prediction import discrepancies_of
-from genperf.reporting.engine import Model, rules, with_formulas
+from genperf.reporting.engine import rules, with_formulas
 from genperf.reporting.place import PAGE, View, place_of, question_of, short
 from genperf.reporting.proposal import asset, filled
 from genperf.reporting.provenance import command_of, measured_text, versions
@@ -189,7 +189,7 @@ def _group(
         # What one group takes is not reported: it is a small part of the whole.
         with listening(None):
             place = place_of(result, question_of(result, names, key, view), view.target, view.along)
-            return {"sheet": sheet(place, Model(result), live, dict(zip(names, key, strict=True)), view.job)}
+            return {"sheet": sheet(place, live, dict(zip(names, key, strict=True)), view.job)}
     except GenperfError as error:
         if alone:
             raise

@@ -1,6 +1,6 @@
 """The contents of the page for one model, as plain data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -18,14 +18,12 @@ from genperf.errors import GenperfError, TableError
 from genperf.formula import Name, Node, call, render
 from genperf.panel import Panel
 from genperf.panel.derived import ONE, paid_for, quantities_of
-from genperf.panel.panel import Median
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, summary
 from genperf.reporting.engine import Formula, Model, engine, fitting, formula, judging
 from genperf.reporting.place import PAGE, Job, Place, short, shorts, slider, thinned
 from genperf.result import FitResult
-from genperf.table import Factor
 from genperf.table.cells import frame_of
 from genperf.vocabulary.names import column_of
 from genperf.words.growth import price_text
@@ -33,27 +31,21 @@ from genperf.words.numbers import samples_called
 from genperf.words.quantity import constant_unit, heading
 
 
-def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job: Job) -> dict[str, Any]:
+def sheet(place: Place, live: bool, group: Mapping[str, str], job: Job) -> dict[str, Any]:
     """Return the contents of the page for one model; where it is not live, with predictions at the slider's counts."""
-    result, interval, schema = place.result, place.question.interval, place.result.schema
-    names = [f.name for f in schema.factors]
+    result, interval, model = place.result, place.question.interval, Model(place.result)
+    names = [*model.places]
     return {
+        **_predicting(result, place, live),
         "model": result.model,
         "formula": result.best.expression.text(result.best.values),
         "answers": [vars(a) for a in answers(place)],
         "summary": summary(place),
-        "factors": [_factor(f, schema.medians, i) for i, f in enumerate(schema.factors)],
         "at": [place.values[n] for n in names],
         "along": None if place.along is None else names.index(place.along.name),
         "counted": None if place.counted is None else names.index(place.counted.name),
         "path": None if place.scaling is None else _path(place.scaling.steps, names),
         "efficiency": _efficiency(place.scaling),
-        "measured": [
-            [*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats] for m in schema.medians[: PAGE.max_measured]
-        ],
-        "engine": engine(model, interval) if live else None,
-        "stops": None if live else _stops(result, place, interval),
-        "judging": judging(model),
         "constants": _constants(result, interval),
         "doublings": _doublings(result, interval),
         "members": [[entry.label, round(entry.weight, 4)] for entry in by_label(result.members)],
@@ -61,7 +53,10 @@ def sheet(place: Place, model: Model, live: bool, group: Mapping[str, str], job:
         "notes": [str(n) for n in result.notes],
         "measures": _measures(model, group, job),
         "feasibility": fitting(model),
-        "further": _further(place, live),
+        "further": [
+            {"name": name, "unit": one.schema.target.unit, **_predicting(one, place, live)}
+            for name, one in result.further.items()
+        ],
         "splits": _splits(model),
     }
 
@@ -100,23 +95,35 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else short(value, 4)
 
 
-def _factor(factor: Factor, medians: Sequence[Median], index: int) -> dict[str, Any]:
-    """Return what the page needs of a factor."""
-    measured = sorted({float(m.values[index]) for m in medians}) if factor.numeric else []
-    return {**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured[: PAGE.max_values]}
+def _predicting(result: FitResult, place: Place, live: bool) -> dict[str, Any]:
+    """Return what the page needs to predict a quantity, live or at the slider's counts, and what was measured."""
+    model, interval, medians = Model(result), place.question.interval, result.schema.medians
+    known = result is place.result or bool(known_rows(result, place.query.columns, 1).all())
+    factors = []
+    for index, factor in enumerate(result.schema.factors):
+        measured = sorted({float(m.values[index]) for m in medians})[: PAGE.max_values] if factor.numeric else []
+        factors.append({**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured})
+    return {
+        "factors": factors,
+        "measured": [
+            [*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats] for m in medians[: PAGE.max_measured]
+        ],
+        "engine": engine(model, interval) if live else None,
+        "stops": _stops(result, place, interval) if known and not live else None,
+        "judging": judging(model),
+    }
 
 
 def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
     """Return the counts at which the slider stops, and the factors that follow them."""
     rows = slider(path.counts)
-    follow = {
-        names.index(n): values[rows].tolist()
-        for n, values in path.columns.items()
-        if n != path.along.name and n in names and len({*values.tolist()}) > 1
-    }
     return {
         "counts": path.counts[rows].tolist(),
-        "follow": {str(k): v for k, v in follow.items()},
+        "follow": {
+            str(names.index(n)): values[rows].tolist()
+            for n, values in path.columns.items()
+            if n != path.along.name and n in names and len({*values.tolist()}) > 1
+        },
         "work": None if path.work is None else shorts(path.work[rows], 9),
         "drawn": _drawn(path).tolist(),
     }
@@ -251,25 +258,6 @@ def _paid(panel: Panel, job: Job) -> Node | None:
         if job.price is not None or job.per is not None:
             raise
         return None
-
-
-def _further(place: Place, live: bool) -> list[dict[str, Any]]:
-    """Return what the page needs to predict the further quantities of a model, live or at the slider's counts."""
-    shown, interval = [], place.question.interval
-    for name, one in place.result.further.items():
-        known = not live and bool(known_rows(one, place.query.columns, 1).all())
-        shown.append(
-            {
-                "name": name,
-                "unit": one.schema.target.unit,
-                "factors": [_factor(f, one.schema.medians, i) for i, f in enumerate(one.schema.factors)],
-                "engine": engine(Model(one), interval) if live else None,
-                "stops": _stops(one, place, interval) if known else None,
-                "judging": judging(Model(one)),
-                "measured": [[*m.values, short(m.value), m.repeats] for m in one.schema.medians],
-            }
-        )
-    return shown
 
 
 def _splits(model: Model) -> dict[str, Any] | None:

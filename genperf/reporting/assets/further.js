@@ -12,11 +12,8 @@ function predictFurther(one, x) {
   if (!there || !(one.engine || one.stops)) return null;
   return predictWith({ ...one, path: sheet.path, along: sheet.along }, engineOf(one), there);
 }
-function measuredFurther(one, x) {
-  const there = inFactorsOf(one, x), k = one.factors.length;
-  const run = there && one.measured.find((m) => there.every((v, i) => (one.factors[i].numeric ? +v === +m[i] : v === m[i])));
-  return run ? [run[k], run[k + 1]] : null;
-}
+// The measured configuration of a quantity at x; nothing where x was not run.
+const measuredAt = (s, x) => s.measured.find((m) => s.factors.every((f, i) => (f.numeric ? +m[i] === +x[i] : m[i] === x[i])));
 
 // Whether a prediction keeps a capacity: its interval lies below it, across it, or above; null without a capacity.
 function keeps(name, predicted) {
@@ -38,13 +35,13 @@ function keepsText(name, unit, predicted) {
 // One line of each further quantity: its prediction, what was measured here, its capacity.
 function furtherResult(x) {
   return sheet.further.map((one, k) => {
-    const predicted = predictFurther(one, x), run = measuredFurther(one, x);
+    const predicted = predictFurther(one, x), there = inFactorsOf(one, x), run = there && measuredAt(one, there), n = one.factors.length;
     const number = (v) => `${people(v)}${one.unit ? ` ${one.unit}` : ""}`;
     if (!predicted) return h("div", {}, h("p", { class: "label" }, one.name), h("p", { class: "reason" }, "not known at these levels"));
     return h("div", { class: "further" }, h("p", { class: "label" }, `${one.name}${one.unit ? ` (${one.unit})` : ""}`),
       h("p", { class: "value", id: `further-${k}`, "data-value": predicted.value, "data-upper": predicted.upper }, number(predicted.value)),
       h("p", {}, `${plain(100 * PAGE.interval)} % interval: ${people(predicted.lower)} to ${number(predicted.upper)} `, chip(predicted.verdict)),
-      run ? h("p", { class: "reason" }, `Measured here: ${number(run[0])} (${repeatsText(run[1])}).`) : null,
+      run ? h("p", { class: "reason" }, `Measured here: ${number(run[n])} (${repeatsText(run[n + 3])}).`) : null,
       keepsText(one.name, one.unit, predicted));
   });
 }

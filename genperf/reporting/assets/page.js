@@ -164,7 +164,7 @@ function moved() {
 
 function showResult() {
   const raw = predict(state.x), predicted = inMeasure(raw, state.x), m = measure();
-  const here = sheet.measured.find((m) => sheet.factors.every((f, i) => (f.numeric ? +m[i] === +state.x[i] : m[i] === state.x[i])));
+  const here = measuredAt(sheet, state.x);
   const k = sheet.factors.length;
   put("result",
     h("div", {}, h("p", { class: "label" }, m.heading ? m.heading() : m.label),
