@@ -321,12 +321,18 @@ def predicted_against_measured(
     >>> predicted_against_measured(result).axes[0].get_xlabel()
     'measured time (s)'
     """
+    columns = "measured", "predicted", "lower", "upper"
     if isinstance(what, Validation):
-        parts, target, title = _held_out(what), what.target if table is None else table.target, "held out"
+        target, title = what.target if table is None else table.target, "held out"
+        points = {score.model: score.predictions.dropna(subset=["predicted"]) for score in what.models}
+        parts = {name: _arrays(part, *columns) for name, part in points.items() if len(part)}
+        if not parts:
+            raise GenperfError("no model predicted anything, so there is nothing to draw")
     else:
         (rows, values), target, title = fitted_rows(what, table), what.schema.target, "of the fit"
         parts = {what.model: np.vstack([values, _arrays(what.predict(rows, interval), target.name, "lower", "upper")])}
     figure, ax = new_figure(5.4, 5.2)
+    parts = dict([*parts.items()][: FIGURE.max_models])
     for (name, (measured, *predicted)), marker, color in zip(parts.items(), _MARKERS, PALETTE, strict=False):
         error = float(np.median(np.abs(predicted[0] / measured - 1.0))) * 100.0
         style = {"fmt": marker, "color": color, "elinewidth": 0.8, "alpha": 0.8, "markersize": 5}
@@ -344,15 +350,6 @@ def predicted_against_measured(
     ax.set_title(f"Configurations {title}", loc="left", fontsize=10)
     legend(ax)
     return figure
-
-
-def _held_out(validation: Validation) -> dict[str, Array]:
-    """Return what was measured, the held-out predictions of each model, and the ends of their intervals."""
-    points = {score.model: score.predictions.dropna(subset=["predicted"]) for score in validation.models}
-    kept = [name for name, part in points.items() if len(part)][: FIGURE.max_models]
-    if not kept:
-        raise GenperfError("no model predicted anything, so there is nothing to draw")
-    return {name: _arrays(points[name], "measured", "predicted", "lower", "upper") for name in kept}
 
 
 def residuals(result: FitResult, table: Table | None = None, along: str | None = None) -> Figure:
@@ -391,44 +388,38 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
 
     Coefficients are drawn on a logarithmic axis where they are positive, the other constants on a linear one.
     """
-    table = result.constants(interval)
     member, target = result.best, result.schema.target
     kinds = {c.name: c.kind for c in member.expression.constants}
-    of_member = table[table["member"] == member.name].drop_duplicates("constant")
-    of_member = of_member.assign(unit=[constant_unit(str(u), target) for u in of_member["unit"]])
-    coefficient = np.array([kinds[c] == "coefficient" for c in of_member["constant"]], bool)
+    table = result.constants(interval)
+    table = table[table["member"] == member.name].drop_duplicates("constant")
+    coefficients = table["constant"].map(kinds) == "coefficient"
     title = f"coefficients ({target.unit})" if target.unit else "coefficients"
-    groups = [(title, of_member[coefficient]), ("exponents, levels and shapes", of_member[~coefficient])]
-    groups = [(title, part.head(FIGURE.max_constants)) for title, part in groups if len(part)]
-    heights = [len(part) for _, part in groups]
+    groups = {title: table[coefficients], "exponents, levels and shapes": table[~coefficients]}
+    groups = {title: part.head(FIGURE.max_constants) for title, part in groups.items() if len(part)}
+    heights = [len(part) for part in groups.values()]
     figure, axes = new_figure(
         7.2, 1.4 + 0.3 * sum(heights), nrows=len(groups), height_ratios=heights or [1], squeeze=False
     )
-    for ax, (title, part) in zip(axes[:, 0], groups, strict=True):
-        _constants_on(ax, title, part, target.unit)
+    for ax, (title, part) in zip(axes[:, 0], groups.items(), strict=True):
+        at, (value, *ends) = np.arange(len(part))[::-1], _arrays(part, "value", "lower", "upper")
+        bars, loose = around(value, *ends), part["state"].to_numpy(str) != ""
+        states = (~loose, BLUE, "o", "determined"), (loose, FAINT, "D", "at its bound, or not determined")
+        for mask, color, marker, name in states:
+            if mask.any():
+                style = {"fmt": marker, "color": color, "markersize": 5, "label": name}
+                ax.errorbar(value[mask], at[mask], xerr=bars[:, mask], **style)
+        units = [constant_unit(str(unit), target) for unit in part["unit"]]
+        noted = [f" ({shown(unit)})" if unit not in ("", target.unit) else "" for unit in units]
+        ax.set_yticks(at, [shown(name) + note for name, note in zip(part["constant"], noted, strict=True)])
+        ax.set_ylim(-0.7, len(part) - 0.3)
+        positive = value[value > 0]
+        if title.startswith("coefficients") and len(positive):
+            ax.set_xscale("symlog", linthresh=float(positive.min()) / 10.0)
+        else:
+            ax.axvline(0.0, color=FAINT, linewidth=0.8)
+        ax.set_xlabel(title)
+        legend(ax)
     return figure
-
-
-def _constants_on(ax: Any, title: str, part: pd.DataFrame, unit: str) -> None:
-    """Draw constants as points with intervals."""
-    at = np.arange(len(part))[::-1]
-    value, *ends = _arrays(part, "value", "lower", "upper")
-    bars = around(value, *ends)
-    loose = np.array([bool(s) for s in part["state"]])
-    states = (~loose, BLUE, "o", "determined"), (loose, FAINT, "D", "at its bound, or not determined")
-    for mask, color, marker, name in states:
-        if mask.any():
-            ax.errorbar(value[mask], at[mask], xerr=bars[:, mask], fmt=marker, color=color, markersize=5, label=name)
-    units = [f" ({shown(u)})" if u and u != unit else "" for u in part["unit"]]
-    ax.set_yticks(at, [shown(c) + u for c, u in zip(part["constant"], units, strict=True)])
-    ax.set_ylim(-0.7, len(part) - 0.3)
-    positive = value[value > 0]
-    if title.startswith("coefficients") and len(positive):
-        ax.set_xscale("symlog", linthresh=float(positive.min()) / 10.0)
-    else:
-        ax.axvline(0.0, color=FAINT, linewidth=0.8)
-    ax.set_xlabel(title)
-    legend(ax)
 
 
 def sobol(sensitivity: Sensitivity) -> Figure:
