@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,18 +87,20 @@ def read(factor: Factor, data: Mapping[str, Any] | pd.DataFrame) -> Array:
         return np.asarray(values / factor.centre if factor.lower < 0 else np.log1p(values / factor.centre))
 
 
-def features(train: Table, data: pd.DataFrame, plain: bool = False) -> dict[str, Array]:
-    """Return the columns that learners see of some configurations, by name, encoded as the training part is.
+def features(train: Table, data: pd.DataFrame, plain: bool = False) -> Array:
+    """Return the matrix that regressions read of some configurations, shape (rows, columns), encoded as for training.
 
-    A factor of one value there has no column. Numbers are standardised, and each level has a column of 0 and 1; plain
-    ones are not standardised, and have no column of the first level.
+    Numbers are standardised, and each level has a column of 0 and 1; a factor of one value in the training part has no
+    column. A plain matrix is not standardised, begins with a column of ones, and has no column of the first level. One
+    without columns gets one of zeros.
 
     Examples
     --------
     >>> from genperf.table import read_table
     >>> runs = pd.DataFrame({"n": [1, 4], "net": ["a", "b"], "t": [4.0, 1.0]})
     >>> features(read_table(runs, time="t", extrinsic="n", categorical="net"), runs)
-    {'n': array([-1.,  1.]), 'net=a': array([1., 0.]), 'net=b': array([0., 1.])}
+    array([[-1.,  1.,  0.],
+           [ 1.,  0.,  1.]])
     """
     varied = [f for f in train.numeric if f.distinct > 1]
     values, trained = (
@@ -107,12 +109,9 @@ def features(train: Table, data: pd.DataFrame, plain: bool = False) -> dict[str,
     if not plain:
         spread = trained.std(axis=0)
         values = (values - trained.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    columns = dict(zip((f.name for f in varied), values.T, strict=True))
-    for factor in (f for f in train.categorical if f.distinct > 1):
-        columns |= {
-            f"{factor.name}={level}": np.asarray(data[factor.name] == level, float) for level in factor.levels[plain:]
-        }
-    return columns
+    levels = [data[f.name] == level for f in train.categorical if f.distinct > 1 for level in f.levels[plain:]]
+    matrix = np.column_stack([np.ones((len(data), int(plain))), values, *levels])
+    return matrix if matrix.shape[1] else np.zeros((len(data), 1))
 
 
 def half_width(residuals: Array, interval: float) -> float:
@@ -151,21 +150,6 @@ class _Rows:
     source: str
 
 
-def _rows(train: Table, data: pd.DataFrame, interval: float, seed: int, plain: bool) -> _Rows:
-    """Return what a regression learns from and predicts at, without rows of weight zero.
-
-    There is a column of ones before plain features, and one of zeros where nothing varies in the training part.
-    """
-
-    def matrix(frame: pd.DataFrame) -> Array:
-        columns = [*features(train, frame, plain).values()]
-        return np.column_stack([*([np.full(len(frame), float(plain))] if plain or not columns else []), *columns])
-
-    counts = train.weights > 0
-    y, weights = np.log(train.measured[counts]), train.weights[counts]
-    return _Rows(matrix(train.frame)[counts], y, weights, matrix(data), interval, seed, train.source)
-
-
 def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = False) -> Learner:
     """Return the learner of a regression, which gives the logarithms of predictions and bounds at usable rows."""
 
@@ -173,65 +157,23 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
     def learner(
         train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
     ) -> Forecast:
-        rows = _rows(train, data, interval, seed, plain)
-        usable, columns = np.isfinite(rows.new).all(axis=1), np.full((3, len(data)), np.nan)
+        new, counts = features(train, data, plain), train.weights > 0
+        usable, columns = np.isfinite(new).all(axis=1), np.full((3, len(data)), np.nan)
         if plain or usable.any():
-            columns[:, usable] = logarithms(replace(rows, new=rows.new[usable]))
+            x, y = features(train, train.frame, plain)[counts], np.log(train.measured[counts])
+            rows = _Rows(x, y, train.weights[counts], new[usable], interval, seed, train.source)
+            columns[:, usable] = logarithms(rows)
         return Forecast.of_logarithms(*columns)
 
     return learner
 
 
-def _linear(rows: _Rows) -> Sequence[Array]:
+@functools.partial(_regression, plain=True)
+def linear(rows: _Rows) -> Sequence[Array]:
     """Predict by linear regression (statsmodels), with its interval of a new run.
 
     ln T = c + Σ p_j·ln x_j + Σ d_level, weighted by the table's weights.
     """
-    model = _least_squares(rows)
-    centre, half = rows.new @ model.params, np.full(len(rows.new), np.nan)
-    if model.df_resid > 0 and len(rows.new):
-        bounds = model.get_prediction(rows.new).conf_int(obs=True, alpha=1.0 - rows.interval)
-        half = (bounds[:, 1] - bounds[:, 0]) / 2.0
-    return centre, centre - half, centre + half
-
-
-linear = _regression(_linear, plain=True)
-
-
-def linear_coefficients(table: Table, interval: float = 0.9) -> pd.DataFrame:
-    """Return the coefficients of the `linear` learner with their standard errors.
-
-    The estimate of a numeric factor is its elasticity, ∂ln T/∂ln x; that of a level its log ratio to the
-    reference.
-
-    Returns
-    -------
-    DataFrame
-        coefficient, estimate, standard_error, lower, upper.
-
-    Examples
-    --------
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"n": [1.0, 2.0, 4.0, 8.0], "t": [8.0, 4.0, 2.0, 1.0]})
-    >>> linear_coefficients(read_table(runs, time="t", extrinsic="n")).estimate.round(6).tolist()
-    [2.079442, -1.0]
-    """
-    train = table.medians()
-    model = _least_squares(_rows(train, train.frame, interval, 0, plain=True))
-    known = model.df_resid > 0
-    bounds = model.conf_int(alpha=1.0 - interval) if known else np.full((len(model.params), 2), np.nan)
-    return pd.DataFrame(
-        {
-            "coefficient": ["constant", *features(train, train.frame, plain=True)],
-            "estimate": model.params,
-            "standard_error": model.bse if known else np.nan,
-            "lower": bounds[:, 0],
-            "upper": bounds[:, 1],
-        }
-    )
-
-
-def _least_squares(rows: _Rows) -> Any:
     from statsmodels.regression.linear_model import WLS
 
     count, coefficients = rows.x.shape
@@ -244,7 +186,12 @@ def _least_squares(rows: _Rows) -> Any:
     with warnings.catch_warnings():
         # Factors that follow from each other share their effect: no news to the reader of a baseline.
         warnings.simplefilter("ignore")
-        return WLS(rows.y, rows.x, weights=rows.weights).fit()
+        model = WLS(rows.y, rows.x, weights=rows.weights).fit()
+    centre, half = rows.new @ model.params, np.full(len(rows.new), np.nan)
+    if model.df_resid > 0 and len(rows.new):
+        bounds = model.get_prediction(rows.new).conf_int(obs=True, alpha=1.0 - rows.interval)
+        half = (bounds[:, 1] - bounds[:, 0]) / 2.0
+    return centre, centre - half, centre + half
 
 
 @_regression
