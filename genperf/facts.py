@@ -131,7 +131,7 @@ class Limit:
 
     #: The predicted quantity, and what is reported first of it (a throughput where one was measured).
     name: str
-    value_name: str
+    reported: str
     #: Nominal coverage.
     interval: float
     #: The largest first; empty where the terms have no names of the field.

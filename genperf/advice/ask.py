@@ -17,6 +17,8 @@ from genperf.errors import GenperfError
 from genperf.panel.configurations import left_open
 from genperf.result import FitResult, answering
 
+ONE = "ask answers for one configuration"
+
 
 def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = None) -> Answer:
     """Answer what to expect of one configuration, how sure that is, whether it pays, what limits it, what to run next.
@@ -47,11 +49,14 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     work = work_of(result, question)
     plan = None
     if question.plan is not None:
-        plan = planned(result, at, question.plan, work, question.price, question.per, interval)
+        # The count of workers follows from the plan, all else from the question or from a measured run.
+        start = single(result.query(at), ONE)
+        plan = planned(result, start, question.plan, work, question.price, question.per, interval)
         at = {**plan.at, **at}
     query = result.query(at)
-    target = single(query, "ask answers for one configuration")
+    target = single(query, ONE)
     expected, predicted = expectation(result, query, interval)
+    trained = training_of(result, query, expected, training, question.price)
     curve = curve_of(result, target, work, interval)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
@@ -76,7 +81,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         can_fail=result.feasibility is not None,
         nodes_known=result.panel.node("nodes") is not None,
         training=training,
-        trained=training_of(result, query, expected, training, question.price),
+        trained=trained,
         further={name: one.schema.target for name, one in result.further.items()},
         predicted={name: cells[0] for name, cells in predicted.items()},
         plan=plan,

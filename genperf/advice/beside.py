@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,19 +71,13 @@ def beside_published(result: FitResult, curve: Scaling, count: float, work: Work
         target = {name: cells[here : here + 1] for name, cells in rows.items()}
         seconds = float(curve.curve[curve.quantity.name].iloc[here]) if question.steps and not work.whole else None
         exchange = exchange_of(panel, hints, target, seconds, {} if series is None else series.kept)
-    slow = series is not None and (normal is None or normal.low)
-    causes = _causes(result, levels, question) if slow else None
+    causes = None
+    if series is not None and (normal is None or normal.low):
+        # A usual efficiency has no cause to look for.
+        from genperf.causes import why
+
+        # One configuration, or levels of a run that is still to be made, have no diagnosis.
+        with suppress(GenperfError):
+            diagnosis = why(result, levels, work=question.work, hints=hints)
+            causes = diagnosis if diagnosis.needed else None
     return Beside(normal, exchange, causes, series is not None)
-
-
-def _causes(result: FitResult, levels: Mapping[str, Any], question: Question) -> Diagnosis | None:
-    """Return why a series is slow; None where no cause is likelier than none."""
-    # A usual efficiency has no cause to look for.
-    from genperf.causes import why
-
-    try:
-        diagnosis = why(result, levels, work=question.work, hints=question.hints)
-    except GenperfError:
-        # One configuration, or levels of a run that is still to be made.
-        return None
-    return diagnosis if diagnosis.needed else None

@@ -1,14 +1,13 @@
 """How many machines a piece of work takes: the cheapest count that keeps a deadline and a budget."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from genperf.advice.problem import Goal
 from genperf.advice.search import best_first, winners
-from genperf.arrays import Mask
 from genperf.attribution.derived import Work
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import ladder
@@ -16,13 +15,11 @@ from genperf.errors import GenperfError
 from genperf.facts import Interval, Paid
 from genperf.formula import values_of
 from genperf.formula.amounts import amount
-from genperf.panel import Panel
 from genperf.panel.derived import paid_for
 from genperf.prediction.predict import ENDS
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
-from genperf.table.axis import several_nodes
-from genperf.table.cells import frame_of
+from genperf.table.cells import Source
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, singular, three_digits
@@ -94,19 +91,23 @@ class Planned:
     #: The column that counts the workers, the smallest and the largest count that were tried.
     name: str
     tried: tuple[float, float]
-    #: What is done, in the plural, and what one of the machines costs.
-    work: str
-    money: str
+    work: Work
+    #: What is paid for, and its price; without one the cost is in machine-hours.
+    paid: str
+    price: Paid | None
     #: Nominal coverage.
     interval: float
     #: Of the question: the cheapest count, or twice the largest measured one where none keeps the plan.
     count: float
-    #: None where none keeps the plan, and then why.
-    cheapest: Choice | None = None
-    why: str = ""
-    #: The fastest that keeps the plan, and the probability that no other count is cheaper.
-    fastest: Choice | None = None
-    best: float = 0.0
+    #: The cheapest and the fastest count, of those that keep the plan where there are any.
+    cheapest: Choice
+    fastest: Choice
+    #: The probability that no other count is cheaper; None where none keeps the plan.
+    best: float | None = None
+    #: Where none keeps the plan: whether each may fail, is late, is too dear.
+    fails: bool = False
+    late: bool = False
+    dear: bool = False
 
     @property
     def at(self) -> dict[str, float]:
@@ -116,7 +117,7 @@ class Planned:
     @property
     def numbers(self) -> dict[str, Any]:
         """The counts, `total` and `cost` with their ends, `best` and `fastest`; None where none keeps the plan."""
-        if self.cheapest is None or self.fastest is None:
+        if self.best is None:
             return {"plan": None}
         fastest = self.fastest.to_dict(self.name)
         return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest}}
@@ -124,42 +125,60 @@ class Planned:
     @property
     def sentence(self) -> str:
         """It in words."""
-        limits, name = self.plan.limits, self.name
-        aim = " ".join((f"for {self.work}", " and ".join(limits))).strip()
-        first, last = self.tried
-        if self.cheapest is None or self.fastest is None:
-            return capitalised(f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough: {self.why}")
+        limits, name, (first, last) = self.plan.limits, self.name, self.tried
+        what = f"for {three_digits(self.plan.samples)} {self.work.sample}{'s' if self.work.whole else ''}"
+        aim = " ".join((what, " and ".join(limits))).strip()
+        if self.best is None:
+            return capitalised(f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough: {self._why}")
         keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
-        shown, doubts = [], []
-        for one in (self.cheapest, self.fastest):
-            *times, unit = durations_text(*one.total.ends)
-            costs = [three_digits(value) for value in one.cost.ends]
-            notes = [
-                interval_note(self.interval, low, high, middle) if one is self.cheapest else ""
-                for middle, low, high in (times, costs)
-            ]
-            shown.append(f"{times[0]} {unit}{notes[0]} and {costs[0]}{notes[1]} {self.money}")
-            doubts.append(f"; do not rely on it ({one.verdict})" if one.verdict == VERDICTS[-1] else "")
         text = (
             f"{aim}, the cheapest count of {first:g} to {last:g}{keep} is {count_text(self.count, name)}: "
-            f"{shown[0]}; no other is cheaper with a probability of {100 * self.best:.0f} %{doubts[0]}"
+            f"{self._shown(self.cheapest, notes=True)}; no other is cheaper with a probability of "
+            f"{100 * self.best:.0f} %{_doubt(self.cheapest)}"
         )
         if self.fastest.count != self.count:
-            text += f". The fastest{keep} is {count_text(self.fastest.count, name)}: {shown[1]}{doubts[1]}"
+            fastest = count_text(self.fastest.count, name)
+            text += f". The fastest{keep} is {fastest}: {self._shown(self.fastest)}{_doubt(self.fastest)}"
         return capitalised(text)
 
+    @property
+    def _money(self) -> str:
+        """What one of the machines costs, behind an amount."""
+        if self.price is None:
+            return singular(self.paid) + "-hours"
+        return f"at {price_text(self.price.text, self.paid)}"
 
-@dataclass(frozen=True)
-class PlanSettings:
-    """How the cheapest count is found."""
+    def _shown(self, one: Choice, notes: bool = False) -> str:
+        """Return how long a choice takes and what it costs, perhaps with the intervals."""
+        *times, unit = durations_text(*one.total.ends)
+        costs = [three_digits(value) for value in one.cost.ends]
+        intervals = (interval_note(self.interval, low, high, middle) for middle, low, high in (times, costs))
+        of_time, of_cost = intervals if notes else ("", "")
+        return f"{times[0]} {unit}{of_time} and {costs[0]}{of_cost} {self._money}"
 
-    #: The least probability that a run does not fail.
-    fits: float = Goal.fits
-    #: The cheapest counts that are compared with each other in every draw.
-    compared: int = 10
+    @property
+    def _why(self) -> str:
+        """Why no count keeps the plan: all may fail, or the fastest is late, or the cheapest too dear."""
+        if self.fails:
+            return f"each may fail with a probability above {100 * (1 - FITS):.0f} %"
+        texts = []
+        if self.late:
+            middle, _, most, unit = durations_text(*self.fastest.total.ends)
+            texts.append(f"the fastest, {self.fastest.count:g}, takes {middle} {unit} and up to {most}")
+        if self.dear:
+            least, _, most = map(three_digits, self.cheapest.cost.ends)
+            texts.append(f"the cheapest, {self.cheapest.count:g}, costs {least} and up to {most} {self._money}")
+        return " and ".join(texts) or "none keeps both limits at once"
 
 
-PLAN = PlanSettings()
+def _doubt(one: Choice) -> str:
+    return f"; do not rely on it ({one.verdict})" if one.verdict == VERDICTS[-1] else ""
+
+
+#: The least probability that a run does not fail.
+FITS = Goal.fits
+#: The cheapest counts that are compared with each other in every draw.
+COMPARED = 10
 
 
 def planned(
@@ -209,10 +228,10 @@ def planned(
     if work.node is None:
         raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
     count = result.panel.along()
-    steps = ladder(result, {name: value for name, value in at.items() if name != count.name})
-    steps = steps.taken(np.flatnonzero(_whole_nodes(result.panel, steps.columns)).tolist())
+    steps = ladder(result, {name: value for name, value in at.items() if name != count.name}, full_nodes=True)
     columns, counts = steps.columns, steps.counts
-    predicted = result.predict_columns(frame_of(columns), interval)
+    source = Source("steps", columns, np.arange(len(counts), dtype=np.int64), "step")
+    predicted = result.predict_columns(source, interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     paid_name, paid = paid_for(result.panel, per)
     many = plan.samples / values_of(work.node, columns)
@@ -221,54 +240,24 @@ def planned(
     late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
     fails = np.zeros(len(counts), dtype=bool)
     if result.feasibility is not None:
-        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < PLAN.fits)
-    about = Planned(
-        plan,
-        count.name,
-        (float(counts[0]), float(counts[-1])),
-        f"{three_digits(plan.samples)} {work.sample}{'s' if work.whole else ''}",
-        singular(paid_name) + "-hours" if price is None else f"at {price_text(price.text, paid_name)}",
-        interval,
-        2.0 * count.upper,
-    )
+        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < FITS)
+    ends = np.array([value, lower, upper]) / value
 
     def choice(place: int) -> Choice:
-        ends = np.array([value[place], lower[place], upper[place]]) / value[place]
-        totals, costs = (Interval(*map(float, amount[place] * ends)) for amount in (total, cost))
+        totals, costs = (Interval(*(amount[place] * ends[:, place]).tolist()) for amount in (total, cost))
         return Choice(float(counts[place]), totals, costs, str(predicted["verdict"][place]))
 
+    tried = float(counts[0]), float(counts[-1])
+    about = (plan, count.name, tried, work, paid_name, price, interval)
     kept = np.flatnonzero(~(fails | late | dear))
     if not len(kept):
-        fastest, cheapest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (total, cost))
-        return replace(about, why=_why(about, fails, (late, fastest), (dear, cheapest)))
-    first = kept[best_first(cost[kept], cost[kept])][: PLAN.compared]
+        cheapest, fastest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (cost, total))
+        lacks = bool(fails.all()), bool(late[~fails].all()), bool(dear[~fails].all())
+        return Planned(*about, 2.0 * count.upper, cheapest, fastest, None, *lacks)
+    first = kept[best_first(cost[kept], cost[kept])][:COMPARED]
     fastest = choice(int(kept[best_first(total[kept], cost[kept])][0]))
     curves = curves_of(result, {name: cells[first] for name, cells in columns.items()})
     drawn = many[first] * np.exp(curves.paths)
     possible = (drawn <= (plan.deadline or np.inf)) & (drawn * rate[first] <= (plan.budget or np.inf))
     best = float((curves.weights @ winners(np.where(possible, drawn * rate[first], np.inf)))[0])
-    return replace(about, count=float(counts[first[0]]), cheapest=choice(first[0]), fastest=fastest, best=best)
-
-
-def _why(about: Planned, fails: Mask, late: tuple[Mask, Choice], dear: tuple[Mask, Choice]) -> str:
-    """Return why no count keeps a plan: all may fail, or the fastest is late, or the cheapest too dear."""
-    if fails.all():
-        return f"each may fail with a probability above {100 * (1 - PLAN.fits):.0f} %"
-    texts = []
-    if late[0][~fails].all():
-        middle, _, most, unit = durations_text(*late[1].total.ends)
-        texts.append(f"the fastest, {late[1].count:g}, takes {middle} {unit} and up to {most}")
-    if dear[0][~fails].all():
-        least, _, most = map(three_digits, dear[1].cost.ends)
-        texts.append(f"the cheapest, {dear[1].count:g}, costs {least} and up to {most} {about.money}")
-    return " and ".join(texts) or "none keeps both limits at once"
-
-
-def _whole_nodes(panel: Panel, columns: Mapping[str, Any]) -> Mask:
-    """Return which configurations are on one node or fill their nodes; all where nodes or workers are not counted."""
-    nodes, workers = panel.nodes, panel.workers
-    if nodes is None or workers is None or nodes == workers:
-        return np.ones(len(next(iter(columns.values()))), dtype=bool)
-    most = max(panel.measured[workers.name] / panel.measured[nodes.name])
-    full = columns[workers.name] == most * columns[nodes.name]
-    return np.asarray(~several_nodes(columns[nodes.name]) | full)
+    return Planned(*about, float(counts[first[0]]), choice(first[0]), fastest, best)

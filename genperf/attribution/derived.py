@@ -13,7 +13,8 @@ import numpy.typing as npt
 from genperf.arrays import Array
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import ends_of
-from genperf.attribution.scaling import efficiency_at, scaling
+from genperf.attribution.ladder import ladder
+from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import Expectation, Growth, Interval, Paid, Stage, Training
 from genperf.formula import Formula, Name, Node, Number, Text, call, evaluate, parse, values_of
@@ -234,6 +235,26 @@ class _Paths:
         return self._path((center, upper, lower))
 
 
+def training_of(
+    result: FitResult, query: Query, expected: Expectation, training: Training, price: Paid | None = None
+) -> dict[str, float]:
+    """Return the numbers of a training at one configuration, each with its ends; none where nothing is asked.
+
+    Each rises or falls with the time of a step, so that its ends are those at the ends of the predicted interval.
+    """
+    shows = training.shows(price is not None)
+    if shows and not expected.is_time:
+        raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
+    given: dict[str, Node | None] = {name: Number(value) for name, value in training.given.items()}
+    if price is not None:
+        given |= {"price": Number(price.per_second), "machines": paid_for(result.panel, price.per)[1]}
+    known = quantities_of(result.panel, given)
+    columns = {**query.columns, expected.name: np.array(expected.value.ends)}
+    numbers = {name: np.asarray(evaluate(known.node(name), columns), float) for name in shows}
+    ends = {name: (values[0], values.min(), values.max()) for name, values in numbers.items()}
+    return {f"{name}{end}": float(v) for name, each in ends.items() for end, v in zip(ENDS, each, strict=True)}
+
+
 @dataclass(frozen=True)
 class Work:
     """The samples of a step, and what they are called."""
@@ -261,27 +282,7 @@ def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval:
     count = result.panel.along()
     # The best count is looked for as far as a verdict trusts.
     upto = max(float(target[count.name]), 2.0**RULES.blind * count.upper)
-    return scaling(result, target, upto=upto, interval=interval, work=work.formula)
-
-
-def training_of(
-    result: FitResult, query: Query, expected: Expectation, training: Training, price: Paid | None = None
-) -> dict[str, float]:
-    """Return the numbers of a training at one configuration, each with its ends; none where nothing is asked.
-
-    Each rises or falls with the time of a step, so that its ends are those at the ends of the predicted interval.
-    """
-    shows = training.shows(price is not None)
-    if shows and not expected.is_time:
-        raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
-    given: dict[str, Node | None] = {name: Number(value) for name, value in training.given.items()}
-    if price is not None:
-        given |= {"price": Number(price.per_second), "machines": paid_for(result.panel, price.per)[1]}
-    known = quantities_of(result.panel, given)
-    columns = {**query.columns, expected.name: np.array(expected.value.ends)}
-    numbers = {name: np.asarray(evaluate(known.node(name), columns), float) for name in shows}
-    ends = {name: (values[0], values.min(), values.max()) for name, values in numbers.items()}
-    return {f"{name}{end}": float(v) for name, each in ends.items() for end, v in zip(ENDS, each, strict=True)}
+    return scaling_along(result, ladder(result, target, upto=upto, work=work.formula), interval=interval)
 
 
 def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = None, per: str | None = None) -> Growth:
@@ -307,6 +308,10 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
     if samples is None and curve.steps.work is not None:
         # Of work that is not known by its samples, what counts is how it grows.
         samples = curve.steps.work * counts / counts[0]
+    smallest, start, end = (_stage(curve, place, follow) for place in (0, first, last))
+    # A quarter of the count, its half and itself.
+    near = sorted({int(np.argmin(np.abs(np.log(counts * part / count)))) for part in (4.0, 2.0, 1.0)})
+    beside = tuple(_stage(curve, place, follow) for place in near)
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > first:
         gain, marginal, chance = _marginal(curve, (first, last), machines, samples)
@@ -316,9 +321,6 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         places, logarithms = curve.steps.measured
         best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
         peak = float(counts[best]) if best < max(places, default=0) and best < first else None
-    smallest, start, end = (_stage(curve, place, follow) for place in (0, first, last))
-    # A quarter of the count, its half and itself.
-    near = sorted({int(np.argmin(np.abs(np.log(counts * part / count)))) for part in (4.0, 2.0, 1.0)})
     return Growth(
         name=curve.along,
         paid_name=paid_name,
@@ -333,7 +335,7 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         chance=chance,
         most=DERIVED.most_marginal_cost,
         price=price,
-        beside=tuple(_stage(curve, place, follow) for place in near),
+        beside=beside,
         peak=peak,
     )
 

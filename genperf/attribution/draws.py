@@ -127,6 +127,7 @@ def curves_of(
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
+    weights = shares(members)
     many = len(far) > Curves.most_rows
     none = np.empty((0, len(far), len(far)))
     stacked = none if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
@@ -140,7 +141,7 @@ def curves_of(
             covariances = member.discrepancy.kept(first).covariance(columns)
         shared = member.mean_variance(result.spread, far) + (0.0 if len(covariances) else variance)
         of_members.append(_Part(mean, covariances, scale, np.sqrt(shared)))
-    return Curves(shares(members), tuple(of_members))
+    return Curves(weights, tuple(of_members))
 
 
 # Half a megabyte each at most: groups of a table have the same.

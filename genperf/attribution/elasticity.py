@@ -12,8 +12,9 @@ from genperf.arrays import Array
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares, thinned
 from genperf.errors import GenperfError, did_you_mean, suggest
+from genperf.facts import Doubling
 from genperf.formula import Call, Node, names_in
-from genperf.panel.configurations import doubled, following, following_workers
+from genperf.panel.configurations import each_doubled, following
 from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.query import model_names
 from genperf.result import FitResult
@@ -144,14 +145,21 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     >>> round(doublings(result)["workers"], 3)
     0.5
     """
-    return doublings_at(result, result.query(at).columns)
+    return {one.factor: one.ratio for one in doublings_at(result, result.query(at).columns)}
 
 
-def doublings_at(result: FitResult, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, float]:
-    """Return what `doublings` does at the first of some configurations, which are complete."""
-    names = _doubled_factors(result, columns)
-    effects = {name: float(_effect(result, columns, name)[0][0]) for name in names}
-    return {name: float(np.exp(effect)) for name, effect in sorted(effects.items(), key=lambda item: -abs(item[1]))}
+def doublings_at(result: FitResult, columns: Mapping[str, npt.NDArray[Any]]) -> tuple[Doubling, ...]:
+    """Return what doubling a factor does at the first of some complete configurations, the largest change first."""
+    panel, changes = result.panel, each_doubled(result.panel, columns)
+    every = {n: np.array([cells[0], *(m.get(n, cells)[0] for m in changes.values())]) for n, cells in columns.items()}
+    values = central_times(result.members, every)
+    if panel.measured_work is not None:
+        values = evaluated(panel.measured_work, every, len(values)) / values
+    ratios = dict(zip(changes, (values[1:] / values[0]).tolist(), strict=True))
+    count = None if panel.workers is None else panel.workers.name
+    grown = [n for n in changes.get(count or "", ()) if n not in (count, *panel.derived)]
+    ordered = sorted(ratios, key=lambda name: -abs(np.log(ratios[name])))
+    return tuple(Doubling(name, tuple(grown) if name == count else (), ratios[name]) for name in ordered)
 
 
 def doublings_by_level(
@@ -188,29 +196,25 @@ def doublings_by_level(
         others = {n: v if np.isscalar(v) else v[0] for n, v in given.items() if n != categorical.name}
         each = [result.query({**others, categorical.name: [level]}).columns for level in levels]
         columns = {f.name: np.concatenate([one[f.name] for one in each]) for f in result.schema.factors}
-        for name in _doubled_factors(result, columns):
-            cells = (columns[name], levels, *np.exp(_effect(result, columns, name, interval)))
+        for name, moved in each_doubled(result.panel, columns).items():
+            cells = (columns[name], levels, *np.exp(_effect(result, columns, moved, interval)))
             rows += [(name, start, categorical.name, *values) for start, *values in zip(*cells, strict=True)]
     return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
 
 
-def _doubled_factors(result: FitResult, columns: Mapping[str, npt.NDArray[Any]]) -> list[str]:
-    """Return the numeric factors above zero that were measured at several values, and follow from no other column."""
-    names = [f.name for f in result.schema.factors if f.numeric and f.positive and f.distinct > 1]
-    follow = {*result.schema.derived, *following_workers(result.panel, columns)}
-    return [n for n in names if n not in follow]
-
-
 def _effect(
-    result: FitResult, columns: Mapping[str, npt.NDArray[Any]], name: str, interval: float | None = None
+    result: FitResult,
+    columns: Mapping[str, npt.NDArray[Any]],
+    moved: Mapping[str, Array],
+    interval: float | None = None,
 ) -> list[Array]:
-    """Return ln of what doubling a factor multiplies the value by at each row, and with an interval its ends."""
-    moved, work = doubled(result.panel, columns, name), result.panel.measured_work
+    """Return ln of what moving some columns multiplies the value by at each row, and with an interval its ends."""
+    work = result.panel.measured_work
     both = {n: np.concatenate([cells, moved.get(n, cells)]) for n, cells in columns.items()}
     effects = _log_ratios(result, both, None if interval is None else ends_of(interval))
     if work is None:
         return effects
-    before, after = np.split(np.log(evaluated(work, both, len(both[name]))), 2)
+    before, after = np.split(np.log(evaluated(work, both, len(next(iter(both.values()))))), 2)
     middle, *ends = (after - before - effect for effect in effects)
     return [middle, *ends[::-1]]
 

@@ -14,8 +14,7 @@ from genperf.arrays import Array, Index
 from genperf.errors import GenperfError
 from genperf.formula import Node
 from genperf.panel import Panel
-from genperf.panel.configurations import at_scale, divisible, range_with_levels, relative_work
-from genperf.prediction.query import checked_values
+from genperf.panel.configurations import at_scale, divisible, fills_nodes, range_with_levels, relative_work
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
@@ -68,6 +67,7 @@ def ladder(
     upto: float | None = None,
     kind: Scaling | None = None,
     work: Node | None = None,
+    full_nodes: bool = False,
 ) -> Ladder:
     """Return the configurations along the count of workers.
 
@@ -75,7 +75,8 @@ def ladder(
     batch that belongs to a global one) does so. Where no kind is given, the model shows it: the work of a step that was
     divided by a throughput; the kind that was given to the fit; a batch (or work) per worker stays as it is, which is
     weak scaling; a global batch or samples of a whole job are shared by the workers, which is strong scaling. Without
-    any of them the kind is unknown. The work of a `job` is shared whatever the batch.
+    any of them the kind is unknown. The work of a `job` is shared whatever the batch. `at` is checked
+    (`checked_values`); with `full_nodes` all configurations on several nodes fill them.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def ladder(
     factor = result.panel.along(along)
     if kind is not None and kind not in KINDS:
         raise GenperfError(f"unknown kind of scaling '{kind}'", hint=LISTED)
-    schema, at = result.schema, checked_values(at, result.schema)
+    schema = result.schema
     scaling_kind = kind or (None if schema.target.work else schema.scaling)
     here = float(at[factor.name]) if factor.name in at else None
     counts = _counts(
@@ -102,6 +103,8 @@ def ladder(
     # Of a transformer, those that its split divides; all of them where it divides none.
     if (divided := possible & divisible(result.panel, columns)).any():
         possible = divided
+    if full_nodes:
+        possible &= fills_nodes(result.panel, columns)
     columns, counts = {n: v[possible] for n, v in columns.items()}, counts[possible]
     per_worker = relative_work(panel, columns, counts, kind, work)
     constant = {k: v for k, v in at.items() if k != factor.name and len(set(columns.get(k, [v]))) == 1}

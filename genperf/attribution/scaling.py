@@ -18,14 +18,16 @@ from genperf.errors import GenperfError
 from genperf.formula import Node
 from genperf.panel.configurations import relative_work
 from genperf.panel.work import POSSIBLE
-from genperf.prediction import Member, central_times, distance_beyond, forecasts, stack_of
+from genperf.prediction import Member, central_times, distance_beyond, forecasts
 from genperf.prediction.member import forecast_of
 from genperf.prediction.predict import THROUGHPUT
+from genperf.prediction.query import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
-from genperf.table.cells import frame_of
-from genperf.words.numbers import WORDS, count_text, interval_note, range_text, with_article
+from genperf.table.cells import Source
+from genperf.words.numbers import WORDS, count_text
 from genperf.words.quantity import scaling_question
+from genperf.words.scaling import count_with_note, point_sentence
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,12 @@ class Knee:
 
 @dataclass(frozen=True)
 class CurveTolerances:
-    """When two points of a curve count as equal (rounding errors of sums of logarithms), and what is worth a word."""
+    """When two points of a curve count as equal: rounding errors of sums of logarithms."""
 
     #: Of times: closer ones are the same.
     relative: float = 1e-12
     #: Of a logarithm of an efficiency: one that is nearer to a level is at the level, not below it.
     logarithm: float = 1e-9
-    #: A smaller chance is not printed: it would be written as 0 %.
-    least_chance: float = 0.005
 
 
 TOLERANCES = CurveTolerances()
@@ -113,13 +113,14 @@ def scaling(
     if not 0.0 < level < 1.0:
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")
     result = answering(result, at)
-    return scaling_along(result, ladder(result, at, along, upto, kind, work), level, interval)
+    steps = ladder(result, checked_values(at, result.schema), along, upto, kind, work)
+    return replace(scaling_along(result, steps, level, interval), crossovers=crossovers(result, steps, interval))
 
 
 def scaling_along(
     result: FitResult, steps: Ladder, level: float = Knee.level, interval: float = 0.9, places: Index | None = None
 ) -> Scaling:
-    """Return the predictions at the steps of a ladder, see `scaling`.
+    """Return the predictions at the steps of a ladder, see `scaling`; without the crossovers of terms.
 
     Parameters
     ----------
@@ -129,13 +130,15 @@ def scaling_along(
     target, counts, name = result.schema.target, steps.counts, steps.along.name
     parts, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
     forecast = forecast_of(result.members, result.spread, steps.columns, far, parts)
+    curves, levels = curves_of(result, steps.columns, parts=parts), ends_of(interval)
     values: dict[str, Any] = {name: counts}
     if places is not None:
         values[target.name] = forecast.central()
         with np.errstate(all="ignore"):
             forecast = replace(forecast, centre=np.log(values[target.name]))
     if places is None or not np.all((values[target.name] > 0.0) & np.isfinite(values[target.name])):
-        predicted = result.predict_columns(frame_of(steps.columns), interval, "confidence")
+        source = Source("steps", steps.columns, np.arange(len(counts), dtype=np.int64), "step")
+        predicted = result.predict_columns(source, interval, "confidence")
         shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
         values |= {**{n: np.asarray(predicted[n], float) for n in shown}, "verdict": predicted["verdict"]}
     plain = Scaling(
@@ -148,13 +151,14 @@ def scaling_along(
         interval=interval,
         curve=pd.DataFrame(values),
         points=pd.DataFrame(columns=list(_POINTS)),
-        crossovers=crossovers(result, steps, ends_of(interval)),
+        crossovers=pd.DataFrame(columns=list(_CHANGES)),
         quantity=target,
         steps=steps,
-        curves=curves_of(result, steps.columns, parts=parts),
+        curves=curves,
         forecast=forecast,
     )
-    return _of_kinds(plain, result, level, places, {steps.kind: steps.work})[0] if target.is_time else plain
+    known = {steps.kind: steps.work}
+    return _of_kinds(plain, result, (level, levels), places, known)[0] if target.is_time else plain
 
 
 def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Scaling]:
@@ -171,65 +175,71 @@ def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Sca
         for kind, work in works.items()
         if work is not None and work[last] * values[0] / values[last] <= WORDS.most_efficiency
     }
-    return _of_kinds(unknown, result, Knee.level, places, able or works)
+    return _of_kinds(unknown, result, (Knee.level, ends_of(unknown.interval)), places, able or works)
 
 
 def _of_kinds(
-    plain: Scaling, result: FitResult, level: float, places: Index | None, works: Mapping[Any, Array | None]
+    plain: Scaling,
+    result: FitResult,
+    about: tuple[float, tuple[float, float]],
+    places: Index | None,
+    works: Mapping[Any, Array | None],
 ) -> list[Scaling]:
     """Return the curve of a time by each kind of scaling, with its efficiency where the work is known, and its points.
 
     The ends of an efficiency are those of the ratio of two times; what both share cancels in each draw. That of a step
-    that is not in `places` is NaN.
+    that is not in `places` is NaN. It is `about` a level of the efficiency, and the levels of the interval's ends.
     """
     steps, values = plain.steps, plain.curve[plain.quantity.name].to_numpy(float)
-    timed, (runs, measured) = with_article(result.schema.timed), steps.measured
+    runs, measured = steps.measured
     # First the predicted value. All curves pass through what was measured, but the draws of a process, which know how
     # noisy the runs are; those of a bare expression may miss them all.
     logarithms = np.vstack([np.log(values), plain.curves.paths])
-    bare = stack_of(result.members) is None and all(m.discrepancy is None for m in result.members)
+    bare = all(m.process is None and m.discrepancy is None for m in result.members)
     logarithms[: None if bare else 1, runs] = measured
-    sentences = (f"{timed} gets slower beyond", f"{timed} does not get slower")
-    slower = _point(plain, "slower", _turns(steps, np.exp(logarithms)), sentences)
-    known = {kind: work for kind, work in works.items() if work is not None}
-    if not known:
-        return [replace(plain, points=pd.DataFrame([slower]))]
+    turns = _ends(_turns(steps, np.exp(logarithms)), plain.curves.weights, about[1])
+    slower = {"what": "slower", "level": np.nan, **turns}
     # The verdict stands last.
     columns = dict(plain.curve)
     verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
-    out = []
-    for kind, work in known.items():
-        efficient = _efficiencies(steps.counts, work, values, plain.curves, plain.interval, places)
-        out.append(
-            replace(
+    curves = []
+    for kind, work in works.items():
+        if work is not None:
+            efficient = _efficiencies(steps.counts, work, values, plain.curves, about[1], places)
+            one = replace(
                 plain,
                 kind=kind,
                 steps=replace(steps, kind=kind, work=work),
                 best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
                 curve=pd.DataFrame({**columns, **efficient, **verdicts}),
-                points=pd.DataFrame(_points(plain, np.log(work) - logarithms, level, slower)),
             )
-        )
-    return out
+            curves.append((one, _points(plain, np.log(work) - logarithms, about, slower)))
+    curves = curves or [(plain, [slower])]
+    return [replace(one, points=with_sentences(points, plain, result.schema.timed)) for one, points in curves]
 
 
-def _points(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:
+def _points(
+    plain: Scaling, rates: Array, about: tuple[float, tuple[float, float]], slower: dict[str, Any]
+) -> list[dict[str, Any]]:
     """Return where the efficiency falls below a level, and where more workers stop to help; `rates` are ln of those."""
-    steps, counts = plain.steps, plain.steps.counts
+    counts, (level, levels) = plain.steps.counts, about
     efficiency = rates - rates[:, :1]
     relative = efficiency - efficiency.max(axis=1, keepdims=True)
-    below = (
-        ("efficiency", efficiency, f"that at {counts[0]:g}"),
-        ("efficiency of the best", relative, f"its largest (at {counts[int(np.argmax(efficiency[0]))]:g})"),
-    )
     rows = []
-    for what, curves, of in below:
-        falls = first_below(counts, curves, np.log(level), steps.along.integer, from_largest=curves is relative)
-        text = f"below {100 * level:g} % of {of}"
-        sentences = (f"efficiency falls {text} at", f"efficiency does not fall {text}")
-        rows.append(_point(plain, what, falls, sentences, level))
-    less = ("throughput falls beyond", "throughput does not fall")
-    return [*rows, slower, _point(plain, "throughput", _turns(steps, np.exp(-efficiency) / counts), less)]
+    for what, curves, best in (
+        ("efficiency", efficiency, counts[0]),
+        ("efficiency of the best", relative, counts[int(np.argmax(efficiency[0]))]),
+    ):
+        falls = first_below(counts, curves, np.log(level), plain.steps.along.integer, from_largest=curves is relative)
+        rows.append({"what": what, "level": level, **_ends(falls, plain.curves.weights, levels), "of": best})
+    turns = _ends(_turns(plain.steps, np.exp(-efficiency) / counts), plain.curves.weights, levels)
+    return [*rows, slower, {"what": "throughput", "level": np.nan, **turns}]
+
+
+def with_sentences(points: Sequence[dict[str, Any]], plain: Scaling, timed: str) -> pd.DataFrame:
+    """Return the table of points, each with its sentence."""
+    sentences = [point_sentence(point, plain.along, plain.upto, plain.interval, timed) for point in points]
+    return pd.DataFrame(points, columns=list(_POINTS)).assign(sentence=sentences)
 
 
 def _turns(steps: Ladder, curves: Array) -> Array:
@@ -242,38 +252,23 @@ def _turns(steps: Ladder, curves: Array) -> Array:
     return counts
 
 
-def _point(
-    plain: Scaling, what: str, counts: Array, sentences: tuple[str, str], level: float = float("nan")
-) -> dict[str, Any]:
-    """Return a row of the table of points, from the central count and those of the draws."""
-    ends, note = _ends(counts, plain.curves.weights, plain.steps, ends_of(plain.interval))
-    count, reached = ends["count"], ends["reached"]
-    sentence = f"{sentences[0]} {count_text(count, plain.along)}{note}"
-    if not np.isfinite(count):
-        chance = f" (a chance of {100 * reached:.0f} % that it does)" if reached >= TOLERANCES.least_chance else ""
-        sentence = f"{sentences[1]} up to {count_text(plain.upto, plain.along)}{chance}"
-    return {"what": what, "level": level, **ends, "sentence": sentence}
-
-
-def _ends(counts: Array, weights: Array, steps: Ladder, levels: tuple[float, float]) -> tuple[dict[str, float], str]:
-    """Return a count, the first of some, with its interval over those of the draws, and the interval as a note."""
+def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[str, float]:
+    """Return a count, the first of some, with its interval over those of the draws, and the share that reaches it."""
     count, drawn = float(counts[0]), counts[1:]
     # Some may be infinite: nothing is interpolated.
     lower, upper = np.quantile(drawn, np.array(levels) - 1e-12, weights=weights, method="inverted_cdf").tolist()
-    ends = min(lower, count), max(upper, count)
-    first, last = (range_text(end, end, steps.counts[-1]) for end in ends)
     reached = float(weights[np.isfinite(drawn)].sum() / weights.sum())
-    row = {"count": count if np.isfinite(count) else np.nan, "lower": ends[0], "upper": ends[1], "reached": reached}
-    return row, interval_note(levels[1] - levels[0], first, last, f"{count:g}")
+    known = count if np.isfinite(count) else np.nan
+    return {"count": known, "lower": min(lower, count), "upper": max(upper, count), "reached": reached}
 
 
 def _efficiencies(
-    counts: Array, work: Array, values: Array, curves: Curves, interval: float, places: Index | None = None
+    counts: Array, work: Array, values: Array, curves: Curves, levels: tuple[float, float], places: Index | None = None
 ) -> dict[str, Array]:
     """Return the speed-up and the efficiency with its interval at some counts, relative to the first."""
     efficiency, ratios = work * values[0] / values, np.full((2, len(values)), np.nan)
     at = np.arange(len(values)) if places is None else places
-    ratios[:, at] = np.exp(curves.ratios(at, 0).quantiles(ends_of(interval)))
+    ratios[:, at] = np.exp(curves.ratios(at, 0).quantiles(levels))
     upper, lower = work / ratios
     return {
         "speedup": efficiency * counts / counts[0],
@@ -299,7 +294,7 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     if steps.work is None:
         raise GenperfError(scaling_question(steps.along.name))
     values = central_times(result.members, steps.columns)
-    both = _efficiencies(steps.counts, steps.work, values, curves_of(result, steps.columns), interval)
+    both = _efficiencies(steps.counts, steps.work, values, curves_of(result, steps.columns), ends_of(interval))
     middle, lower, upper = (float(both[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
     return middle, lower, upper
 
@@ -335,7 +330,7 @@ def last_smallest(counts: Array, curves: Array) -> Array:
     return np.where(last == curves.shape[1] - 1, np.inf, counts[last])
 
 
-def crossovers(result: FitResult, steps: Ladder, levels: tuple[float, float]) -> pd.DataFrame:
+def crossovers(result: FitResult, steps: Ladder, interval: float = 0.9) -> pd.DataFrame:
     """Return a row per change of the largest term, for every label of some weight, the heaviest first.
 
     Terms of different families are different things, so that each label stands for itself. A label whose largest term
@@ -346,14 +341,12 @@ def crossovers(result: FitResult, steps: Ladder, levels: tuple[float, float]) ->
     for entry in labels:
         same = [result.members[k] for k in entry.places] if entry.weight >= TERMS.least_weight else []
         prefix = f"{entry.label}: " if len(labels) > 1 else ""
-        for row, sentence in _changes(same, steps, levels):
+        for row, sentence in _changes(same, steps, interval):
             rows.append({"member": entry.label, "weight": entry.weight, **row, "sentence": f"{prefix}{sentence}"})
     return pd.DataFrame(rows, columns=list(_CHANGES))
 
 
-def _changes(
-    members: Sequence[Member], steps: Ladder, levels: tuple[float, float]
-) -> Iterator[tuple[dict[str, Any], str]]:
+def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the changes of one label, each with its sentence; nothing of a single term."""
     best = members[0].expression.term_values(steps.columns, members[0].values) if members else {}
     names = list(best)
@@ -372,8 +365,8 @@ def _changes(
         before, after = names[largest[j - 1]], names[largest[j]]
         lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in drawn)])
         counts = _overtakes(steps.counts, lead, j, steps.along.integer)
-        ends, note = _ends(counts, shares(same), steps, levels)
-        there = f"{count_text(ends['count'], steps.along.name)}{note}"
+        ends = _ends(counts, shares(same), ends_of(interval))
+        there = count_with_note(ends, steps.along.name, steps.counts[-1], interval)
         sentence = f"the largest term changes from '{before}' to '{after}' at {there}"
         yield {"before": before, "after": after, **ends}, sentence
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -13,15 +13,14 @@ import pandas as pd
 from genperf.arrays import Array, Mask
 from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
 from genperf.attribution.elasticity import doublings_at
-from genperf.facts import Doubling, Interval, Limit, Part
+from genperf.facts import Interval, Limit, Part
 from genperf.models import MODELS
-from genperf.panel.configurations import following_workers
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.prediction.bands import Forecast
 from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of
-from genperf.words.limit import SAME, SAME_WITH_COMPUTATION, named
-from genperf.words.quantity import term_column, value_name
+from genperf.words.limit import SAME, SAME_WITH_COMPUTATION
+from genperf.words.quantity import term_column
 
 
 @dataclass(frozen=True)
@@ -154,17 +153,19 @@ def parts_of(
     of_members = central[None, :]
     if known is not None:
         of_members = np.array([central_times([m], columns, [one]) for m, one in zip(members, known, strict=True)])
+    draw_shares, paths = shares(members), np.empty((0, 0))
+    if drawn and departs:
+        paths = np.exp(curves_of(result, columns, members, known).paths)
     best = [_split(m, columns, m.values, value, names) for m, value in zip(members, of_members, strict=True)]
     draws = np.zeros((0, len(names), best[0].shape[1]))
     if drawn:
-        paths = np.exp(curves_of(result, columns, members, known).paths) if departs else np.empty((0, 0))
         starts = np.cumsum([len(m.draws) for m in members])[:-1]
         each = zip(members, np.split(paths, starts), strict=True)
         draws = np.concatenate([_split(m, columns, m.draw_values(), path, names) for m, path in each], axis=1)
         draws = draws.swapaxes(0, 1)
     weights = np.array([m.central_weight for m in members])
     whole = np.array(best) / of_members[:, None, :]
-    return Parts(names, whole, draws, of_members, central, weights / weights.sum(), shares(members))
+    return Parts(names, whole, draws, of_members, central, weights / weights.sum(), draw_shares)
 
 
 def _split(
@@ -249,17 +250,28 @@ def _trading(drawn: Array) -> Mask:
     return np.asarray(both.any(axis=1) & np.all(~both | (correlations < TERMS.correlation), axis=1))
 
 
+def named(terms: Collection[str], factors: Collection[str]) -> bool:
+    """Tell whether the terms of a model have names of the field: products of its factors have none.
+
+    Examples
+    --------
+    >>> named(["computation", "between nodes"], ["gpus"]), named(["constant", "batch × layers / gpus"], ["gpus"])
+    (True, False)
+    """
+    return not any(term in factors or "×" in term or " / " in term or term.startswith("term ") for term in terms)
+
+
 def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, forecast: Forecast | None = None) -> Limit:
     """Return the terms at one configuration, largest first; of terms without a field's name what doublings do."""
     target = result.schema.target
     count = result.panel.axis().factor
     worker = "workers" if count is None else noun_of(count.name)
-    about = Limit(target.name, value_name(target), interval, counts_nodes=result.panel.has("nodes"), worker=worker)
+    about = Limit(target.name, target.reported, interval, counts_nodes=result.panel.has("nodes"), worker=worker)
     terms = {term.name for member in serving(result.members) for term in member.expression.terms}
     # The overheads of a series are parts of a time.
     other = not target.is_time and any(member.discrepancy is not None for member in result.members)
     if other or not named(terms, [f.name for f in result.schema.factors]):
-        return replace(about, doublings=_doublings(result, columns))
+        return replace(about, doublings=doublings_at(result, columns)[: TERMS.max_factors])
     groups = _alike_terms(result, columns)
     parts = parts_of(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
@@ -277,15 +289,6 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, for
         if label != FORM
     ]
     return replace(about, parts=tuple(sorted(shown, key=lambda part: -part.share.value)))
-
-
-def _doublings(result: FitResult, columns: Mapping[str, Any]) -> tuple[Doubling, ...]:
-    ratios = list(doublings_at(result, columns).items())
-    workers, moved = result.panel.workers, following_workers(result.panel, columns)
-    return tuple(
-        Doubling(factor, moved if workers is not None and factor == workers.name else (), ratio)
-        for factor, ratio in ratios[: TERMS.max_factors]
-    )
 
 
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -23,7 +23,7 @@ from genperf.models import MODELS
 from genperf.panel.configurations import typical_run
 from genperf.result import FitResult, GroupedResult, load_model, model_pieces
 from genperf.result.fit_result import UNTESTED
-from genperf.words.quantity import heading, value_name
+from genperf.words.quantity import heading
 
 #: Of many groups, the kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
@@ -163,7 +163,7 @@ def trust_lines(result: FitResult) -> list[str]:
 
 def doubling_lines(result: FitResult) -> list[str]:
     """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
-    name, ratios = value_name(result.schema.target), list(doublings(result).items())
+    name, ratios = result.schema.target.reported, list(doublings(result).items())
     lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[:LISTED]]
     more = len(ratios) - len(lines)
     return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]

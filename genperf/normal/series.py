@@ -17,7 +17,6 @@ from genperf.panel.configurations import devices_and_nodes, medians_along
 from genperf.prediction.bands import quantiles
 from genperf.scaling import KINDS, is_whole
 from genperf.table.axis import several_nodes
-from genperf.table.cells import frame_of
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import canonical_of, counts_devices
@@ -337,10 +336,10 @@ def series_of(
     if panel.target is None or not panel.target.is_time or not counts_devices(count.name):
         return None
     place = panel.factors.index(count)
-    everything = medians_along(panel, count.name, frame_of({}))
+    everything = medians_along(panel, count.name, {})
     # One configuration a count: the rows are one series, whatever else grows along it.
     alone = len({m.values[place] for m in everything}) == len(everything)
-    medians = everything if alone else medians_along(panel, count.name, frame_of(along))
+    medians = everything if alone else medians_along(panel, count.name, along)
     if not medians:
         return None
     columns = {f.name: np.array([m.values[j] for m in medians]) for j, f in enumerate(panel.factors)}

@@ -34,7 +34,7 @@ Array = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
-def medians_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | None = None) -> list[Median]:
+def medians_along(panel: Panel, along: str, rows: pd.DataFrame | Columns, table: Table | None = None) -> list[Median]:
     """Return the measured configurations that agree with a curve in all that is constant along it.
 
     They are in order of the factor and the measured value. The curve has a row per configuration, where a factor with
@@ -53,7 +53,8 @@ def medians_along(panel: Panel, along: str, rows: pd.DataFrame, table: Table | N
     """
     names = [f.name for f in (panel if table is None else table).factors]
     medians = panel.medians if table is None else medians_of(table, most=len(table))
-    constant = {n: rows[n].iloc[0] for n in names if n in rows and n != along and (rows[n] == rows[n].iloc[0]).all()}
+    columns = {n: np.asarray(rows[n]) for n in names if n in rows and n != along}
+    constant = {n: cells[0] for n, cells in columns.items() if (cells == cells[0]).all()}
     agreeing = [m for m in medians if all(_same(m.values[names.index(n)], v) for n, v in constant.items())]
     return sorted(agreeing, key=lambda m: (float(m.values[names.index(along)]), m.value, m.lowest, m.highest))
 
@@ -282,6 +283,15 @@ def divisible(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
     return np.asarray(np.asarray(columns[panel.workers.name], float) % product == 0.0)
 
 
+def fills_nodes(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
+    """Return which configurations are on one node or fill their nodes; all where nodes or workers are not counted."""
+    nodes, workers = panel.nodes, panel.workers
+    if nodes is None or workers is None or nodes == workers:
+        return np.ones(len(next(iter(columns.values()))), bool)
+    most = max(panel.measured[workers.name] / panel.measured[nodes.name])
+    return np.asarray(~several_nodes(columns[nodes.name]) | (columns[workers.name] == most * columns[nodes.name]))
+
+
 def completed(panel: Panel, columns: Columns) -> dict[str, npt.NDArray[Any]]:
     """Return configurations with values for the factors that were left out.
 
@@ -425,12 +435,13 @@ def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
     return double | {n: values_of(parse(panel.derived[n]).node, moved) for n in derived if n in columns}
 
 
-def following_workers(panel: Panel, columns: Columns) -> tuple[str, ...]:
-    """Return the factors that grow with the workers at some configurations, such as the nodes that hold them."""
-    workers = panel.workers
-    if workers is None or workers.name not in columns:
-        return ()
-    return tuple(n for n in doubled(panel, columns, workers.name) if n not in (workers.name, *panel.derived))
+def each_doubled(panel: Panel, columns: Columns) -> dict[str, dict[str, Array]]:
+    """Return what changes where a factor doubles, for each that varies and follows from no other, such as the nodes."""
+    count = "" if panel.workers is None else panel.workers.name
+    changes = {f.name: doubled(panel, columns, f.name) for f in panel.factors if f.numeric and f.name in columns}
+    follow = {*panel.derived, *changes.get(count, ())} - {count}
+    varying = [f.name for f in panel.factors if f.positive and f.distinct > 1 and f.name in changes]
+    return {name: changes[name] for name in varying if name not in follow}
 
 
 def _full_node(panel: Panel, typical: Mapping[str, Any]) -> float:

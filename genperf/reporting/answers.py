@@ -9,7 +9,7 @@ from genperf.advice import suggest
 from genperf.advice.beside import beside_published
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
-from genperf.attribution.scaling import of_each_kind
+from genperf.attribution.scaling import crossovers, of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Interval
@@ -195,7 +195,9 @@ def _largest_part(place: Place) -> Answer:
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
     text = limit_sentence(limit, place.shown)
     sentences = [capitalised(text)] if text else []
-    crossed = answer.crossovers.head(1).to_dict("records") if answer is not None and limit.parts else []
+    crossed = []
+    if answer is not None and limit.parts:
+        crossed = crossovers(result, answer.steps, answer.interval).head(1).to_dict("records")
     # The member's name belongs to the expert parts.
     sentences += [capitalised(one["sentence"].removeprefix(f"{one['member']}: ")) for one in crossed]
     groups = [{*part.terms} for part in limit.parts]

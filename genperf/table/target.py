@@ -48,6 +48,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
     work: str = ""
 
     @property
+    def reported(self) -> str:
+        """What is reported first of a prediction: the throughput where one was measured."""
+        return "throughput" if self.work else self.name
+
+    @property
     def is_time(self) -> bool:
         """Whether it is a time in seconds, so that work per second, efficiency, phases and cost have a meaning."""
         return self.unit == SECONDS

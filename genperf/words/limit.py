@@ -1,6 +1,6 @@
 """What the terms of a model are in plain words, and what limits a configuration."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from genperf.facts import Limit, Part
 from genperf.words.numbers import WORDS, interval_note, three_digits
@@ -37,17 +37,6 @@ SAME = "what stays the same at every scale"
 LABELS = (SAME_WITH_COMPUTATION, SAME)
 
 
-def named(terms: Collection[str], factors: Collection[str]) -> bool:
-    """Tell whether the terms of a model have names of the field: products of its factors have none.
-
-    Examples
-    --------
-    >>> named(["computation", "between nodes"], ["gpus"]), named(["constant", "batch × layers / gpus"], ["gpus"])
-    (True, False)
-    """
-    return not any(term in factors or "×" in term or " / " in term or term.startswith("term ") for term in terms)
-
-
 def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) -> str:
     """Return what a term is, or several of one shape; without nodes, a worker counts as one.
 
@@ -76,7 +65,7 @@ def limit_sentence(limit: Limit, places: str) -> str:
     if not limit.parts:
         follow = {d: f" (and {' and '.join(d.followers)} with it)" if d.followers else "" for d in limit.doublings}
         effects = [f"{d.factor}{text} makes it x {three_digits(d.ratio)}" for d, text in follow.items()]
-        return f"what the {limit.value_name} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
+        return f"what the {limit.reported} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     first, *others = limit.parts
     low, high, middle = (f"{100 * v:.0f}" for v in (first.share.lower, first.share.upper, first.share.value))
     note = interval_note(limit.interval, low, high, middle, "%")

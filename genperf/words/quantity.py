@@ -18,17 +18,6 @@ def heading(target: Target) -> str:
     return f"{target.name} ({target.unit})" if target.unit else target.name
 
 
-def value_name(target: Target) -> str:
-    """Return what is reported first of a prediction: the throughput where one was measured, else the quantity.
-
-    Examples
-    --------
-    >>> value_name(Target("step_s")), value_name(Target("time", throughput="images_s", work="32*gpus"))
-    ('time', 'throughput')
-    """
-    return "throughput" if target.work else target.name
-
-
 def further_words(targets: Mapping[str, Target], row: Any) -> list[str]:
     """Return what one row of a prediction holds of further quantities; nothing of one that is unknown there.
 

@@ -56,7 +56,7 @@ def test_crossovers_of_equal_labels_have_the_draws_of_all() -> None:
         member(TERMS, {"a": 64.0, "b": 4.0}, weight=0.4, label="growing (2)"),
     )
     result = model(*members)
-    found = crossovers(result, ladder(result, {}), (0.05, 0.95))
+    found = crossovers(result, ladder(result, {}))
     assert found[["member", "weight", "count", "lower", "upper"]].to_numpy().tolist() == [
         ["growing", 1.0, 9.0, 5.0, 9.0]
     ]

@@ -116,3 +116,11 @@ def test_the_page_says_how_many(shell: Shell) -> None:
     page = Path("page.html").read_text(encoding="utf-8")
     assert "How many does the work take?" in page
     assert "the cheapest count of 1 to 128 that keeps both is 8 gpus" in page
+
+
+def test_a_plan_takes_what_is_not_given_from_a_measured_run(shell: Shell) -> None:
+    rows = [f"{n},{batch},{batch / 100 / n + 0.1}" for batch in (512, 1024) for n in (8, 16, 32)]
+    Path("batches.csv").write_text("\n".join(["gpus,global_batch,step_time_s", *rows]))
+    assert plan(shell, "batches.csv", "--samples", "1e9") == plan(
+        shell, "batches.csv", "--samples", "1e9", "--at", "global_batch=512"
+    )
