@@ -113,10 +113,9 @@ def _refuse_one_scale(table: Table) -> None:
         return
     scale = Panel(table.factors).counted or next(iter(table.numeric), None)
     more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
+    hint = f"measure {more}; three scales or more give a useful interval"
     raise FitError(
-        "one scale is measured, and from one nothing can be said of any other",
-        where=table.source,
-        hint=f"measure {more}; three scales or more give a useful interval",
+        "one scale is measured, and from one nothing can be said of any other", where=table.source, hint=hint
     )
 
 

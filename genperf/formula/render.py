@@ -36,8 +36,9 @@ class Form:
 class Language:
     """How a language writes what a formula may hold."""
 
-    #: By function. One whose name ends in ` text` is for arguments of which one is a text.
-    forms: Mapping[str, Form]
+    #: By function; a template alone has the brackets that it needs. One whose name ends in ` text` is for arguments of
+    #: which one is a text.
+    forms: Mapping[str, Form | str]
     #: Any other function, from its name and its arguments.
     call: str
     brackets: str = "({})"
@@ -99,45 +100,34 @@ _OPERATORS = {name: f"({{0}}{f.symbol}{{1}})" for name, f in FUNCTIONS.items() i
 _LIKE_C = {**_OPERATORS, "or": "({0}||{1})", "and": "({0}&&{1})", "not": "(!{0})", "where": "({0}?{1}:{2})"}
 
 
-def _forms(templates: Mapping[str, str]) -> dict[str, Form]:
-    """Return forms that have the brackets which they need."""
-    return {name: Form(template) for name, template in templates.items()}
-
-
 #: The sign of a remainder, and 1 to the power of NaN, differ from numpy's. A text is ASCII, without `<`: it may stand
 #: in a `<script>`.
 JAVASCRIPT = Language(
-    _forms(
-        {
-            **{**_LIKE_C, "equal": "({0}==={1})", "not_equal": "({0}!=={1})"},
-            **{"remainder": "remainder({0},{1})", "power": "power({0},{1})"},
-        }
-    ),
+    {
+        **{**_LIKE_C, "equal": "({0}==={1})", "not_equal": "({0}!=={1})"},
+        **{"remainder": "remainder({0},{1})", "power": "power({0},{1})"},
+    },
     "Math.{0}({1})",
     not_finite=lambda value: "NaN" if math.isnan(value) else "Infinity" if value > 0 else "(-Infinity)",
     text=lambda text: json.dumps(text).replace("<", "\\u003c"),
     prelude="const remainder=(a,b)=>a-Math.floor(a/b)*b;\nconst power=(a,b)=>a===1||b===0?1:Math.pow(a,b);\n",
 )
 PYTHON = Language(
-    _forms(
-        {
-            **{**_OPERATORS, "or": "({0} or {1})", "and": "({0} and {1})", "not": "(not {0})"},
-            **{"where": "({1} if {0} else {2})", "abs": "abs({0})", "min": "min({0},{1})", "max": "max({0},{1})"},
-        }
-    ),
+    {
+        **{**_OPERATORS, "or": "({0} or {1})", "and": "({0} and {1})", "not": "(not {0})"},
+        **{"where": "({1} if {0} else {2})", "abs": "abs({0})", "min": "min({0},{1})", "max": "max({0},{1})"},
+    },
     "math.{0}({1})",
     not_finite=lambda value: f"float('{value}')",
     text=repr,
     prelude="import math\n",
 )
 C = Language(
-    _forms(
-        {
-            **{**_LIKE_C, "equal text": "(strcmp({0},{1})==0)", "not_equal text": "(strcmp({0},{1})!=0)"},
-            **{"remainder": "({0}-floor({0}/{1})*{1})", "power": "pow({0},{1})", "abs": "fabs({0})"},
-            **{"min": "fmin({0},{1})", "max": "fmax({0},{1})"},
-        }
-    ),
+    {
+        **{**_LIKE_C, "equal text": "(strcmp({0},{1})==0)", "not_equal text": "(strcmp({0},{1})!=0)"},
+        **{"remainder": "({0}-floor({0}/{1})*{1})", "power": "pow({0},{1})", "abs": "fabs({0})"},
+        **{"min": "fmin({0},{1})", "max": "fmax({0},{1})"},
+    },
     "{0}({1})",
     not_finite=lambda value: "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "(-INFINITY)",
     prelude="#include <math.h>\n#include <string.h>\n",
@@ -160,10 +150,10 @@ def _written(node: Node, language: Language, number: Callable[[float], _Part], n
             form = (compared and language.forms.get(f"{function} text")) or language.forms.get(function)
             if form is None:
                 return language.call.format(function, language.between.join(text for text, _ in parts)), _TIGHTEST
-            texts = [
-                text if strength >= least else language.brackets.format(text)
-                for (text, strength), least in zip(parts, [*form.least, *(0 for _ in parts)], strict=False)
-            ]
+            form = Form(form) if isinstance(form, str) else form
+            leasts = [*form.least, *(0 for _ in parts)]
+            bound = [strength >= least for (_, strength), least in zip(parts, leasts, strict=False)]
+            texts = [text if b else language.brackets.format(text) for (text, _), b in zip(parts, bound, strict=True)]
             # Two arguments at a time, where a formula may give `min` and `max` more.
             many = function in ("min", "max")
             return reduce(form.template.format, texts) if many else form.template.format(*texts), form.strength

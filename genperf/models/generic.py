@@ -161,15 +161,15 @@ class _Writer:
         a, p, q, d = constants
         k = meaning.term
         among = self.intrinsic if intrinsic is None else intrinsic
-        parts = [self.power(f, p, GENERIC.intrinsic_exponents, Meaning("intrinsic", f.name, term=k)) for f in among]
-        parts += [
-            self.power(f, q, GENERIC.extrinsic_exponents, Meaning("extrinsic", f.name, term=k)) for f in self.extrinsic
-        ]
+        within, beside = GENERIC.intrinsic_exponents, GENERIC.extrinsic_exponents
+        parts = [self.power(f, p, within, Meaning("intrinsic", f.name, term=k)) for f in among]
+        parts += [self.power(f, q, beside, Meaning("extrinsic", f.name, term=k)) for f in self.extrinsic]
         parts += [self.effect(f"{d}_{f.name}", together(f), Meaning("step", f.name, term=k)) for f in steps]
+        # The first level is the reference.
+        levels = [(f, level) for f in self.categorical for level in f.levels[1:]]
         parts += [
             self.effect(f"{d}_{f.name}[{level}]", at_level(f, level), Meaning("level", "", f.name, level, k))
-            for f in self.categorical
-            for level in f.levels[1:]  # the first is the reference
+            for f, level in levels
         ]
         scale = self.constant(replace(coefficient(a), meaning=meaning))
         return Term(name, chain("multiply", [scale, *parts]))

@@ -62,12 +62,8 @@ def interactions(
     categorical = [f for f in varying if not f.numeric]
     changed = [_power(f) for f in varying if f.numeric and f.name not in following]
     changed += [Effect(f"d_{f.name}", together(f), Meaning("step", f.name)) for f in steps_of(varying, following)]
-    powers = [
-        Interaction(f"{f.name} × count", (_power(f)._replace(name=f"q_{f.name}"),))
-        for f in varying
-        if f.name in following
-    ]
-    offered = powers if categorical else []
+    counts = [f for f in varying if f.name in following] if categorical else []
+    offered = [Interaction(f"{f.name} × count", (_power(f)._replace(name=f"q_{f.name}"),)) for f in counts]
     for kept in (*([f] for f in categorical), *_separating(categorical, columns)):
         measured = _distinct(kept, columns)
         # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.

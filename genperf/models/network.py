@@ -98,10 +98,8 @@ class Network:
             values = values_of(node, table.columns)
         least, most = float(values.min()), float(values.max())
         if least < most:
-            raise FitError(
-                f"--hint: the message changes along the series, from {least:g} to {most:g}",
-                hint=f'--group of the column that names the network trained, or one number: --hint "{MESSAGE}=100MB"',
-            )
+            hint = f'--group of the column that names the network trained, or one number: --hint "{MESSAGE}=100MB"'
+            raise FitError(f"--hint: the message changes along the series, from {least:g} to {most:g}", hint=hint)
         return self.each * least
 
 

@@ -22,10 +22,7 @@ def build(factors: Panel) -> Expression:
     >>> print(build(Panel((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
     c + a/gpus + beta_r*(1 - nodes/gpus) + beta_n*(1 - 1/nodes) + alpha*log2(nodes)
     """
-    exchange = {
-        "inside nodes": "beta_r*bytes*(1 - nodes/workers)",
-        "between nodes": "beta_n*bytes*(1 - 1/nodes)",
-    }
+    exchange = {"inside nodes": "beta_r*bytes*(1 - nodes/workers)", "between nodes": "beta_n*bytes*(1 - 1/nodes)"}
     if factors.varies("nodes", 3) or factors.varies("bytes"):
         exchange["latency"] = "alpha*log2(nodes)"
     return with_computation("topology", factors, exchange)

@@ -109,13 +109,8 @@ def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, st
 def _refuse(text: str, name: str, message: str, hint: str | None) -> NoReturn:
     """Refuse a name in a formula, with a caret under its first occurrence."""
     place = re.search(rf"\b{re.escape(name)}\b", text)
-    raise FormulaError(
-        f"'{name}' {message}",
-        text=text,
-        column=place.start() if place else 0,
-        width=len(name),
-        hint=hint or "--map says which column it is, --let derives it",
-    )
+    column, hint = place.start() if place else 0, hint or "--map says which column it is, --let derives it"
+    raise FormulaError(f"'{name}' {message}", text=text, column=column, width=len(name), hint=hint)
 
 
 def coefficients(node: Node, names: Sequence[str]) -> list[str]:

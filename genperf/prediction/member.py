@@ -236,15 +236,9 @@ def forecast_of(
     variances = [np.broadcast_to(v + m.mean_variance(spread, doublings), mean.shape) for m, (mean, v) in apart]
     totals = [variance + m.run_variance(spread) for variance, (m, _) in zip(variances, apart, strict=True)]
     shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
-    return Forecast(
-        means,
-        shares,
-        np.vstack(variances),
-        np.vstack(totals),
-        None if series else _log_mean(members, columns),
-        shares * np.concatenate([np.ones(len(m.draws)) if m.central is None else m.central for m in members]),
-        parts,
-    )
+    central = shares * np.concatenate([np.ones(len(m.draws)) if m.central is None else m.central for m in members])
+    middle = None if series else _log_mean(members, columns)
+    return Forecast(means, shares, np.vstack(variances), np.vstack(totals), middle, central, parts)
 
 
 def _log_mean(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:

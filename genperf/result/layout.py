@@ -275,10 +275,8 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
     offsets = discrepancy.offsets
     fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)
     yield not fitting, "discrepancies.offsets: what is borrowed does not match the draws or the anchors"
-    yield (
-        not _finite(lambda: discrepancy.geometry[:1]),
-        "discrepancies.kernel: a size is so large beside the noise that nothing can be computed",
-    )
+    solvable = _finite(lambda: discrepancy.geometry[:1])
+    yield not solvable, "discrepancies.kernel: a size is so large beside the noise that nothing can be computed"
 
 
 def _finite(solved: Callable[[], Iterable[Array]]) -> bool:
