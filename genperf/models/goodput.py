@@ -34,14 +34,11 @@ def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Exp
     c + a*batch + where(workers > 1, alpha_n, 0)
     """
     per_worker = {name: f" + beta_{name}*(workers - 2)" if growing else "" for name in "rn"}
+    sync = {"synchronisation": f"where(workers > 1, alpha_n{per_worker['n']}, 0)"}
     if factors.has("nodes"):
-        between = per_worker["n"] if factors.varies("nodes", 3) else ""
-        sync = {
-            "inside nodes": f"where(workers > 1 and nodes <= 1, alpha_r{per_worker['r']}, 0)",
-            "between nodes": f"where(nodes > 1, alpha_n{between}, 0)",
-        }
-    else:
-        sync = {"synchronisation": f"where(workers > 1, alpha_n{per_worker['n']}, 0)"}
+        inside = f"where(workers > 1 and nodes <= 1, alpha_r{per_worker['r']}, 0)"
+        between = f"where(nodes > 1, alpha_n{per_worker['n'] if factors.varies('nodes', 3) else ''}, 0)"
+        sync = {"inside nodes": inside, "between nodes": between}
     parts = " + ".join(f"`{name}`" for name in sync)
     total = f"((constant + compute)**gamma + ({parts})**gamma)**(1/gamma)" if overlapping else None
     return with_computation("goodput", factors, sync, total=total, shapes=[ORDER])

@@ -141,11 +141,8 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.column_stack(parts)
 
     def _demanded_by(self, configurations: Sequence[Values]) -> Array:
-        columns = {
-            name: np.array([c[k] for c in configurations], dtype=float if name in self.demands else object)
-            for k, name in enumerate(self.names)
-        }
-        return self.demanded(columns)
+        columns = np.array(configurations, dtype=object).reshape(-1, len(self.names)).T
+        return self.demanded(dict(zip(self.names, columns, strict=True)))
 
 
 def surpassed(demanded: Array, others: Array, sign: int) -> Mask:

@@ -103,11 +103,9 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
 
 def _refuse_many(names: Sequence[str], ways: int) -> None:
     if ways > NEW_LEVELS.most:
-        raise TableError(
-            f"levels that were never measured, of {' and '.join(names)}, and {ways} ways to put measured ones "
-            "in their place",
-            hint="give measured levels for all but one of them",
-        )
+        of_names = f"levels that were never measured, of {' and '.join(names)}"
+        fault = f"{of_names}, and {ways} ways to put measured ones in their place"
+        raise TableError(fault, hint="give measured levels for all but one of them")
 
 
 def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[Array]:
@@ -214,7 +212,7 @@ def substituted_feasibility(feasibility: Feasibility | None, new: Levels) -> Fea
     if feasibility is None:
         return None
     offsets = {
-        name: {**levels, **dict.fromkeys(new.get(name, ()), max(levels.values(), default=0.0))}
+        name: levels | dict.fromkeys(new.get(name, ()), max(levels.values(), default=0.0))
         for name, levels in feasibility.offsets.items()
     }
     return msgspec.structs.replace(feasibility, offsets=offsets)

@@ -139,11 +139,8 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     read = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself.
     scale = schema.panel.axis().factor
-    followers = [
-        f.name
-        for f in schema.factors
-        if f.numeric and f.name not in read and (scale is None or not schema.panel.falls_with(f.name, scale.name))
-    ]
+    others = [f.name for f in schema.factors if f.numeric and f.name not in read]
+    followers = [name for name in others if scale is None or not schema.panel.falls_with(name, scale.name)]
     # The series weighed several forms, and the interval is theirs.
     return Basis(schema, True, followers, _unmeasured(members), unidentified, series[0].borrowed, evidence)
 
