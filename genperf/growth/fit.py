@@ -1,6 +1,5 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
-from collections.abc import Collection
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +18,7 @@ from genperf.growth.posterior import POSTERIOR
 from genperf.growth.readings import Reading, Weighed, as_wide_as_one_node, forecast_of, weighed
 from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
+from genperf.models.compose import unused_name
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.table import Table
 
@@ -164,15 +164,8 @@ def _expression(
     constants: list[str] = []
     terms = []
     for overhead in (computation, *overheads):
-        constants.append(_unlike(overhead.constant, (*columns, *constants)))
+        constants.append(unused_name(overhead.constant, (*columns, *constants)))
         columns_of = dict(work_nodes if overhead is computation else nodes)
         formula = substitute(parse(overhead.formula).node, {**columns_of, overhead.constant: Name(constants[-1])})
         terms.append(Term(overhead.name, formula))
     return Expression("series", tuple(terms), tuple(coefficient(name) for name in constants))
-
-
-def _unlike(name: str, columns: Collection[str]) -> str:
-    """Return a name that no column has."""
-    while name in columns:
-        name += "_"
-    return name

@@ -103,9 +103,7 @@ class MeasuredSeries:
     @property
     def nodes(self) -> Array | None:
         """The numbers of nodes; None where they are not known beside the workers."""
-        if self.factors.node("nodes") is None or self.factors.node("workers") is None:
-            return None
-        return self.values("nodes")
+        return self.values("nodes") if self.factors.has("nodes") and self.factors.has("workers") else None
 
     @property
     def on_one_node(self) -> bool:

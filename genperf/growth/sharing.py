@@ -35,7 +35,8 @@ Count = tuple[float, float]
 class SharingSettings:
     """Of which series a series learns."""
 
-    #: Series that are weighed for the cluster, those of the largest scales first; no more than 15 count.
+    #: Series that are weighed for the cluster, those of the largest scales first, of which no more than 15 count, and
+    #: donors whose growth the bank predicts, to know what it says before any donor is known.
     most: int = 24
     #: Donors without which only the cluster is shared.
     fewest_donors: int = 8
@@ -43,8 +44,6 @@ class SharingSettings:
     most_donors: int = 200
     #: Counts at which a series is told from others at most.
     most_counts: int = 6
-    #: Donors whose growth the bank predicts, to know what it says before any donor is known.
-    predicted: int = 24
     #: Numbers whose standardised difference is below this are one.
     same: float = 1e-9
     #: Equally likely values that stand for a distribution of ln T.
@@ -306,7 +305,7 @@ def _seconds(curves: Sequence[Curve], count: Count) -> Array:
 
 def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[float, float]]:
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
-    some = _some(donors, SHARING.predicted)
+    some = _some(donors, SHARING.most)
     levels = [(k + 0.5) / 15.0 for k in range(15)]
     last = []
     for series, counts in ((curve.series, curve.counts) for curve in some):

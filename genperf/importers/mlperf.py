@@ -4,10 +4,10 @@ Keys are those of `mlperf_logging.mllog.constants`. `tracked_stats` with a `thro
 accelerators, is what submissions log beside them, and `:::SYSJSON` the system description some write into the log.
 """
 
+import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from genperf.errors import Note, TableError
 from genperf.importers.imported import Cell, FormatError, Imported, Json, Rows, read_json
@@ -26,8 +26,7 @@ _SETTINGS = (
 _INTERVALS = (("epoch_start", "epoch_stop"), ("block_start", "block_stop"))
 
 
-@dataclass(frozen=True)
-class _Event:
+class _Event(NamedTuple):
     where: str
     key: str
     milliseconds: int | float
@@ -100,23 +99,18 @@ def _system(entry: Json) -> dict[str, Cell]:
 
 def _settings(events: list[_Event]) -> dict[str, Cell]:
     """Return the first value of each setting, in the order of `_SETTINGS`."""
-    first: dict[str, Cell] = {}
-    for event in events:
-        if event.key in _SETTINGS and isinstance(event.value, str | int | float) and not isinstance(event.value, bool):
-            first.setdefault(event.key, event.value)
+    first = {event.key: event.value for event in reversed(events) if type(event.value) in (str, int, float)}
     return {key.removeprefix(_PREFIX): first[key] for key in _SETTINGS if key in first}
 
 
 def _logged(events: list[_Event]) -> list[float]:
     """Return the throughputs of the run, or else those after it."""
-    during, after = list[float](), list[float]()
-    values = during
-    for event in events:
-        values = after if event.key == "run_stop" else values
-        value = event.value.get(THROUGHPUT) if isinstance(event.value, dict) else None
-        if event.key == "tracked_stats" and isinstance(value, int | float) and not isinstance(value, bool):
-            values += [value] if 0 < value < float("inf") else []
-    return during or after
+    stop = next((place for place, event in enumerate(events) if event.key == "run_stop"), len(events))
+    stats: list[Any] = [
+        e.value.get(THROUGHPUT) if e.key == "tracked_stats" and isinstance(e.value, dict) else 0 for e in events
+    ]
+    parts = ([x for x in some if type(x) in (int, float) and 0 < x < math.inf] for some in (stats[:stop], stats[stop:]))
+    return next(filter(None, parts), [])
 
 
 def _timed(events: list[_Event]) -> tuple[list[float], list[str]]:

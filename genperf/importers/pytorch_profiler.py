@@ -121,10 +121,8 @@ def number_of(step: Span) -> int:
 
 
 def _is_timed(event: dict[str, Any]) -> bool:
-    return all(
-        isinstance(value, int | float) and not isinstance(value, bool) and -1e18 < value < 1e18
-        for value in (event.get("ts"), event.get("dur"))
-    ) and bool(event["dur"] >= 0)
+    times: tuple[Any, Any] = event.get("ts"), event.get("dur")
+    return all(type(time) in (int, float) and -1e18 < time < 1e18 for time in times) and bool(event["dur"] >= 0)
 
 
 def _category(event: dict[str, Any]) -> str:
