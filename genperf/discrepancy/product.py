@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array, Index
-from genperf.formula import evaluate, parse
+from genperf.formula import parse, values_of
 
 Scale = Literal["ln", "ln1p", "level"]
 Positive = Annotated[float, msgspec.Meta(gt=0.0)]
@@ -52,8 +52,7 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         name = self.formula.strip("`")
         if self.scale == "level":
             return np.asarray(columns[name], dtype=object)
-        read = columns[name] if name in columns else evaluate(parse(self.formula).node, columns)
-        values = np.broadcast_to(np.asarray(read, float), (len(next(iter(columns.values()))),))
+        values = np.asarray(columns[name] if name in columns else values_of(parse(self.formula).node, columns), float)
         with np.errstate(all="ignore"):
             x = np.log(values) if self.scale == "ln" else np.sign(values) * np.log1p(np.abs(values))
         return np.asarray(x - self.centre)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array, Mask
-from genperf.formula import parse
+from genperf.formula import parse, values_of
 from genperf.table.axis import several_nodes
 
 Columns = Mapping[str, Any]
@@ -57,9 +57,7 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
 
 def _values(formulas: Sequence[str], columns: Columns) -> Array:
     """Return the values of formulas over the factors, shape (rows, formulas)."""
-    rows = len(next(iter(columns.values())))
-    values = [np.asarray(parse(text).evaluate(columns), float) for text in formulas]
-    return np.stack([np.broadcast_to(v, (rows,)) for v in values], axis=1)
+    return np.stack([values_of(parse(text).node, columns) for text in formulas], axis=1)
 
 
 def walk_from(axes: tuple[str, ...], step: float, anchors: Columns) -> RandomWalk:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import Note
-from genperf.formula import evaluate, names_in, parse, render
+from genperf.formula import names_in, parse, render, values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
@@ -118,8 +118,7 @@ class MeasuredSeries:
     def values(self, text: str) -> Array:
         """Return a formula over canonical names at every configuration."""
         if text not in self._known:
-            values = evaluate(self.factors.over_columns(text), self.columns)
-            self._known[text] = np.asarray(np.broadcast_to(values, self.logarithms.shape), float)
+            self._known[text] = values_of(self.factors.over_columns(text), self.columns)
         return self._known[text]
 
     def axes(self, work: str) -> tuple[str, ...]:

@@ -413,7 +413,7 @@ def relative_work(
     node = panel.over_columns(worker_share.per_worker)
     if not names_in(node) <= {*columns}:
         return KINDS["strong"].relative(counts)
-    work = np.broadcast_to(np.asarray(evaluate(node, columns), float), counts.shape)
+    work = values_of(node, columns)
     return np.asarray(work / work[0])
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from genperf.discrepancy.product import Axis, usual_sizes
-from genperf.formula import Node, evaluate, names_in, parse, quote_name, render, substitute
+from genperf.formula import Node, names_in, parse, quote_name, render, substitute, values_of
 from genperf.panel import Panel
 from genperf.table import Table
 
@@ -29,7 +29,7 @@ def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
             axes[name] = _number(name, x, count)
     for name, node in derived(table, mapping).items():
         with np.errstate(all="ignore"):
-            values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
+            values = values_of(node, table.columns)
         good = values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9)
         if good and len(names_in(node)) > 1:
             # What several columns amount to has few values in common.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from genperf.arrays import Array
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
-from genperf.formula import Name, Node, Number, bind_values, call, chain, evaluate, names_in, parse, quote_name
+from genperf.formula import Name, Node, Number, bind_values, call, chain, names_in, parse, quote_name, values_of
 from genperf.models import MODELS
 from genperf.models.compose import at_level, unused_name
 from genperf.panel import Panel
@@ -143,7 +143,7 @@ class Mean:
         """Return the columns of the sum at the rows of a table."""
         rows = len(next(iter(table.values())))
         with np.errstate(all="ignore"):
-            columns = [np.broadcast_to(np.asarray(evaluate(node, table), float), (rows,)) for node in self.nodes]
+            columns = [values_of(node, table) for node in self.nodes]
         levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
         ridge = np.where(self.growing, SUMS.ridge * SUMS.growing_ridge, SUMS.ridge)
         return Basis(np.column_stack(columns), ridge, levels)
@@ -183,7 +183,7 @@ def _work(table: Table, mapping: Mapping[str, str]) -> Mean:
 
 def _scaled(node: Node, table: Table) -> Node:
     """Return a formula over its geometric mean."""
-    values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
+    values = values_of(node, table.columns)
     good = values[np.isfinite(values) & (values > 0.0)]
     centre = float(f"{np.exp(np.mean(np.log(good))):.3g}") if len(good) else 1.0
     return call("divide", node, Number(centre))
@@ -252,7 +252,7 @@ def _physics(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
         inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
         for one in inside:
             node = bind_values(term.node, {**{other: float(other == one) for other in inside}, **zero})
-            values = np.broadcast_to(np.asarray(evaluate(node, table.columns), float), (len(table),))
+            values = values_of(node, table.columns)
             if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
                 of = first.setdefault(one, term.name)
                 terms.append((term.name if of == term.name else f"{term.name} of {of}", _scaled(node, table)))

@@ -14,7 +14,7 @@ from genperf.arrays import Array, Index, Mask
 from genperf.discrepancy import Beyond
 from genperf.discrepancy.stack import pool
 from genperf.estimate.outcome import last_point_error
-from genperf.formula import evaluate, parse, quote_name, render
+from genperf.formula import parse, quote_name, render, values_of
 from genperf.growth.measured import Anchors
 from genperf.panel import Panel
 from genperf.prediction import Evidence
@@ -234,7 +234,7 @@ def _looked_along(table: Table, mapping: Mapping[str, str]) -> dict[str, Array]:
     devices = derived(table, mapping).get("workers")
     if devices is None or render(devices) in along:
         return along
-    return {render(devices): np.asarray(evaluate(devices, table.columns), float), **along}
+    return {render(devices): values_of(devices, table.columns), **along}
 
 
 def _evidence(back: HeldOut, weights: Array, table: Table, factor: str) -> Evidence:
