@@ -11,6 +11,7 @@ from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
 from genperf.growth.posterior import POSTERIOR, Counts, Draws, Forecast, Posterior, Series, forecast, posterior_of
+from genperf.panel.following import PANEL
 from genperf.panel.work import LIMIT
 from genperf.vocabulary.names import noun_of
 
@@ -24,14 +25,12 @@ class ReadingSettings:
     #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
     #: workers, all workers on one.
     node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
-    #: What columns of devices count, of which as many as `largest_start` may share a node: up to there nobody knows
-    #: whether several nodes were measured.
+    #: What columns of devices count, of which as many as `usual_devices` may share a node: up to there nobody knows
+    #: whether several nodes were measured. A smallest count above it, of a scale whose nodes are not counted, is the
+    #: unit: 256 environments and twice as many grow as one worker and two do.
     devices: str = r"gpus?|devices?|accelerators?|[tn]pus?|cards?|chips?"
     #: The share of the interval, not of the central value, that one node then has: it is as wide as if that were known.
     unknown_node: float = 0.995
-    #: A smallest count above it, of a scale whose nodes are not counted, is the unit: 256 environments and twice as
-    #: many grow as one worker and two do. Eight devices are one node of most clusters.
-    largest_start: float = 8.0
     #: Readings of less weight are left out: they would move a 90 % interval by less than its digits.
     least: float = 2e-3
 
@@ -68,10 +67,10 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
     counted, unknown = factors.node("nodes") is not None, False
     if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
         nodes = (("nodes", 1.0),)
-    elif not counted and (start := float(series.values(workers).min())) > READING.largest_start:
+    elif not counted and (start := float(series.values(workers).min())) > PANEL.usual_devices:
         workers = f"workers/{start:.15g}"
         nodes = tuple((size.replace("workers", workers), part) for size, part in nodes)
-    elif not counted and float(series.values(workers).max()) <= READING.largest_start:
+    elif not counted and float(series.values(workers).max()) <= PANEL.usual_devices:
         unknown = re.fullmatch(READING.devices, noun_of(series.column).lower()) is not None
     out = []
     for work, from_table in series.works:

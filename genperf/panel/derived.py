@@ -23,21 +23,12 @@ QUANTITIES: dict[str, str] = {
 }
 #: What a formula needs and nothing gives → what is missing, and what to try.
 LACKS: dict[str, tuple[str, str]] = {
-    "price": ("needs a price", "--price 2/h, with --per COLUMN for what it is paid"),
-    "work": (
-        "needs the work of a step, and no column of the model shows it",
-        "fit with --throughput, or with a column of the batch",
-    ),
-    "sequence": (
-        "needs the tokens of a sample, and no column of the model shows them",
-        'fit with a column such as seq_length, or --show "tokens_per_s=throughput*2048"',
-    ),
-    "parameters": (
-        "needs the parameters, and no column of the model shows them",
-        "fit with a column of them, or of the layers and the width; --map parameters=COLUMN",
-    ),
-    "workers": ("needs the devices, and no column of the model shows them", "--map workers=COLUMN"),
-    "machines": ("needs a column that counts what is paid for", "--per FORMULA, as --per 'replicas + servers'"),
+    "price": ("a price", "--price 2/h, with --per COLUMN for what it is paid"),
+    "machines": ("a column that counts what is paid for", "--per FORMULA, as --per 'replicas + servers'"),
+    "work": ("the work of a step", "fit with --throughput, or with a column of the batch"),
+    "sequence": ("the tokens of a sample", 'a column such as seq_length, or --show "tokens_per_s=throughput*2048"'),
+    "parameters": ("the parameters", "a column of them, or of the layers and the width; --map parameters=COLUMN"),
+    "workers": ("the devices", "--map workers=COLUMN"),
 }
 ONE = Number(1.0)
 
@@ -70,7 +61,7 @@ class Quantities:
         formula = parse(QUANTITIES.get(name, name)).node
         for read, (lack, hint) in LACKS.items():
             if read in names_in(formula) and read not in self.given:
-                raise ModelError(f"'{name}' {lack}", hint=hint)
+                raise ModelError(f"'{name}' needs {lack}, and nothing of the model shows it", hint=hint)
         return _without_ones(substitute(formula, {read: self.node(read) for read in names_in(formula)}))
 
 

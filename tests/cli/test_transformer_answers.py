@@ -92,4 +92,4 @@ def test_what_a_table_lacks_is_named(tmp_path, capsys):
     pd.DataFrame(runs).to_csv(csv, index=False)
     assert run(["fit", str(csv), "--time", "s", "--extrinsic", "dp,tp,gbs", "-o", path, "--quiet"]) == 0
     assert run(["predict", path, "--at", "dp=4", "--at", "tp=1", "--at", "gbs=32", "--tokens", "1B"]) == 1
-    assert "needs the tokens of a sample, and no column of the model shows them" in capsys.readouterr().err
+    assert "needs the tokens of a sample, and nothing of the model shows it" in capsys.readouterr().err
