@@ -29,7 +29,7 @@ from genperf.table.content import CONTENT, files_of
 from genperf.table.roles import FailureRule, ReadOptions
 from genperf.table.table import REPEATS, Table
 from genperf.table.target import phase_columns, shown_phases
-from genperf.table.text import TEXT, guess_delimiter
+from genperf.table.text import FIRST_ROWS, guess_delimiter
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class LargeSource:
 
     def sample(self) -> Source:
         """Return the first rows, from which the kinds of columns are recognised."""
-        frame = self._run(f"select * from rows limit {TEXT.first_rows}").df()
+        frame = self._run(f"select * from rows limit {FIRST_ROWS}").df()
         if frame.empty:
             raise TableError("the table has columns and no rows", where=self.name)
         return source_of_frame(self.name, frame)

@@ -12,28 +12,18 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
-from genperf.table.cells import Names, Source, Taken, step
+from genperf.table.cells import MOST_NAMES, Names, Source, Taken, step
 from genperf.table.clean import filled, is_number, labels, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
 from genperf.vocabulary.names import meant_by, plain_name
 
-
-@dataclass(frozen=True)
-class ShapeSettings:
-    """Which headers are taken for counts or repeats, and which names are taken apart."""
-
-    #: Median spread of a row's values, relative to their mean, up to which columns without such a word are
-    #: repeats. A guess: counts differ by more, clusters' noise by less.
-    scatter: float = 0.15
-    #: Numbers in this range are years where all are.
-    years: tuple[int, int] = (1900, 2100)
-    #: Different names of a column: more are texts of single runs, of which only `a=1, b=2` is read. A guess.
-    max_levels: int = 1000
-
-
-SHAPE = ShapeSettings()
+#: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
+#: A guess: counts differ by more, clusters' noise by less.
+SCATTER = 0.15
+#: Numbers in this range are years where all are.
+YEARS = (1900, 2100)
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
 _MEASURED = frozenset(words_of("headers.measured"))
 _JOINS = rf"(?:{any_of('headers.preposition')}|@)"
@@ -210,7 +200,7 @@ def _are_repeats(kind: str, stem: str, numbers: Sequence[int], columns: Sequence
     rows = values[:, np.all(np.isfinite(values) & (values > 0.0), axis=0)]
     with np.errstate(over="ignore", invalid="ignore"):
         spreads = rows.std(axis=0) / rows.mean(axis=0)
-    return bool(rows.size) and bool(np.median(spreads) < SHAPE.scatter)
+    return bool(rows.size) and bool(np.median(spreads) < SCATTER)
 
 
 def _count_up(numbers: Sequence[int]) -> bool:
@@ -220,7 +210,7 @@ def _count_up(numbers: Sequence[int]) -> bool:
 
 def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
     """Tell whether the numbers of some headers are counts of one thing: each a multiple of the first, and no years."""
-    (low, high), smallest = SHAPE.years, min(numbers)
+    (low, high), smallest = YEARS, min(numbers)
     if smallest < 1 or all(low <= n <= high for n in numbers):
         return False
     multiples = not any(n % smallest for n in numbers)
@@ -305,7 +295,7 @@ def with_factors(source: Source) -> Source:
     for column, values in source.columns.items():
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
-        many = 2 <= len(different) <= SHAPE.max_levels and not all(map(is_number, different))
+        many = 2 <= len(different) <= MOST_NAMES and not all(map(is_number, different))
         names = names_of(column, different) if many else None
         if names is None:
             continue

@@ -13,11 +13,11 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from genperf.errors import Note, TableError, counted, listed
-from genperf.table.cells import Source, source_of, step
+from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.parsed import parts_of
 from genperf.vocabulary.headers import header_of, is_other_word
@@ -41,22 +41,12 @@ _JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 
 
-@dataclass(frozen=True)
-class TextSettings:
-    """Limits of reading text."""
-
-    #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or
-    #: titles above them in which a header is looked for. A guess: more do not change it.
-    first_rows: int = 200
-    #: Objects of JSON inside objects that are flattened; what is deeper is left out. A guess: settings are nested
-    #: thrice.
-    max_depth: int = 8
-    #: Columns of JSON. A guess: metrics of a run are hundreds.
-    max_columns: int = 2000
-
-
-TEXT = TextSettings()
-#: Characters of a cell. More than the longest command line is a quote that is never closed.
+#: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
+#: above them in which a header is looked for. A guess: more do not change it.
+FIRST_ROWS = 200
+#: Objects of JSON inside objects that are flattened; what is deeper is left out. A guess: settings are nested thrice.
+MAX_DEPTH = 8
+#: Characters of a cell, as many as the longest argument of a command on Linux: a longer one is a quote left open.
 _MAX_CELL = csv.field_size_limit()
 
 
@@ -81,7 +71,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
     records, several = _one_table(header + records)
     (line, head), *following = records
-    if _is_header(head, [record for _, record in following[: TEXT.first_rows]]):
+    if _is_header(head, [record for _, record in following[:FIRST_ROWS]]):
         columns = column_names(head, f"{name}: line {line}")
     else:
         columns = [f"column{i}" for i in range(1, len(head) + 1)]
@@ -111,7 +101,7 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
     tables: list[tuple[str, list[Record]]] = []
     title, gap = "", True
     rows = [row for _, row in records]
-    lead = next((k for k, row in enumerate(rows[: TEXT.first_rows]) if sum(map(bool, row)) > 1), 0)
+    lead = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
     above = lead if lead > 1 and _begins(rows[lead], rows[lead + 1 : lead + 4], [], True) else 0
     for place, (line, record) in enumerate(records[above:], above):
         filled = [cell for cell in record if cell]
@@ -202,7 +192,7 @@ def _commented_header(text: str, first: Record, delimiter: str) -> tuple[list[Re
         return [], []
     above = [*enumerate(itertools.islice(io.StringIO(text, newline=""), line - 1), 1)]
     behind = 0
-    for place, comment in above[: -TEXT.first_rows - 1 : -1]:
+    for place, comment in above[: -FIRST_ROWS - 1 : -1]:
         if (names := _names_in(comment, len(cells), delimiter)) is not None:
             return [(place, names)], [step(f"{counted(behind, 'row')} behind '#' left out")] if behind else []
         fields = _split(comment.lstrip("# \t"), delimiter)
@@ -309,7 +299,7 @@ def guess_delimiter(text: str) -> str:
         widths: list[int] = []
         # A quote may be in the wrong place for this delimiter; what was read before it counts.
         with contextlib.suppress(TableError):
-            records = itertools.islice(_records(text, delimiter, ""), TEXT.first_rows + 1)
+            records = itertools.islice(_records(text, delimiter, ""), FIRST_ROWS + 1)
             widths.extend(len(record) for _, record in records)
         # A title above the table is one field, but where blanks part the fields.
         first = next((width for width in widths[: 3 if delimiter in DELIMITERS else 1] if width > 1), 0)
@@ -357,10 +347,10 @@ def read_records(text: str, name: str) -> Source | None:
     source = _source(name, flat, lines, unit, "records of JSON" if len(flat) > 1 else "record of JSON")
     if not source.cells:
         raise TableError("is JSON without a number or a text in its records", where=name, hint="a record per run")
-    if len(source.cells) > TEXT.max_columns:
+    if len(source.cells) > MOST_NAMES:
         what = f"is JSON whose records hold {len(source.cells):,} different keys"
         hint = "write a record per run, each with the same keys"
-        raise TableError(f"{what}; at most {TEXT.max_columns:,} are columns", hint=hint, where=name)
+        raise TableError(f"{what}; at most {MOST_NAMES:,} are columns", hint=hint, where=name)
     steps = [*source.steps]
     for lists, done in ((lengths, "replaced by how many they name"), (left_out, "left out")):
         if lists:
@@ -476,7 +466,7 @@ def _flattened(
     """Yield the scalars of a record under their paths; lists are counted or left out."""
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
-        if isinstance(item, Mapping) and depth < TEXT.max_depth:
+        if isinstance(item, Mapping) and depth < MAX_DEPTH:
             yield from _flattened(item, f"{path}.", depth + 1, left_out, lengths)
         elif isinstance(item, list) and _numbers_devices(item):
             lengths[path] += 1
