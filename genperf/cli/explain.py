@@ -9,7 +9,17 @@ from genperf import plots
 from genperf.attribution import Explanation, Knee, Sobol, compare, explain, scaling
 from genperf.causes import why
 from genperf.cli.fit import formula_lines, shares_line
-from genperf.cli.options import configuration, model_or_table, names_of, number, one_group, pairs, read, values_at
+from genperf.cli.options import (
+    configuration,
+    group_at,
+    model_or_table,
+    names_of,
+    number,
+    one_group,
+    pairs,
+    read,
+    values_at,
+)
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
 from genperf.reporting.export import export
@@ -28,11 +38,13 @@ def run(o: SimpleNamespace, out: Output) -> None:
         _show_causes(o, out)
         return
     fitted = model_or_table(o.model)
+    at = values_at(o.at, "--at", fitted)
+    o.group = group_at(fitted, o.group, at)
     chosen = one_group(fitted, o.group, o.model)
     if o.as_latex:
         tell(export(chosen, "latex"))
         return
-    here = values_at(o.at, "--at", fitted) or None
+    here = {name: values for name, values in at.items() if name not in fitted.group} or None
     other = configuration(o.versus, "--versus", fitted)
     across = any(name in chosen.schema.group for name in other)
     upto = number(o.up_to, "--up-to") if o.up_to is not None else None

@@ -211,6 +211,16 @@ def model_or_table(path: str) -> FitResult | GroupedResult:
     return load_model(path) if is_model(path) else fit(read(path, {"skip_bad_rows": True}))
 
 
+def group_at(fitted: FitResult | GroupedResult, group: str | None, at: Mapping[str, Any]) -> str | None:
+    """Return the group that is given, or else the only one that a configuration leaves."""
+    if group is not None or not fitted.group:
+        return group
+    from genperf.advice.problem import models_of
+
+    left, _ = models_of(fitted, at)
+    return ",".join(left[0][0].values()) if len(left) == 1 else None
+
+
 def one_group(fitted: FitResult | GroupedResult, group: str | None, model: str, option: str = "--group") -> FitResult:
     """Return the model of a group (its values, with commas between), or the only model.
 

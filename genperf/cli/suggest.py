@@ -4,16 +4,18 @@ from types import SimpleNamespace
 
 from genperf.advice import suggest
 from genperf.attribution.answers import for_people
-from genperf.cli.options import configuration, model_or_table, number, one_group
+from genperf.cli.options import configuration, group_at, model_or_table, number, one_group
 from genperf.cli.output import Output, tell
 
 
 def run(o: SimpleNamespace, out: Output) -> None:
     """Choose, and print what each candidate would do."""
-    fitted = one_group(model_or_table(o.model), o.group, o.model)
+    every = model_or_table(o.model)
+    target = configuration(o.target, "--target", every)
+    fitted = one_group(every, group_at(every, o.group, target), o.model)
     suggestion = suggest(
         fitted,
-        configuration(o.target, "--target", fitted),
+        {name: value for name, value in target.items() if name not in every.group},
         within=None if o.within is None else _share(o.within),
         **{name: getattr(o, name) for name in ("cost", "candidates", "k", "interval", "band")},
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from genperf.facts import Limit, Part
-from genperf.words.numbers import WORDS, interval_note, three_digits
+from genperf.words.numbers import WORDS, interval_note, singular, three_digits
 
 #: Terms of a series and of a transformer → what they are in plain words.
 PLAIN = {
@@ -31,6 +31,12 @@ PLAIN = {
     "update": "the update of the weights",
     "offload": "the offload to the host",
 }
+#: Of them those about nodes, where a count that is not in the plural (a pipeline) takes the place of the nodes.
+ALONG = {
+    "leaving the node": "the cost of going beyond {}=1",
+    "between nodes": "communication that grows with {}",
+    "one after another": "work that is done one after another",
+}
 #: The labels of terms that stay the same at every scale: with the computation among them, and without.
 SAME_WITH_COMPUTATION = "computation with what else stays the same at every scale"
 SAME = "what stays the same at every scale"
@@ -44,11 +50,15 @@ def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) 
     --------
     >>> in_words("between nodes", ["between nodes"], False, "gpus")
     'communication between gpus'
+    >>> [in_words("leaving the node", ["leaving the node"], False, worker) for worker in ("gpus", "pipeline")]
+    ['the cost of using a second gpu', 'the cost of going beyond pipeline=1']
     """
     if label in LABELS:
         return label
-    text = " and ".join(PLAIN.get(term, term) for term in terms)
-    return text if counts_nodes else text.replace("second node", f"second of the {worker}").replace("nodes", worker)
+    several = worker.lower().endswith("s")
+    words = PLAIN if counts_nodes or several else PLAIN | {name: text.format(worker) for name, text in ALONG.items()}
+    text = " and ".join(words.get(term, term) for term in terms)
+    return text if counts_nodes else text.replace("second node", f"second {singular(worker)}").replace("nodes", worker)
 
 
 def limit_sentence(limit: Limit, places: str) -> str:

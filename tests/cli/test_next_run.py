@@ -22,3 +22,14 @@ def test_runs_on_several_nodes_fill_them(shell: Shell) -> None:
     assert {(row["gpus"], row["nodes"]) for row in proposed} == {(192, 16), (384, 32), (768, 64)}
     sentence = shell("ask", "runs.csv", "--at", "gpus=1024")[1].splitlines()[-1]
     assert any(f"Measure gpus={12 * m}, nodes={m}:" in sentence for m in (16, 32, 64)), sentence
+
+
+def test_explain_and_suggest_take_a_group_from_the_configuration(shell: Shell) -> None:
+    rows = [f"{name},{n},{work / n + 0.2}" for name, work in (("a", 1.0), ("b", 2.0)) for n in (1, 2, 4, 8)]
+    Path("groups.csv").write_text("\n".join(["framework,gpus,step_time_s", *rows]))
+    fit = ("--time", "step_time_s", "--extrinsic", "gpus", "--group", "framework", "--model", "amdahl")
+    assert shell("fit", "groups.csv", *fit, "-o", "groups.json")[0] == 0
+    for command in (("suggest", "groups.json", "--target", "gpus=64"), ("explain", "groups.json", "--at", "gpus=64")):
+        status, out, errors = shell(*command, command[-2], "framework=b")
+        assert (status, out) == shell(*command, "--group", "b")[:2], errors
+        assert shell(*command)[0] == 1
