@@ -32,7 +32,7 @@ class Auto(Model):
     (`genperf.process`).
     """
 
-    #: Whether the user asked that groups share how they scale: what they share is the same without, the notes say more.
+    #: Whether the user requested that groups share how they scale: without it they share the same, with fewer notes.
     pool: bool = False
     #: What every group should know.
     notes: tuple[Note, ...] = ()
@@ -77,7 +77,7 @@ class Auto(Model):
             hint = "--model with one of `genperf models`, or a formula"
             raise FitError("auto chooses its own constants: none can be held", hint=hint)
         shared = self.shared.of(table.key)
-        # One count is a series as well: of other counts the prior says what can be said.
+        # One count is a series as well: the prior predicts other counts.
         one = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
         series = series_of(table, self.options.mapping, self.options.hints, single=one or bool(shared.changes))
         if series is None:

@@ -80,7 +80,7 @@ def fit(
     draws : int, optional
         Bootstrap replicates.
     pool : bool
-        Let a group that is measured to fewer workers than others borrow how those grew. Groups may be alike in the
+        Extrapolate a group that is measured to fewer workers than others by how those grew. Groups may be alike in the
         group columns, the categorical factors and what is constant along each group, such as the batch.
     workers : int
         Processes to fit groups with; −1 is one per core.
@@ -96,7 +96,7 @@ def fit(
         Called now and then, and when the work is interrupted, with the groups fitted so far.
     also_models : mapping of str to str, optional
         What to fit to further quantities of the table (`read_table(also=…)`), by name: `auto` where not named. They
-        stand in `FitResult.further`.
+        are in `FitResult.further`.
     **roles
         Of a path or DataFrame, as `read_table` takes them: `time="seconds", extrinsic="workers"`. Without a measured
         column the roles are recognised.

@@ -116,7 +116,7 @@ class ExpressionModel(Model):
             "solver": options.solver,
             "draws": options.draws,
         }
-        # Of a series the largest scale says more: what is predicted lies beyond it.
+        # Of a series the largest scale shows more: what is predicted lies beyond it.
         if fitted.held_out is not None and sum(f.distinct > 1 for f in table.factors) > 1:
             used["held_out_error"] = 100.0 * fitted.held_out
         member = replace(fitted.member, draws=in_single_precision(fitted.member.draws))
@@ -155,7 +155,7 @@ class GenericModel(ExpressionModel):
     from_factors: ClassVar[bool] = False
 
     def expressions(self, table: Table) -> Written:
-        """Return the structures that are worth trying, without factors that no configuration can tell."""
+        """Return the structures that are worth trying, without factors whose effects no configuration determines."""
         table = estimate.levels_by_content(table)
         following = following_counts(table.medians())
         expressions, notes = estimate.fewer_factors(table, lambda factors: self._structures(factors, following))
@@ -171,7 +171,7 @@ class GenericModel(ExpressionModel):
             offered = interactions(kept, medians.columns, following_counts(medians))
             bases = tuple(e for e in expressions if products_of(e) in range(1, GENERIC.max_grown + 1))
             alone = self.options.structure == "grown"
-            # Where λ is asked for, the sizes of constants are not learned in its place.
+            # Where λ is requested, the sizes of constants are not learned in its place.
             # One term has the sizes of its interactions.
             least = 2 if offered else 1
             free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]

@@ -127,9 +127,8 @@ def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any])
     """Return the interactions without columns that are constant, or repeat one before."""
     known: set[bytes] = set()
     kept: list[Interaction] = []
-    count = 0
     for one in offered:
-        if count + len(one.effects) > GENERIC.max_effects:
+        if sum(len(other.effects) for other in (*kept, one)) > GENERIC.max_effects:
             continue
         effects = []
         for effect in one.effects:
@@ -140,5 +139,4 @@ def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any])
                 effects.append(effect)
         if effects:
             kept.append(Interaction(one.name, tuple(effects)))
-            count += len(effects)
     return tuple(kept)

@@ -15,7 +15,7 @@ Band = Literal["prediction", "confidence"]
 
 #: ln of the largest end of a band.
 LARGEST = 690.0
-#: Equally likely points that stand for a normal distribution.
+#: Equally likely points that represent a normal distribution.
 POINTS = 31
 _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
 

@@ -71,7 +71,7 @@ def _halves(values: Array) -> tuple[npt.NDArray[np.float16], Array]:
 
 
 def _from_halves(halves: npt.NDArray[Any], largest: Array) -> Array:
-    """Return the numbers that half-precision ones stand for."""
+    """Return the numbers that half-precision ones represent."""
     return np.asarray(halves.astype(float) / HALF_RANGE * largest)
 
 

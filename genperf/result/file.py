@@ -289,14 +289,11 @@ def _member(whole: layout.ModelRecord, place: int, discrepancies: Sequence[Discr
 def _discrepancy_records(discrepancies: Iterable[Discrepancy]) -> tuple[layout.DiscrepancyRecord, ...]:
     """Return the records of a model's discrepancies, in their order."""
     records: list[layout.DiscrepancyRecord] = []
-    before: Discrepancy | None = None
-    for discrepancy in discrepancies:
-        fields = msgspec.structs.asdict(discrepancy)
-        for name in SHARED:
-            if before is not None and _ENCODER.encode(fields[name]) == _ENCODER.encode(getattr(before, name)):
-                del fields[name]
-        records.append(layout.DiscrepancyRecord(**fields))
-        before = discrepancy
+    before: dict[str, Any] = {}
+    for fields in map(msgspec.structs.asdict, discrepancies):
+        alike = {name for name in SHARED if before and _text(fields[name]) == _text(before[name])}
+        records.append(layout.DiscrepancyRecord(**{k: v for k, v in fields.items() if k not in alike}))
+        before = fields
     return tuple(records)
 
 
@@ -305,8 +302,7 @@ def _discrepancies_from(records: Sequence[layout.DiscrepancyRecord]) -> tuple[Di
     discrepancies: list[Discrepancy] = []
     fields: dict[str, Any] = {}
     for record in records:
-        given = {k: v for k, v in msgspec.structs.asdict(record).items() if v is not msgspec.UNSET}
-        fields = {**fields, **given}
+        fields |= {k: v for k, v in msgspec.structs.asdict(record).items() if v is not msgspec.UNSET}
         layout.refused((name not in fields, f"discrepancies.{name}: it is missing") for name in SHARED)
         discrepancies.append(Discrepancy(**fields))
     return tuple(discrepancies)

@@ -141,7 +141,7 @@ _Rules = Iterator[tuple[object, str]]
 
 
 def refused(rules: Iterable[tuple[object, str]]) -> None:
-    """Refuse a file of which a rule says that something is wrong."""
+    """Refuse a file that breaks a rule."""
     for wrong, complaint in rules:
         if wrong:
             raise ModelError(f"is not a whole model file: {complaint}")
