@@ -85,7 +85,7 @@ class _Part:
 class Curves:
     """ln T of every draw of every member at several rows."""
 
-    #: Rows whose covariance is taken apart: of a thousand draws it takes half a second for 200. A guess.
+    #: Rows whose covariance is taken apart: with a thousand draws 256 take 0.1 s on one core, and 1024 take 1.7 s.
     most_rows: ClassVar[int] = 256
     #: Shape (draws,). They add up to one.
     weights: Array

@@ -32,8 +32,8 @@ class MoveSettings:
     #: Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
     #: (docs/attribution.md).
     samples: int = 1024
-    #: Draws of the ensemble with which the intervals of an index are made. A guess: 64 place the ends of a 90 %
-    #: interval between the third and the fourth draw from either end, at a sixteenth of the time of a thousand.
+    #: Draws of the ensemble with which the intervals of an index are made. The standard error of an end
+    #: of a 90 % interval is then 8 % of its width (see `TERMS.paired_draws`), at a sixteenth of the time of a thousand.
     draws: int = 64
 
 

@@ -98,11 +98,12 @@ class Diagnosis:
     @property
     def sentence(self) -> str:
         """The likeliest cause, and what decides."""
-        first = self.causes[0] if self.causes else None
-        if first is None or not self.needed:
-            rule_out = "" if first is None else f"; first to rule out: {first.cause}, by {first.decide_by}"
-            return f"{self._heading}{rule_out}"
-        second = "".join(f", or {cause.named}" for cause in self.causes[1:2])
+        if not self.causes:
+            return self._heading
+        first, *others = self.causes
+        if not self.needed:
+            return f"{self._heading}; first to rule out: {first.cause}, by {first.decide_by}"
+        second = "".join(f", or {cause.named}" for cause in others[:1])
         return f"{self._heading}{second}: {first.supports}; to decide: {first.decide_by}"
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from genperf.attribution.answers import records
 from genperf.errors import LISTED, Note
 from genperf.metrics import coverage, mape, median_ape, r2, relative_width, rmse
 from genperf.table import Target
@@ -118,11 +119,10 @@ class Validation:
         """Return what strict JSON can hold; without `timing` the same input and seed give the same bytes."""
         models = []
         for m in self.models:
-            held_out = self._held_out(m)
             score: dict[str, Any] = {"model": m.model, **m.metrics, **({"seconds": m.seconds} if timing else {})}
-            score["predictions"] = held_out.astype(object).where(held_out.notna(), None).to_dict("records")
+            score |= {"predictions": records(self._held_out(m))}
             score |= {"notes": [str(n) for n in m.notes]} if m.notes else {}
-            models.append({**score, **({} if m.failed is None else {"failed": m.failed})})
+            models.append(score | ({} if m.failed is None else {"failed": m.failed}))
         return {"models": models}
 
     def frame(self, *, timing: bool = True) -> pd.DataFrame:
