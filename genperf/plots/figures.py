@@ -15,25 +15,8 @@ from genperf.attribution import Comparison, Scaling, Sensitivity, explain
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.errors import GenperfError, counted
 from genperf.panel.configurations import medians_along
-from genperf.plots.style import (
-    BLUE,
-    FAINT,
-    GREEN,
-    INK,
-    ORANGE,
-    PALETTE,
-    SKY,
-    VERDICT_STYLE,
-    VERMILION,
-    around,
-    banded,
-    cut,
-    doubling_axis,
-    legend,
-    new_figure,
-    plain_numbers,
-    shown,
-)
+from genperf.plots.colors import BLUE, DASHES, FAINT, GREEN, INK, ORANGE, PALETTE, SKY, VERDICT_STYLE, VERMILION
+from genperf.plots.style import around, banded, cut, doubling_axis, legend, new_figure, plain_numbers, shown
 from genperf.prediction import central_times, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
@@ -47,8 +30,6 @@ if TYPE_CHECKING:
     from genperf.table import Table
 
 _MARKERS = "osD^vPX*"
-#: Dashes, so that twice as many groups can be distinguished as there are colours.
-_DASHES = ("-", "--")
 _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": "beyond"}
 
 
@@ -59,7 +40,7 @@ class FigureSettings:
     #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
     max_terms: int = len(PALETTE) - 1
     #: Groups in one figure: colours times dashes.
-    max_groups: int = len(PALETTE) * len(_DASHES)
+    max_groups: int = len(PALETTE) * len(DASHES)
     #: Per cent at which the axis of the efficiency ends, at most.
     highest_efficiency: float = 200.0
     #: Models in one figure.
@@ -189,7 +170,7 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
         x, value, lower, upper = _arrays(answer.curve, answer.along, *columns)
         color = PALETTE[place % len(PALETTE)]
         ax.fill_between(x, lower, upper, color=color, alpha=0.12, linewidth=0)
-        ax.plot(x, value, color=color, linestyle=_DASHES[place // len(PALETTE)], label=shown(", ".join(key)))
+        ax.plot(x, value, color=color, linestyle=DASHES[place // len(PALETTE)], label=shown(", ".join(key)))
     doubling_axis(ax, first.along, np.concatenate([answer.curve[answer.along] for answer in answers.values()]))
     plain_numbers(ax)
     ax.set_ylabel(shown(THROUGHPUT[0] if columns is THROUGHPUT else heading(first.quantity)))

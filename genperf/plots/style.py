@@ -12,17 +12,12 @@ import numpy as np
 
 from genperf.arrays import Array
 from genperf.errors import GenperfError
+from genperf.plots.colors import BLUE, FAINT, GRID, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Okabe & Ito (2008), distinguished with any kind of colour vision; the order of use.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
-BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, BLACK = PALETTE
-INK, FAINT, GRID = "#1f2328", "#8a9099", "#e3e6ea"
-#: Colour and marker of each verdict, so that neither is needed to read it.
-VERDICT_STYLE = {"ok": (GREEN, "o"), "caution": (ORANGE, "s"), "extrapolating-blind": (VERMILION, "X")}
 #: Kinds of files, and what of each tells the date or the writer.
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
 
@@ -51,17 +46,13 @@ def new_figure(width: float = 7.2, height: float = 4.4, **subplots: Any) -> tupl
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(**subplots)
     for ax in figure.axes:
-        calm(ax)
+        # Two thin axes and a faint grid are left.
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.spines[["left", "bottom"]].set_color(FAINT)
+        ax.tick_params(colors=INK, labelsize=9)
+        ax.grid(visible=True, color=GRID, linewidth=0.8)
+        ax.set_axisbelow(True)
     return figure, axes
-
-
-def calm(ax: Axes) -> None:
-    """Leave two thin axes and a faint grid."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(FAINT)
-    ax.tick_params(colors=INK, labelsize=9)
-    ax.grid(visible=True, color=GRID, linewidth=0.8)
-    ax.set_axisbelow(True)
 
 
 def shown(name: object, letters: int = STYLE.name_letters) -> str:

@@ -116,16 +116,16 @@ def _why(causes: list[dict[str, Any]]) -> Answer:
 def _band(place: Place, answer: Scaling) -> Answer:
     """Return the answer about the efficiency."""
     count, largest, verdict = place.count, answer.steps.along.upper, place.expected[0].verdict
-    there, measured = (_efficiency(answer, n) for n in (count, largest))
+    there, measured = (percent_text(_efficiency(answer, n), answer.interval) for n in (count, largest))
     at, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
     ratio = count / largest
     beyond = f", {ratio:g} times the largest measured count," if ratio > 1 else ""
     sentences = [
-        f"At {place.shown}{beyond} a worker is predicted to do {percent_text(there, answer.interval)} of the work that "
-        f"it does at {reference} ({answer.kind} scaling)."
+        f"At {place.shown}{beyond} a worker is predicted to do {there} of the work that it does at "
+        f"{reference} ({answer.kind} scaling)."
     ]
     if ratio > 1:
-        sentences.append(f"At {at}, the largest measured count, it is {percent_text(measured, answer.interval)}.")
+        sentences.append(f"At {at}, the largest measured count, it is {measured}.")
     # The whole interval lies above 100 % somewhere, as it is printed.
     if round(100.0 * float(np.nanmax(answer.curve["efficiency_lower"]))) > 100:
         sentences.append(
@@ -133,7 +133,7 @@ def _band(place: Place, answer: Scaling) -> Answer:
             "(too little memory, warm-up, another configuration), or a share of the work fits a cache."
         )
     sentences += _record(place, ratio, verdict)
-    return Answer(BAND, f"{100.0 * there.value:.0f} % at {place.shown}", tuple(sentences), verdict)
+    return Answer(BAND, f"{there.split(' (')[0]} at {place.shown}", tuple(sentences), verdict)
 
 
 def _of_each_kind(place: Place, unknown: Scaling) -> list[Answer]:

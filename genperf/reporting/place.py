@@ -68,9 +68,7 @@ class PageSettings:
     folds: int = 5
     #: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
     least_efficiency: float = 0.75
-    #: Of a proposal: doublings beyond the largest measured count that the table has: no verdict trusts more.
-    proposal_doublings: int = 2
-    #: Its rows in all: more do not print on two pages.
+    #: Rows of a proposal: more do not print on two pages.
     proposal_rows: int = 20
 
 

@@ -18,7 +18,7 @@ from genperf.attribution.derived import Work
 from genperf.errors import GenperfError
 from genperf.formula import values_of
 from genperf.panel.derived import paid_for
-from genperf.prediction.verdict import VERDICTS
+from genperf.prediction.verdict import RULES, VERDICTS
 from genperf.reporting.place import PAGE, View, place_of, question_of
 from genperf.reporting.provenance import command_of, measured_text
 from genperf.result import FitResult, GroupedResult
@@ -53,7 +53,8 @@ def proposal_page(
         raise GenperfError(f"no proposal: {place.why_not}")
     name, largest = place.scaling.along, place.scaling.steps.along.upper
     target = place.count if place.target_given else None
-    upto = max(largest * 2.0**PAGE.proposal_doublings, target or 0.0)
+    # Beyond it every verdict is blind.
+    upto = max(largest * 2.0**RULES.blind, target or 0.0)
     at = place.scaling.at if target is None else place.values
     far, formula = PAGE.evaluated * upto, place.work.formula
     answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
