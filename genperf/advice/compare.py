@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from genperf.advice.problem import models_of
-from genperf.advice.search import winners
+from genperf.advice.search import JOINT_DRAWS, winners
 from genperf.advice.suggest import uncertainty
 from genperf.arrays import Array, Mask
 from genperf.attribution.answers import Line, Shown, described, records
@@ -38,17 +38,8 @@ from genperf.words.verdict import fits_text
 CHANGE, NOTHING = "change", "as it is"
 
 
-@dataclass(frozen=True)
-class CompareSettings:
-    """How the probability of being the best is counted."""
-
-    #: Joint draws: a probability of one half is then known to half a per cent.
-    draws: int = 10_000
-    #: Relative difference of the work of a step below which steps do the same: of rounding.
-    same_work: float = 1e-9
-
-
-COMPARE = CompareSettings()
+#: Relative difference of the work of a step below which steps do the same: of rounding.
+SAME_WORK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +173,9 @@ def compare(
         texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
         notes += [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
         tables.append(pd.concat([names.reset_index(drop=True), predicted.reset_index(drop=True)], axis=1))
-        draws.append(uncertainty(result, columns).joint_draws(COMPARE.draws, seed + place) + network)
-        works.append(None if maximize else _work(result, group, columns))
+        draws.append(uncertainty(result, columns).joint_draws(JOINT_DRAWS, seed + place) + network)
+        step = None if maximize else result.panel.within(group).step_work
+        works.append(None if step is None else values_of(step, columns))
         costs.append(_cost(result, group, columns, price) if changes or price is not None else None)
     table, drawn = pd.concat(tables, ignore_index=True), np.hstack(draws)
     if len(table) < 2:
@@ -195,7 +187,7 @@ def compare(
     priced: dict[str, Array] = {}
     if cost is not None:
         priced = {"cost": ends[0] * cost, "cheapest": winners(drawn + np.log(cost)).mean(axis=0)}
-    if work is not None and (quantity.throughput or np.ptp(np.log(work)) > COMPARE.same_work):
+    if work is not None and (quantity.throughput or np.ptp(np.log(work)) > SAME_WORK):
         drawn = drawn - np.log(work)
         rated = dict(zip(THROUGHPUT, (work / ends[0], work / ends[2], work / ends[1]), strict=True))
     drawn = -drawn if maximize else drawn
@@ -245,12 +237,6 @@ def _joined(parts: Sequence[Array | None]) -> Array | None:
     """Return the numbers of all models; None where one does not know them."""
     known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None
-
-
-def _work(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any]) -> Array | None:
-    """Return the work of a step of some alternatives, shape (rows,); None where nothing tells it."""
-    node = result.panel.within(group).step_work
-    return None if node is None else values_of(node, columns)
 
 
 def _cost(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any], price: Paid | None) -> Array | None:
@@ -380,7 +366,7 @@ def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, see
     """
     generator, other = np.random.default_rng((result.seed, seed)), rates != 1.0
     if not other.any():
-        return np.zeros((COMPARE.draws, len(other)))
+        return np.zeros((JOINT_DRAWS, len(other)))
     parts = parts_of(result, columns)
     between = [j for j, name in enumerate(parts.names) if name in BETWEEN or "between nodes" in name]
     share = parts.drawn[:, between].sum(axis=1) / parts.drawn.sum(axis=1)
@@ -389,8 +375,8 @@ def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, see
             "the model has nothing between nodes at this configuration, which another network would change",
             hint="runs on several nodes, with a column of nodes; before: genperf ask --hint bandwidth=100Gbit/s",
         )
-    chosen = generator.choice(len(parts.draw_shares), COMPARE.draws, p=parts.draw_shares)
-    exponent = generator.uniform(size=(COMPARE.draws, 1))
+    chosen = generator.choice(len(parts.draw_shares), JOINT_DRAWS, p=parts.draw_shares)
+    exponent = generator.uniform(size=(JOINT_DRAWS, 1))
     return np.asarray(np.log1p(np.clip(share[chosen], 0.0, 1.0) * (rates**-exponent - 1.0)))
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from genperf.errors import GenperfError, Note
-from genperf.formula import Name, Node, parse, quote_name, render, substitute, values_of
-from genperf.panel import Panel
+from genperf.formula import Name, parse, quote_name, render, substitute, values_of
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.vocabulary.names import WAYS
@@ -71,8 +70,14 @@ def split_columns(result: FitResult) -> Columns | None:
     ways = {way: column for way in WAYS if (column := factors.find(way)) is not None}
     if "data_parallel" not in ways and len(ways) < 2:
         return None
-    inside = _devices_of_a_node(result, factors)
-    return Columns(ways, factors.workers, factors.nodes, inside, _conditions(factors))
+    inside, node = factors.find("devices_per_node"), factors.node("devices_per_node")
+    most = None if inside is None else int(inside.upper)
+    if inside is None and node is not None and result.schema.medians:
+        most = max(1, int(np.max(values_of(node, factors.measured))))
+    named = {name: Name(column.name) for name, column in factors.columns.items()}
+    known = [parse(text) for text in CONDITIONS]
+    conditions = [render(substitute(one.node, named)) for one in known if one.names <= {*named}]
+    return Columns(ways, factors.workers, factors.nodes, most, conditions)
 
 
 def layouts(
@@ -140,26 +145,3 @@ def layouts(
             doublings = int(np.log2(batch.upper / batch.lower) + 1e-9)
             out.setdefault(batch.name, [batch.lower * 2.0**k for k in range(doublings + 1)])
     return Layouts(out, conditions + columns.conditions, tuple(notes))
-
-
-def _devices_of_a_node(result: FitResult, factors: Panel) -> int | None:
-    """Return the most devices that a node had in a measured run; None where no column tells it."""
-    column = factors.find("devices_per_node")
-    if column is not None:
-        return int(column.upper)
-    node = factors.node("devices_per_node")
-    if node is None or not result.schema.medians:
-        return None
-    return max(1, int(np.max(values_of(node, factors.measured))))
-
-
-def _conditions(factors: Panel) -> list[str]:
-    """Return the conditions whose names the model has, over its columns."""
-    out = []
-    for text in CONDITIONS:
-        formula = parse(text)
-        named = {name: factors.find(name) for name in formula.names}
-        by_name: dict[str, Node] = {name: Name(column.name) for name, column in named.items() if column is not None}
-        if len(by_name) == len(formula.names):
-            out.append(render(substitute(formula.node, by_name)))
-    return out

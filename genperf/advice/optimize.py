@@ -8,7 +8,18 @@ import numpy as np
 import pandas as pd
 
 from genperf.advice.problem import Goal, Job, Vocabulary, capacity_constraints, models_of, read_problem
-from genperf.advice.search import BUDGET, CAPACITY, DEADLINE, VERDICT, Evaluation, Search, best_first, front_of, winners
+from genperf.advice.search import (
+    BUDGET,
+    CAPACITY,
+    DEADLINE,
+    JOINT_DRAWS,
+    VERDICT,
+    Evaluation,
+    Search,
+    best_first,
+    front_of,
+    winners,
+)
 from genperf.advice.space import Space, in_model_names, levels_over, read_space
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Line, Shown, described, records
@@ -188,9 +199,6 @@ class OptimumSettings:
     shown_front: int = 50
     #: Intervals computed at once: twice the number of answers first, then doubled up to this many.
     max_block: int = 512
-    #: Draws in which each group's curve is drawn independently of the others': a share of one half is then known to
-    #: half a per cent.
-    joint_draws: int = 10_000
 
 
 OPTIMUM = OptimumSettings()
@@ -365,10 +373,10 @@ def _wins(solved: Sequence[_Solved], best: pd.DataFrame) -> Array:
     if len(used) == 1:
         one = solved[used[0]]
         return np.asarray(one.search.wins(one.positions[rows]))
-    drawn = np.empty((OPTIMUM.joint_draws, len(best)))
+    drawn = np.empty((JOINT_DRAWS, len(best)))
     for place in used:
         mine, one = places == place, solved[place]
-        drawn[:, mine] = one.search.joint(one.positions[rows[mine]], OPTIMUM.joint_draws, (place,))
+        drawn[:, mine] = one.search.joint(one.positions[rows[mine]], JOINT_DRAWS, (place,))
     return np.asarray(winners(drawn).mean(axis=0))
 
 

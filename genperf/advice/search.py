@@ -38,6 +38,8 @@ class SearchSettings:
 
 
 SEARCH = SearchSettings()
+#: Draws of alternatives together: a probability of one half is then known to half a per cent.
+JOINT_DRAWS = 10_000
 
 
 class Front:

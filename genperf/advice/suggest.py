@@ -433,9 +433,8 @@ def _costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Arra
     for name in formula.names - {*columns}:
         node = result.panel.formula(name)
         if node is None:
-            what, hint = f"'{name}' is not a factor of the model", similar(name, list(columns))
-            hint, column = hint or f"one of {', '.join(columns)}", max(cost.find(name), 0)
-            raise FormulaError(what, text=cost, column=column, width=len(name), hint=hint)
+            what, place = f"'{name}' is not a factor of the model", max(cost.find(name), 0)
+            raise FormulaError(what, text=cost, column=place, width=len(name), hint=similar(name, columns))
         nodes[name] = node
     value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), predicted.shape)
     whole = value if quantity.name in formula.names or not quantity.is_time else value * predicted
