@@ -22,8 +22,8 @@ settings.register_profile("explore", deadline=None, max_examples=25, derandomize
 settings.load_profile("genperf")
 
 
-#: Forests and boosting have so many trees in the tests, where 300 cost ten times as much.
-FEW_TREES = 30
+#: Forests and boosting have so many trees in the tests: 300 cost thirty times as much.
+FEW_TREES = 10
 
 
 @pytest.fixture(scope="session", autouse=True)

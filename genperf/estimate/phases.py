@@ -58,10 +58,11 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         return replace(alone, notes=(*notes, *alone.notes))
     composed = fit.composed(expressions, parts)
     if chooses:
-        whole = _nearest([*composed, *fit.overlapped(overlaps[1:], parts)])
+        others = [] if _near(composed[0]) else fit.overlapped(overlaps[1:], parts)
+        whole = _nearest([*composed, *others])
     else:
         whole = _nearest(composed)
-        nearest = _nearest([whole, *fit.overlapped(overlaps, parts)])
+        nearest = whole if _near(whole) else _nearest([whole, *fit.overlapped(overlaps, parts)])
         if nearest is not whole:
             name, error = nearest.expression.family, 100.0 * float(_errors(nearest).mean())
             text = f"with the overlap of '{name}' the composed total has a mean error of {error:.1f} %"
@@ -268,6 +269,11 @@ def _note(whole: Fitted) -> Note:
     from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
     text = f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "
     return Note(f"{text}{100.0 * _errors(whole).mean():.1f} %", "phases")
+
+
+def _near(whole: Fitted) -> bool:
+    """Tell whether no other composition can be clearly nearer to the measured total."""
+    return bool(_errors(whole).mean() <= SELECTION.clear_gain)
 
 
 def _nearest(composed: Sequence[Fitted]) -> Fitted:

@@ -57,7 +57,7 @@ def assert_agreement(answer: Scaling, counts: np.ndarray, speeds: np.ndarray, le
         assert not len(below)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.floats(0.3, 1.05), min_size=3, max_size=4),
     st.sampled_from(["gpus", "32*gpus", "64"]),

@@ -111,14 +111,8 @@ def test_a_comma_for_the_decimal_sign(shell: Shell) -> None:
 @pytest.mark.parametrize(
     "variables",
     [
-        {"COLUMNS": "20"},
-        {"COLUMNS": "0"},
-        {"COLUMNS": "wide"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
-        {"LC_ALL": "de_DE.UTF-8"},
-        {"TERM": "dumb", "NO_COLOR": "1"},
-        {"TMPDIR": "/absent"},
-        {"PYTHONHASHSEED": "7"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "TMPDIR": "/absent"},
+        {"LC_ALL": "de_DE.UTF-8", "TERM": "dumb", "NO_COLOR": "1", "PYTHONHASHSEED": "7"},
     ],
     ids=str,
 )
@@ -127,6 +121,12 @@ def test_other_variables(shell: Shell, tmp_path: Path, variables: dict[str, str]
     plain = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
     done = subprocess.run(command, cwd=tmp_path, env={**plain, **variables}, capture_output=True)
     assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize("columns", ["20", "0", "wide"])
+def test_other_widths(shell: Shell, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert shell("predict", "m.json", "--at", "workers=4,64")[0] == 0
 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")

@@ -165,7 +165,7 @@ def test_learned_sizes_err_less_where_most_factors_change_nothing() -> None:
     roles = {"time": "t", "intrinsic": "batch,hidden,layers,filters", "categorical": "activation,optimizer"}
     table = gp.read_table(frame, **roles)
     learned, fixed = (
-        gp.validate(table, "generic", "kfold:4", draws=2, structure=structure).models[0].mape
+        gp.validate(table, "generic", "kfold:2", draws=2, structure=structure).models[0].mape
         for structure in ("auto", "product")
     )
     assert learned is not None

@@ -31,7 +31,9 @@ def test_both_solvers_reach_the_same_cost(case: Case, loss: str) -> None:
 @pytest.mark.parametrize("loss", ["relative", "absolute"])
 @pytest.mark.parametrize("case", [MAXIMUM, P_NORM], ids=["max", "p-norm"])
 def test_totals_that_are_not_sums_are_recovered(case: Case, loss: str, solver: str) -> None:
-    np.testing.assert_allclose(solve(problem_of(case, loss), solver).constants, case.truth, rtol=1e-4)
+    restarts = 1 if solver == "de" else 3
+    solution = solve(problem_of(case, loss), solver, restarts=restarts)
+    np.testing.assert_allclose(solution.constants, case.truth, rtol=1e-4)
 
 
 def test_a_term_that_the_start_hides_is_found() -> None:

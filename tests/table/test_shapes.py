@@ -544,12 +544,12 @@ def test_nodes_and_devices_in_the_names_of_runs_are_the_scale(tmp_path: Path) ->
     assert "at nodes=8, devices_per_node=8, devices=64" in str(gp.ask(path))
 
 
-def test_a_hundred_thousand_rows_take_no_rule_of_each_cell(tmp_path: Path) -> None:
-    plain = "n,s\n" + "".join(f"{i},{i}.5\n" for i in range(100_000))
+def test_thousands_of_rows_take_no_rule_of_each_cell(tmp_path: Path) -> None:
+    plain = "n,s\n" + "".join(f"{i},{i}.5\n" for i in range(20_000))
     path = tmp_path / "runs.csv"
     path.write_text(plain, encoding="utf-8")
     parsed.parts_of.cache_clear()
-    assert len(understood(path).lines) == 100_000
+    assert len(understood(path).lines) == 20_000
     assert parsed.parts_of.cache_info().misses < 10
 
 
