@@ -99,14 +99,14 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             For values that are not above zero, fewer than two rows, or a model that cannot be fitted to them.
         """
-        (_, y), frame = self._checked(X, y=y, y_numeric=True)
+        (_, measured), frame = self._checked(X, y=y, y_numeric=True)
         try:
             check_non_negative(frame.select_dtypes("number").to_numpy(), "GenericRegressor")
         except ValueError as error:
             # Of a pipeline, most often those that StandardScaler centred.
             hint = "factors are counts and sizes: leave StandardScaler out, a model has its scales itself"
             raise ValueError(f"{error}. {hint}") from None
-        if np.any(np.asarray(y, float) <= 0):
+        if np.any(measured <= 0):
             raise ValueError("y must be above zero; it has values of zero or below")
         if len(frame) < 2:
             raise ValueError(f"n_samples={len(frame)}: at least two configurations are needed")
@@ -114,7 +114,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         extrinsic, categorical = _chosen(names, self.extrinsic), _chosen(names, self.categorical)
         intrinsic = [n for n in names if n not in extrinsic and n not in categorical]
         # A row of weight w is w rows: rows of weight 0 are left out.
-        frame[_TARGET], frame[_WEIGHT] = np.asarray(y, float), _check_sample_weight(sample_weight, frame)
+        frame[_TARGET], frame[_WEIGHT] = measured.astype(float), _check_sample_weight(sample_weight, frame)
         frame = frame[frame[_WEIGHT] > 0].reset_index(drop=True)
         roles: dict[str, Any] = {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical}
         options: dict[str, Any] = {name: getattr(self, name) for name in _OPTIONS}

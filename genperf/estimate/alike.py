@@ -18,14 +18,14 @@ import numpy.typing as npt
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import OUTCOME, Estimate, at_bounds, look_back, resampled, spread_of, undetermined
+from genperf.estimate.outcome import Estimate, at_bounds, look_back, resampled, spread_of, undetermined
 from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import basis_sizes
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
 from genperf.losses import Loss, Penalty, loss_named, penalty_named
 from genperf.prediction import Member, Status
-from genperf.solver import blocks, no_values, penalised_least_squares
+from genperf.solver import SEARCH, blocks, no_values, penalised_least_squares
 from genperf.table import Table
 
 
@@ -145,7 +145,7 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
         return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
 
     evidence = look_back(medians, errors_of)
-    size = np.maximum(np.abs(best), OUTCOME.least_size * batch.scale)
+    size = np.maximum(np.abs(best), SEARCH.least_coefficient * batch.scale)
     flat = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
     out: list[Estimate | FitError] = []
     for i, table in enumerate(tables):

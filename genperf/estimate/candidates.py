@@ -15,7 +15,7 @@ from genperf.errors import FitError, Note, counted
 from genperf.estimate.grow import NO_GROWTH, Growth, GrowthProblem, grow
 from genperf.estimate.options import DEFAULTS, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.estimate.problem import continued_starts, problem_of, spread_starts
+from genperf.estimate.problem import STARTS, continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.formula import render
 from genperf.losses import penalty_named
@@ -54,10 +54,10 @@ class SelectionSettings:
     # The search; `docs/decisions/halving.md` has the figures.
     #: Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
     starts: int = 4
-    #: Such starts of an expression that continues a smaller one.
+    #: Such starts beside those that continue a fit: of a smaller expression, or of the chosen expression when it is
+    #: fitted last. There the cost was that of a whole search on the tables of `docs/results/generic.md`, in a tenth of
+    #: its time.
     beside: int = 2
-    #: Best fits of each part that continue to the next λ.
-    kept_starts: int = 2
     #: How much more than the best one an expression may err, as a share, to continue along the path of λ.
     promising: float = 0.15
     #: Relative increase of the error from which on a larger expression counts as worse.
@@ -66,10 +66,6 @@ class SelectionSettings:
     too_strong: float = 0.1
     #: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
     patience: int = 3
-    #: Starts of the last fit beside the constants with which an expression was chosen, which are the best of several
-    #: already. With 2 the cost was that of a whole search on the tables of `docs/results/generic.md`, in a tenth of its
-    #: time.
-    last_starts: int = 2
     #: Decrease of the mean relative error from which on another overlap of measured phases is named. A guess: 1 % of
     #: the time is near the noise of repeats.
     clear_gain: float = 0.01
@@ -342,7 +338,7 @@ class _Parts:
         sets = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
         with np.errstate(all="ignore"):
             predicted = problem.predict(sets[:, 0])
-        return self._judged(expression, problem, sets[:, : SELECTION.kept_starts], predicted)
+        return self._judged(expression, problem, sets[:, : STARTS.continued], predicted)
 
     def _judged(self, expression: Expression, problem: Problem, sets: Array, predicted: Array) -> Candidate:
         """Return a candidate with its errors on the rows that each fold holds out."""

@@ -23,6 +23,8 @@ from scipy.special import log_ndtr, ndtri
 
 from genperf.arrays import Array, Mask
 from genperf.errors import ModelError
+from genperf.estimate.candidates import folds_of
+from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import Node, Number, call, chain, evaluate, render, substitute
 from genperf.formula.parse import LIMITS
 from genperf.models import MODELS
@@ -72,8 +74,6 @@ class FeasibilitySettings:
     #: taken that something else than memory failed: odds of seven, the difference of 4 in AIC from which on the worse
     #: model has considerably less support (Burnham & Anderson, 2002).
     doubt: float = 2.0
-    #: In which κ is learned.
-    folds: int = 5
     #: Values of κ.
     calibrations: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
 
@@ -194,10 +194,9 @@ class _Outcomes:
 
         `margins_of` returns by how much every run fits, from a fit to some of them.
         """
-        fold = np.random.default_rng(0).permutation(len(self.signs)) % SETTINGS.folds
         margins = np.zeros(len(self.signs))
-        for k in range(SETTINGS.folds):
-            margins[fold == k] = margins_of(fold != k)[fold == k]
+        for train in folds_of(len(self.signs), np.random.default_rng(CONTENT_SEED)):
+            margins[~train] = margins_of(train)[~train]
         likely = [float(log_ndtr(kappa * self.signs * margins).sum()) for kappa in SETTINGS.calibrations]
         best = int(np.argmax(likely))
         return SETTINGS.calibrations[best], likely[best]

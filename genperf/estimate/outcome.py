@@ -38,8 +38,6 @@ class OutcomeSettings:
     min_part: float = 0.05
     #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
     bound_room: float = 1e-6
-    #: Size of a coefficient of zero, in its scale: its column of the derivatives would vanish otherwise.
-    least_size: float = 1e-3
 
 
 OUTCOME = OutcomeSettings()
@@ -314,7 +312,8 @@ def unidentified(problem: Problem, expression: Expression, constants: Array, hel
     Those that are held, shape (n,), are known, and not judged.
     """
     _, slopes = problem.jacobian(constants[None, :])
-    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, OUTCOME.least_size, 1.0))
+    # A coefficient of zero has a size, or its column of the derivatives would vanish.
+    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, SEARCH.least_coefficient, 1.0))
     J = slopes[0] * size / problem.measured[:, None]
     flat = np.zeros(constants.size, bool)
     flat[~held] = undetermined(J[None, :, ~held])[0]

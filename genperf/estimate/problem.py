@@ -79,7 +79,7 @@ class StartSettings:
     #: exponent within −2 … 4 begins within −0.5 … 2.
     toward_lower: float = 0.25
     toward_upper: float = 0.5
-    #: Starts that continue the fit of a smaller expression.
+    #: Best fits of each part of the rows that are continued: by a larger expression, or with a stronger penalty.
     continued: int = 2
     #: Ways to continue a smaller expression that are drawn for each that is polished. One costs a least-squares
     #: solution of the coefficients, a hundredth of a polish.

@@ -34,7 +34,7 @@ class SearchSettings:
     agreeing_per_search: int = 2
     #: A constant is searched on a logarithmic scale where its bounds are positive and their ratio is at least this.
     logarithmic_ratio: float = 100.0
-    #: Share of its scale from which a coefficient begins, where the total is not a sum.
+    #: Share of its scale below which a coefficient is none: where the total is not a sum, its search begins there.
     least_coefficient: float = 1e-3
     #: Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
     direct_members: int = 8
