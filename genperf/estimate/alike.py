@@ -55,11 +55,6 @@ class Batch:
         held = {name: getattr(self, name)[series] for name in ("basis", "offset", "measured", "weights", "scale")}
         return replace(self, **held)
 
-    def blocks(self, sets: int) -> list[slice]:
-        """Cut the series into blocks of bounded memory, for a number of sets of weights each."""
-        series, rows, n = self.basis.shape
-        return blocks(series, sets * max(rows, n * n))
-
     def fit(self, weights: Array) -> Array:
         """Return the best coefficients for every set of weights, (series, sets, rows) → (series, sets, n)."""
         series, sets, _ = weights.shape
@@ -163,22 +158,20 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
 
 def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
     """Draw bootstrap replicates of every series, the same configurations in each."""
-    series, rows = batch.measured.shape
+    series, rows, n = batch.basis.shape
     counts = resampled(rows, draws)
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     which = which.reshape(draws)
-    constants = np.empty((series, draws, batch.scale.shape[1]))
-    misfit = np.empty(series)
-    for block in batch.blocks(draws):
+    constants, misfit = np.empty((series, draws, n)), np.empty(series)
+    for block in blocks(series, draws * max(rows, n * n)):
         part = batch.take(block)
         weights = distinct * part.weights[:, None, :]
         empty = weights.sum(axis=2, keepdims=True) <= 0.0
         solutions = part.fit(np.where(empty, part.weights[:, None, :], weights))
         constants[block] = solutions[:, which]
         with np.errstate(all="ignore"):
-            residuals = np.log(part.measured[:, None, :] / part.predict(solutions))[:, which]
-            held_out = (counts == 0.0) & np.isfinite(residuals)
             # Along one axis: over two, the order of the sum would depend on the number of series.
-            squares = np.where(held_out, residuals**2, 0.0).reshape(len(residuals), -1)
-            misfit[block] = np.sqrt(squares.sum(axis=1) / held_out.reshape(len(residuals), -1).sum(axis=1))
+            residuals = np.log(part.measured[:, None, :] / part.predict(solutions))[:, which].reshape(len(weights), -1)
+            held_out = (counts == 0.0).ravel() & np.isfinite(residuals)
+            misfit[block] = np.sqrt(np.where(held_out, residuals**2, 0.0).sum(axis=1) / held_out.sum(axis=1))
     return constants, misfit

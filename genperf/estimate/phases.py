@@ -56,7 +56,8 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
         laws = held_at(family.expressions(table.factors, options.mapping), options.fix) if chooses else expressions
         alone = estimate(laws, table, options, seed, family.choice)
         return replace(alone, notes=(*notes, *alone.notes))
-    composed = fit.composed(expressions, parts)
+    # Where the total determines none, why not the first.
+    composed = fit.composed(expressions, parts) or [fit.whole(expressions[0], parts)]
     if chooses:
         others = [] if _near(composed[0]) else fit.overlapped(overlaps[1:], parts)
         whole = _nearest([*composed, *others])
@@ -186,25 +187,15 @@ class _PhaseFit:
         return best_of(candidates_of([law], medians, self.options, self.seed)).strength
 
     def composed(self, expressions: Sequence[Expression], parts: Sequence[Part]) -> list[Fitted]:
-        """Compose fitted phases by each law of what the total shows; those that it does not determine are left out.
-
-        Raises
-        ------
-        FitError
-            Of the first one, where none is left.
-        """
-        out, failures = [], []
+        """Compose fitted phases by each law of what the total shows; those that it does not determine are left out."""
+        out: list[Fitted] = []
         for expression in expressions:
-            try:
-                out.append(self._composed(expression, parts))
-            except FitError as error:
-                failures.append(error)
-        if failures and not out:
-            raise failures[0]
+            with suppress(FitError):
+                out.append(self.whole(expression, parts))
         return out
 
-    def _composed(self, expression: Expression, parts: Sequence[Part]) -> Fitted:
-        """Take the phases' constants, and fit the others to the total."""
+    def whole(self, expression: Expression, parts: Sequence[Part]) -> Fitted:
+        """Take the phases' constants, and fit the others to the total; a `FitError` where it shows too little."""
         known = {name: value for part in parts for name, value in part.values.items()}
         names = expression.constant_names
         if known.keys() >= set(names):
@@ -224,19 +215,15 @@ class _PhaseFit:
 
         Those are left out that have constants which the total does not determine.
         """
-        measured = [part.phase for part in parts]
-        out: list[Fitted] = []
-        for family in families:
-            if not family.shown(measured):
-                continue
+        measured, known = [part.phase for part in parts], [part.expression.terms for part in parts]
+        same: list[Expression] = []
+        for family in (one for one in families if one.shown(measured)):
             for written in family.expressions(self.medians.factors, self.options.mapping, measured):
                 fix = {name: value for name, value in self.options.fix.items() if name in written.constant_names}
-                expression = written.with_fixed(fix)
-                laws = (of_phase(expression, family.phases[phase]) for phase in measured)
-                if all(law and law.terms == part.expression.terms for law, part in zip(laws, parts, strict=True)):
-                    with suppress(FitError):
-                        out.append(self._composed(expression, parts))
-        return out
+                laws = [of_phase(written.with_fixed(fix), family.phases[phase]) for phase in measured]
+                if [law and law.terms for law in laws] == known:
+                    same.append(written.with_fixed(fix))
+        return self.composed(same, parts)
 
 
 def of_phase(expression: Expression, names: Collection[str]) -> Expression | None:
