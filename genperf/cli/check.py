@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from genperf.cli.options import measured_column, read, recognised_table
-from genperf.cli.output import OUTPUT, Output, records, tell, tell_all
+from genperf.cli.output import Output, records, tell, tell_all
 from genperf.cli.writing import write_whole
 from genperf.errors import LISTED, TableError, counted, listed
 from genperf.models import MODELS
@@ -92,7 +92,7 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
         tell(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
     unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:
-        tell(f"left out, in no role: {listed(unused, OUTPUT.unused)}")
+        tell(f"left out, in no role: {listed(unused)}")
     if len(measured.failures):
         tell(f"failed: {counted(len(measured.failures), 'run')}")
     if measured.rejected:

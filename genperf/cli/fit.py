@@ -12,7 +12,7 @@ from genperf.attribution import written_lines
 from genperf.attribution.elasticity import doublings
 from genperf.attribution.written import level_exponents
 from genperf.cli.options import fit_arguments, pairs, read
-from genperf.cli.output import OUTPUT, Output, tell, tell_all
+from genperf.cli.output import Output, tell, tell_all
 from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
 from genperf.errors import LISTED, GenperfError, counted, listed
@@ -75,7 +75,7 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
     out.notes(notes)
     unused = [name for name in measured.unused if name not in fitted_phases(measured, o.model).values()]
     if unused:
-        out.note(f"left out, in no role: {listed(unused, OUTPUT.unused)}")
+        out.note(f"left out, in no role: {listed(unused)}")
     if measured.rejected:
         out.note(f"rejected rows: {measured.rejected_rows}; genperf check lists them")
     out.note(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model")

@@ -37,21 +37,6 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u2
 
 
 @dataclass(frozen=True)
-class OutputSettings:
-    """How wide a line is, and how much is printed."""
-
-    #: Columns of a line that is printed to a file or a pipe: those of a terminal by default.
-    line: int = 80
-    #: Digits of a predicted value for people; a file has all.
-    digits: int = 3
-    #: Columns in no role that are named: a line of logs has dozens.
-    unused: int = 40
-
-
-OUTPUT = OutputSettings()
-
-
-@dataclass(frozen=True)
 class Output:
     """How one call of a command shows its result."""
 
@@ -179,8 +164,9 @@ def show_predictions(table: Shown, plain: bool = False) -> None:
     """Print predictions; where the lines would not fit, the reasons of the verdicts are footnotes."""
     columns = {str(name): [cell(v) for v in cells.tolist()] for name, cells in table.items()}
     widths = [max(len(name), *map(len, cells), 0) for name, cells in columns.items() if len(cells)]
-    room, marks = shutil.get_terminal_size().columns if sys.stdout.isatty() else OUTPUT.line, {}
-    if "reason" in columns and sum(widths) + 2 * len(widths) > room:
+    marks = {}
+    # In a pipe, as on a terminal of 80 columns.
+    if "reason" in columns and sum(widths) + 2 * len(widths) > shutil.get_terminal_size().columns:
         reasons = columns.pop("reason")
         marks = {reason: f"[{k}]" for k, reason in enumerate((r for r in dict.fromkeys(reasons) if r), 1)}
         verdicts = zip(columns["verdict"], reasons, strict=True)

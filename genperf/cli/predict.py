@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genperf.cli.options import paid_at, pairs, training_of, values_at
-from genperf.cli.output import OUTPUT, Output, records, show_predictions
+from genperf.cli.output import Output, records, show_predictions
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
 from genperf.facts import Paid
@@ -117,5 +117,5 @@ def rounded(
     shown = {name: values for name, values in columns.items() if name not in hidden}
     for name, values in shown.items():
         if name in predicted and values.dtype.kind == "f":
-            shown[name] = np.array([float(f"{value:.{OUTPUT.digits}g}") for value in values.tolist()])
+            shown[name] = np.array([float(f"{value:.3g}") for value in values.tolist()])
     return shown

@@ -7,8 +7,7 @@ from genperf.cli.options import fit_arguments, read
 from genperf.cli.output import Output
 from genperf.cli.progress import progress
 from genperf.plots import predicted_against_measured
-from genperf.table import Table
-from genperf.validation import Validation, validate
+from genperf.validation import validate
 
 
 def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
@@ -21,17 +20,11 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
             measured, o.models, o.scheme, seed=seed, interval=o.interval, workers=workers, progress=done, **arguments
         )
     if not out.written(outcome, outcome.predictions()):
-        _show(outcome, measured, o.scheme, out)
+        target = measured.target
+        rmse = f", rmse in {target.unit}" if target.unit else ""
+        out.frame(outcome.frame(), f"{measured.source}, {o.scheme}: errors of the predicted {target.name} in %{rmse}")
+        for score in outcome.models:
+            for text in [*score.notes, *filter(None, [score.failed])]:
+                out.note(f"{score.model}: {text}")
+        out.notes(outcome.notes)
     out.draw(lambda: predicted_against_measured(outcome))
-
-
-def _show(outcome: Validation, measured: Table, scheme: str, out: Output) -> None:
-    """Print the errors of the models, then what happened to them."""
-    target = measured.target
-    rmse = f", rmse in {target.unit}" if target.unit else ""
-    title = f"{measured.source}, {scheme}: errors of the predicted {target.name} in %{rmse}"
-    out.frame(outcome.frame(), title)
-    for score in outcome.models:
-        for text in [*score.notes, *([score.failed] if score.failed else [])]:
-            out.note(f"{score.model}: {text}")
-    out.notes(outcome.notes)
