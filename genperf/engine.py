@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import count, islice
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from genperf.errors import GenperfError, suggest
 
@@ -200,13 +200,18 @@ class _Raised:
     error: Exception
 
 
-def _guarded(work: Callable[[T], R], number: int, task: T) -> tuple[int, R | _Raised]:
-    """Do the work with one thread of linear algebra: more threads round differently."""
-    try:
-        with one_blas_thread():
-            return number, work(task)
-    except Exception as error:
-        return number, _Raised(error)
+@dataclass(frozen=True)
+class _Guarded(Generic[T, R]):
+    """The work and the task's number, with one thread of linear algebra: more threads round differently."""
+
+    work: Callable[[T], R]
+
+    def __call__(self, number: int, task: T) -> tuple[int, R | _Raised]:
+        try:
+            with one_blas_thread():
+                return number, self.work(task)
+        except Exception as error:
+            return number, _Raised(error)
 
 
 def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[tuple[int, R | Lost]]:
@@ -232,9 +237,9 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
     """
     with ExitStack() as stack:
         if engine.in_process:
-            outcomes: Iterator[tuple[int, Any]] = map(partial(_guarded, work), count(), tasks)
+            outcomes: Iterator[tuple[int, Any]] = map(_Guarded(work), count(), tasks)
         else:
-            outcomes = _distributed(work, enumerate(tasks), _connected(engine, stack))
+            outcomes = _distributed(_Guarded(work), enumerate(tasks), _connected(engine, stack))
         for number, outcome in outcomes:
             if isinstance(outcome, _Raised):
                 raise outcome.error from None
@@ -242,7 +247,7 @@ def run(work: Callable[[T], R], tasks: Iterable[T], engine: Engine) -> Iterator[
 
 
 def _distributed(
-    work: Callable[[T], R], numbered: Iterator[tuple[int, T]], backend: Backend
+    guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
 ) -> Iterator[tuple[int, R | Lost | _Raised]]:
     """Do the tasks on a backend, repeating those whose worker died."""
     under_way: dict[int, T] = {}
@@ -254,29 +259,34 @@ def _distributed(
 
     while True:
         try:
-            for number, outcome in _parallel(work, drawn(), backend):
+            for number, outcome in _parallel(guarded, drawn(), backend):
                 del under_way[number]
                 yield number, outcome
         except Exception:
             # Errors of the work do not come here, so workers have failed.
             for number, task in list(under_way.items()):
-                try:
-                    # Alone, on new workers.
-                    yield from list(_parallel(work, iter([(number, task)]), backend))
-                except Exception as error:
-                    yield number, Lost(f"its worker process died ({type(error).__name__}: {_first_words(error)})")
+                yield number, _alone(guarded, number, task, backend)
             under_way.clear()
         else:
             return
 
 
+def _alone(guarded: _Guarded[T, R], number: int, task: T, backend: Backend) -> Any:
+    """Do one task on new workers."""
+    try:
+        ((_, outcome),) = _parallel(guarded, iter([(number, task)]), backend)
+    except Exception as error:
+        return Lost(f"its worker process died ({type(error).__name__}: {_first_words(error)})")
+    return outcome
+
+
 def _parallel(
-    work: Callable[[T], R], numbered: Iterator[tuple[int, T]], backend: Backend
+    guarded: _Guarded[T, R], numbered: Iterator[tuple[int, T]], backend: Backend
 ) -> Iterator[tuple[int, R | _Raised]]:
     """Do the tasks with joblib."""
     from joblib import Parallel, delayed, parallel_config
 
-    calls = (delayed(_guarded)(work, number, task) for number, task in numbered)
+    calls = (delayed(guarded)(number, task) for number, task in numbered)
     with parallel_config(backend=backend.make(), n_jobs=backend.jobs):
         if backend.streams:
             yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
