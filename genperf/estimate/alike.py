@@ -55,6 +55,11 @@ class Batch:
         held = {name: getattr(self, name)[series] for name in ("basis", "offset", "measured", "weights", "scale")}
         return replace(self, **held)
 
+    def blocks(self, sets: int) -> list[slice]:
+        """Cut the series into blocks of bounded memory, for a number of sets of weights each."""
+        series, rows, n = self.basis.shape
+        return blocks(series, sets * max(rows, n * n))
+
     def fit(self, weights: Array) -> Array:
         """Return the best coefficients for every set of weights, (series, sets, rows) → (series, sets, n)."""
         series, sets, _ = weights.shape
@@ -158,12 +163,12 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
 
 def _replicates(batch: Batch, draws: int) -> tuple[Array, Array]:
     """Draw bootstrap replicates of every series, the same configurations in each."""
-    series, rows, n = batch.basis.shape
+    series, rows = batch.measured.shape
     counts = resampled(rows, draws)
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     which = which.reshape(draws)
-    constants, misfit = np.empty((series, draws, n)), np.empty(series)
-    for block in blocks(series, draws * max(rows, n * n)):
+    constants, misfit = np.empty((series, draws, batch.scale.shape[1])), np.empty(series)
+    for block in batch.blocks(draws):
         part = batch.take(block)
         weights = distinct * part.weights[:, None, :]
         empty = weights.sum(axis=2, keepdims=True) <= 0.0
