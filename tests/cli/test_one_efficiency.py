@@ -66,7 +66,7 @@ def test_one_efficiency(
     assert data is not None
     sheet = json.loads(data[1])["groups"][0]["sheet"]
     assert sheet["summary"]["efficiency"] == pytest.approx(100.0 * answer["efficiency"], rel=1e-2)
-    ends = "{:.0f} % (90 % interval: {:.0f} to {:.0f} %)".format(*(100.0 * answer[name] for name in names))
+    ends = "{:.0f} % (90 %: {:.0f} to {:.0f} %)".format(*(100.0 * answer[name] for name in names))
     assert ends in " ".join(sentence for card in sheet["answers"] for sentence in card["sentences"])
     # More devices are more data-parallel ways on more nodes: the law's own efficiency lies inside.
     if along == "dp":
