@@ -1,8 +1,6 @@
 """Factors: columns that the target may depend on, their measured range, and which one counts the workers.
 
 Which one has one of the field's names, which counts the workers, and what is one node is decided here alone.
-
-Everything above the tables asks `genperf.panel`, which hands these answers on.
 """
 
 from collections import Counter
