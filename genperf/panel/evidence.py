@@ -25,9 +25,9 @@ class ReadingSettings:
     #: In log odds that a column was chosen: a header that is one of the field's names for a setting, against cells
     #: that look measured.
     named: float = 4.0
-    #: The exponent of growth with the count that parts work of each worker from work that all share: half-way between
-    #: those of perfect weak and strong scaling, 0 and −1 of a time, 1 and 0 of a throughput.
-    half: float = 0.5
+    #: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
+    #: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
+    growth: float = 0.2
     #: The share of empty cells above which a column is of no use: its rows would be lost. A guess.
     max_empty: float = 0.2
     #: Different texts per row: a column with more of them numbers or describes the runs. A kind that can be compared

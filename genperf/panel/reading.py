@@ -365,7 +365,7 @@ def _with_relative(reading: Reading) -> Reading:
     if not grown or reading.scale is None:
         return reading
     name = max(grown, key=lambda n: grown[n])
-    header = Header("rate", "s", "units", shared=grown[name] <= READING.half)
+    header = Header("rate", "s", "units", shared=grown[name] <= READING.growth)
     meaning = replace(
         reading.meanings[name], role="measured", reasons=("it goes with a throughput that no column has",)
     )
@@ -411,7 +411,7 @@ def measured_roles(
         roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
     of_workers = all(batch == "batch" and not evidence.varies for batch, evidence in batches.items())
     known = sized or header.of == "job" or given.get("scaling") or given.get("work")
-    if "time" in roles and of_workers and not known and grows < -READING.half:
+    if "time" in roles and of_workers and not known and grows < -READING.growth:
         roles["scaling"] = "strong" if header.of == "step" else "job"
     return roles, derived
 

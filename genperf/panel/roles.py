@@ -162,7 +162,7 @@ def measurement_of_column(
     """
     header = header or header_of(name)
     if not header.kind:
-        return {"throughput" if growth > READING.half else "quantity": name}, {}
+        return {"throughput" if growth > READING.growth else "quantity": name}, {}
     if header.kind == "time":
         return {"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, {}
     if header.kind == "quantity":
@@ -182,7 +182,7 @@ def not_measured(meanings: Mapping[str, str]) -> TableError:
 def _rate(name: str, header: Header, counted: str | None, growth: float) -> Measured:
     """Return a throughput, derived where it is that of one worker or of steps that take no shorter on more workers."""
     quoted, (seconds, _) = quote_name(name), TIME_UNITS[header.unit]
-    if header.counted in STEP_WORDS and not header.shared and growth <= READING.half:
+    if header.counted in STEP_WORDS and not header.shared and growth <= READING.growth:
         return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
     of_all = f"*{quote_name(counted)}" if header.shared and counted is not None else ""
     formula = f"{quoted}{of_all}" + (f"/{seconds:g}" if seconds != 1.0 else "")
