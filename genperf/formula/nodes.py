@@ -82,19 +82,11 @@ def names_in(node: Node) -> frozenset[str]:
     >>> sorted(names_in(call("add", Name("a"), call("log2", Name("n")))))
     ['a', 'n']
     """
-    match node:
-        case Name(name):
-            return frozenset((name,))
-        case Call(_, arguments):
-            return frozenset().union(*(names_in(a) for a in arguments))
-        case PowerSum(names):
-            return frozenset(names)
-        case _:
-            return frozenset()
+    return frozenset(ordered_names(node))
 
 
 def ordered_names(node: Node) -> list[str]:
-    """Return the names in a parsed tree in the order of their first occurrence.
+    """Return the names in a tree in the order of their first occurrence.
 
     Examples
     --------
@@ -106,6 +98,8 @@ def ordered_names(node: Node) -> list[str]:
             return [name]
         case Call(_, arguments):
             return list(dict.fromkeys(name for a in arguments for name in ordered_names(a)))
+        case PowerSum(names):
+            return list(names)
         case _:
             return []
 

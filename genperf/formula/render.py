@@ -151,9 +151,8 @@ def _written(node: Node, language: Language, number: Callable[[float], _Part], n
             if form is None:
                 return language.call.format(function, language.between.join(text for text, _ in parts)), _TIGHTEST
             form = Form(form) if isinstance(form, str) else form
-            leasts = [*form.least, *(0 for _ in parts)]
-            bound = [strength >= least for (_, strength), least in zip(parts, leasts, strict=False)]
-            texts = [text if b else language.brackets.format(text) for (text, _), b in zip(parts, bound, strict=True)]
+            bound = zip(parts, [*form.least, *(0 for _ in parts)], strict=False)
+            texts = [text if strength >= least else language.brackets.format(text) for (text, strength), least in bound]
             # Two arguments at a time, where a formula may give `min` and `max` more.
             many = function in ("min", "max")
             return reduce(form.template.format, texts) if many else form.template.format(*texts), form.strength

@@ -1,15 +1,13 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
-from functools import lru_cache
-
 import numpy as np
 from scipy.special import ndtri
 
 from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
-from genperf.expression import Expression, Term, coefficient
-from genperf.formula import Name, Node, names_in, parse, substitute
+from genperf.expression import Constant, Expression, Term, coefficient
+from genperf.formula import Name, names_in, parse, substitute
 from genperf.growth.bank import BANK, CONSTANT, DOUBLING, LATENCY, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
@@ -142,30 +140,16 @@ def written(series: MeasuredSeries, reading: Reading) -> tuple[tuple[Overhead, .
     chosen = tuple(overhead for overhead in prior().overheads if possible.get(overhead.place, beyond))
     # The constant beside the computation, as the two are told apart.
     chosen = tuple(sorted(chosen, key=lambda overhead: overhead.place != "constant"))
-    known = {name: series.factors.node(name) for name in names_in(parse(reading.work).node)}
+    factors, work = series.factors, reading.work
+    axes = {"workers": factors.over_columns(reading.workers), "nodes": factors.over_columns(reading.nodes)}
     # The work is that of one worker, also where the smallest count is the unit of the exchange.
-    work = tuple((name, node) for name, node in known.items() if node is not None)
-    axes = [("workers", reading.workers), ("nodes", reading.nodes)]
-    parsed = tuple((name, series.factors.over_columns(text)) for name, text in axes)
-    names = tuple(f.name for f in series.factors.factors)
-    return chosen, _expression(names, work, (*work, *parsed), reading.work, chosen)
-
-
-@lru_cache(maxsize=64)
-def _expression(
-    columns: tuple[str, ...],
-    work_nodes: tuple[tuple[str, Node], ...],
-    nodes: tuple[tuple[str, Node], ...],
-    work: str,
-    overheads: tuple[Overhead, ...],
-) -> Expression:
-    """Return the sum of the computation and the overheads over a table's columns."""
+    each = {name: node for name in names_in(parse(work).node) if (node := factors.node(name)) is not None}
     computation = Overhead("computation", "a", "a" if work == "1" else f"a*{work}".replace("a*1/", "a/"), "constant")
-    constants: list[str] = []
-    terms = []
-    for overhead in (computation, *overheads):
-        constants.append(unused_name(overhead.constant, (*columns, *constants)))
-        columns_of = dict(work_nodes if overhead is computation else nodes)
-        formula = substitute(parse(overhead.formula).node, {**columns_of, overhead.constant: Name(constants[-1])})
-        terms.append(Term(overhead.name, formula))
-    return Expression("series", tuple(terms), tuple(coefficient(name) for name in constants))
+    used, terms, constants = {f.name for f in factors.factors}, list[Term](), list[Constant]()
+    for overhead in (computation, *chosen):
+        name = unused_name(overhead.constant, used)
+        used.add(name)
+        constants.append(coefficient(name))
+        nodes = {**(each if overhead is computation else axes), overhead.constant: Name(name)}
+        terms.append(Term(overhead.name, substitute(parse(overhead.formula).node, nodes)))
+    return chosen, Expression("series", tuple(terms), tuple(constants))

@@ -121,7 +121,7 @@ class _Writer:
         self.intrinsic = [f for f in factors if f.role == "intrinsic"]
         self.extrinsic = [f for f in factors if f.role == "extrinsic" and f.name not in following]
         self.steps = steps_of(factors, following)
-        self.following = [f for f in self.steps if f.name in following]
+        self.following = following
         self.categorical = [f for f in factors if not f.numeric]
         self.structure = structure
         self.columns = {f.name for f in factors}
@@ -131,16 +131,13 @@ class _Writer:
         """Return the expression of the structure."""
         terms = [Term(CONSTANT_TERM, self.constant(coefficient("C")))]
         if self.structure.name in ("product", "grown"):
-            for k in range(1, self.structure.products + 1):
-                names = (f"a{k}", f"p{k}", f"q{k}", f"d{k}")
-                terms.append(self.term(f"a{k}", names, Meaning("scale", term=k), self.steps))
+            products = range(1, self.structure.products + 1)
+            terms += [self.term(f"a{k}", f"a{k}", f"{k}", Meaning("scale", term=k)) for k in products]
+        elif self.intrinsic:
+            suffixes = {f.name: "" if self.structure.name == "separable" else f"_{f.name}" for f in self.intrinsic}
+            terms += [self.term(n, f"a_{n}", suffix, Meaning("scale", n)) for n, suffix in suffixes.items()]
         else:
-            shared = self.structure.name == "separable"
-            for f in self.intrinsic:
-                names = (f"a_{f.name}", "p", *(("q", "d") if shared else (f"q_{f.name}", f"d_{f.name}")))
-                terms.append(self.term(f.name, names, Meaning("scale", f.name), self.following, [f]))
-            if not self.intrinsic:
-                terms.append(self.term("work", ("a", "p", "q", "d"), Meaning("scale"), self.following))
+            terms.append(self.term("work", "a", "", Meaning("scale")))
         return Expression("generic", tuple(terms), tuple(self.constants.values()))
 
     def constant(self, constant: Constant) -> Node:
@@ -149,20 +146,17 @@ class _Writer:
         self.constants.setdefault(constant.name, constant)
         return Name(constant.name)
 
-    def term(
-        self,
-        name: str,
-        constants: tuple[str, str, str, str],
-        meaning: Meaning,
-        steps: Sequence[Factor],
-        intrinsic: Sequence[Factor] | None = None,
-    ) -> Term:
-        """Return a coefficient times a power of each factor, a step of some counts, and the levels."""
-        a, p, q, d = constants
-        k = meaning.term
-        among = self.intrinsic if intrinsic is None else intrinsic
+    def term(self, name: str, scale: str, suffix: str, meaning: Meaning) -> Term:
+        """Return a coefficient times a power of each factor, a step of some counts, and the levels.
+
+        A product has all factors and counts; another term has its intrinsic factor and the counts that follow. The
+        suffix is that of the letters q and d, and in a product of p.
+        """
+        k, p, q, d = meaning.term, f"p{meaning.term or ''}", f"q{suffix}", f"d{suffix}"
         within, beside = GENERIC.intrinsic_exponents, GENERIC.extrinsic_exponents
-        parts = [self.power(f, p, within, Meaning("intrinsic", f.name, term=k)) for f in among]
+        intrinsic = [f for f in self.intrinsic if k or f.name == meaning.factor]
+        steps = [f for f in self.steps if k or f.name in self.following]
+        parts = [self.power(f, p, within, Meaning("intrinsic", f.name, term=k)) for f in intrinsic]
         parts += [self.power(f, q, beside, Meaning("extrinsic", f.name, term=k)) for f in self.extrinsic]
         parts += [self.effect(f"{d}_{f.name}", together(f), Meaning("step", f.name, term=k)) for f in steps]
         # The first level is the reference.
@@ -171,8 +165,7 @@ class _Writer:
             self.effect(f"{d}_{f.name}[{level}]", at_level(f, level), Meaning("level", "", f.name, level, k))
             for f, level in levels
         ]
-        scale = self.constant(replace(coefficient(a), meaning=meaning))
-        return Term(name, chain("multiply", [scale, *parts]))
+        return Term(name, chain("multiply", [self.constant(replace(coefficient(scale), meaning=meaning)), *parts]))
 
     def power(self, factor: Factor, prefix: str, bounds: tuple[float, float], meaning: Meaning) -> Node:
         """Return a power of the factor over its centre, with the exponent `prefix_factor`."""

@@ -73,24 +73,18 @@ Terms = Sequence[Sequence[tuple[Factor, Exponents]]]
 def _one(factors: Sequence[Factor]) -> Iterator[Terms]:
     """Yield the hypotheses for a single factor."""
     (x,) = factors
-    for block in _usable(GROWING + SHRINKING, x):
-        yield [[(x, block)]]
-    for first, second in product(_usable(FIRST, x), _usable(SECOND, x)):
-        if first != second:
-            yield [[(x, first)], [(x, second)]]
+    yield from ([[(x, block)]] for block in _usable(GROWING + SHRINKING, x))
+    pairs = product(_usable(FIRST, x), _usable(SECOND, x))
+    yield from ([[(x, first)], [(x, second)]] for first, second in pairs if first != second)
 
 
 def _two(factors: Sequence[Factor]) -> Iterator[Terms]:
     """Yield the hypotheses for two factors: each alone, their products, their sums."""
     x, y = factors
-    for factor in factors:
-        for block in _usable(SEVERAL, factor):
-            yield [[(factor, block)]]
+    yield from ([[(factor, block)]] for factor in factors for block in _usable(SEVERAL, factor))
     pairs = list(product(_usable(SEVERAL, x), _usable(SEVERAL, y)))
-    for first, second in pairs:
-        yield [[(x, first), (y, second)]]
-    for first, second in pairs:
-        yield [[(x, first)], [(y, second)]]
+    yield from ([[(x, first), (y, second)]] for first, second in pairs)
+    yield from ([[(x, first)], [(y, second)]] for first, second in pairs)
 
 
 def _many(factors: Sequence[Factor]) -> Iterator[Terms]:
@@ -99,13 +93,10 @@ def _many(factors: Sequence[Factor]) -> Iterator[Terms]:
     shared = [[b for b in SEVERAL if all(b in _usable(SEVERAL, f) for f in role)] for role in (intrinsic, extrinsic)]
     pairs = product(shared[0] if intrinsic else SEVERAL[:1], shared[1] if extrinsic else SEVERAL[:1])
     powers = [([(f, i) for f in intrinsic], [(f, e) for f in extrinsic]) for i, e in pairs]
-    for inner, outer in powers:
-        yield [inner + outer]
+    yield from ([inner + outer] for inner, outer in powers)
     if intrinsic and extrinsic:
-        for inner, outer in powers:
-            yield [[power, *outer] for power in inner]
-    for inner, outer in powers:
-        yield [[power] for power in inner + outer]
+        yield from ([[power, *outer] for power in inner] for inner, outer in powers)
+    yield from ([[power] for power in inner + outer] for inner, outer in powers)
 
 
 def _usable(blocks: Sequence[Exponents], factor: Factor) -> list[Exponents]:

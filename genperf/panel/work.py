@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from genperf.panel.panel import Panel
 from genperf.scaling import KINDS, Scaling
-from genperf.table.axis import UNITS, several_nodes
+from genperf.table.axis import several_nodes
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import counts_devices
 
@@ -54,8 +54,6 @@ class Share:
     per_worker: str
     #: All workers' work.
     whole: str
-    #: Of a coefficient that multiplies it: seconds per work.
-    unit: str
 
     @property
     def known(self) -> bool:
@@ -86,11 +84,11 @@ def share(panel: Panel, job: bool = False) -> Share:
     '1/workers'
     """
     if job and panel.has("samples"):
-        return Share("samples/workers", "samples", "s/sample")
+        return Share("samples/workers", "samples")
     for name in ("work", "batch"):
         if panel.has(name):
-            return Share(name, f"{name}*workers", f"s/{UNITS[name]}")
-    return Share("1/workers", "1", "s")
+            return Share(name, f"{name}*workers")
+    return Share("1/workers", "1")
 
 
 def possible_work(panel: Panel) -> tuple[Work, ...]:
