@@ -27,11 +27,11 @@ from genperf.table.axis import measure
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
 from genperf.table.target import phase_seconds
-from genperf.vocabulary.names import counts_devices
+from genperf.vocabulary.names import LEVELS, counts_devices
 from genperf.words.numbers import capitalised, join_values
 
 #: What a step is scaled by and what a device works on: all other factors are held.
-_SCALED = ("workers", "nodes", "devices_per_node", "batch", "global_batch")
+_SCALED = (*LEVELS, "devices_per_node", "batch", "global_batch")
 #: The parts of a step in the laws: the phases that must be columns, and those that are added where they are.
 _PHASES = {
     "computation": (("forward", "backward"), ()),

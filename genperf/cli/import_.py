@@ -11,10 +11,9 @@ from genperf.cli.writing import write_whole
 from genperf.errors import LISTED, counted
 from genperf.importers import Imported, csv_lines, import_files
 from genperf.table.clean import is_number
-from genperf.vocabulary.names import canonical_of
+from genperf.vocabulary.names import COUNTED, canonical_of
 
 #: Factors of families that are properties of a run and not of the program.
-_EXTRINSIC = ("workers", "nodes", "devices_per_node", "servers")
 
 
 def run(o: SimpleNamespace, out: Output) -> None:
@@ -60,7 +59,7 @@ def _roles(table: Imported) -> list[str]:
         if len(cells) < 2:
             continue
         numeric = all(is_number(cell) for cell in cells)
-        role = "--extrinsic" if canonical_of(name) in _EXTRINSIC else "--intrinsic"
+        role = "--extrinsic" if canonical_of(name) in COUNTED else "--intrinsic"
         parts[role if numeric else "--categorical"].append(name)
     words = ["--throughput" if table.rate else "--time", table.time]
     for option, names in parts.items():

@@ -17,7 +17,7 @@ from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
 from genperf.table.axis import several_nodes
 from genperf.table.table import parting_notes
-from genperf.vocabulary.names import canonical_of
+from genperf.vocabulary.names import LEVELS, canonical_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SeriesSettings:
 
 SERIES = SeriesSettings()
 
-_COUNTS = ("workers", "nodes", "devices_per_node")
+_COUNTS = (*LEVELS, "devices_per_node")
 _SCALES = (*_COUNTS, "batch", "global_batch")
 
 
@@ -201,7 +201,7 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
 def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:
     """Name the scale where it is assumed, runs far from their repeats, and columns that may part the series."""
     notes = []
-    if canonical_of(series.column) not in ("workers", "nodes"):
+    if canonical_of(series.column) not in LEVELS:
         text = f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise"
         notes.append(Note(text, "scale"))
     variance, away = repeat_noise(table)

@@ -62,7 +62,7 @@ class Reading:
 def readings_of(series: MeasuredSeries) -> list[Reading]:
     """Return how the counts of a series may be meant, the likeliest first."""
     factors = series.factors
-    workers = "workers" if factors.node("workers") is not None else "nodes"
+    workers = factors.counted_as or "nodes"
     nodes: tuple[tuple[str, float], ...] = READING.node_sizes
     counted, unknown = factors.node("nodes") is not None, False
     if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
@@ -84,7 +84,7 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
         ]
         out += each
         # What ends is that of one machine.
-        count = "workers" if factors.node("workers") is not None else "nodes"
+        count = factors.counted_as or "nodes"
         for limit, power, chance in waits:
             wait = f"max(1, {count}/{limit:.4g})**{power:g}"
             text = wait if work == "1" else f"{work}*{wait}"

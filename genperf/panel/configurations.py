@@ -204,10 +204,11 @@ def settled(panel: Panel, given: Collection[str]) -> dict[str, Formula]:
     """
     constants = {f.name: Number(f.lower) for f in panel.factors if f.distinct == 1 and f not in panel.counts}
     unknown = {name: number for name, number in constants.items() if name not in given}
-    out = {}
+    out: dict[str, Formula] = {}
     for rule in panel.rules:
         if rule.settles is not None and rule.name not in given:
-            node = substitute(rule.settles, unknown)
+            # What is settled settles what follows it.
+            node = substitute(rule.settles, {**unknown, **{name: formula.node for name, formula in out.items()}})
             if names_in(node) <= {*given}:
                 out[rule.name] = Formula(render(node, "{:g}".format), node)
     return out
@@ -420,10 +421,10 @@ def relative_work(
 def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
     """Return the columns that change where a factor doubles, with their values: the nodes follow their devices."""
     double = {name: 2.0 * np.asarray(columns[name], float)}
-    workers, nodes = panel.workers, panel.nodes
+    workers, nodes = panel.counted, panel.nodes
     if workers is not None and workers.name in columns:
         per_node, given = None, {name}
-        if nodes is not None and nodes.name in columns:
+        if nodes is not None and nodes != workers and nodes.name in columns:
             count, held = (np.asarray(columns[f.name], float) for f in (workers, nodes))
             # A node that is not full says nothing of how many workers it holds.
             per_node = count / held if np.all(held > 1.0) else None
@@ -437,7 +438,7 @@ def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
 
 def each_doubled(panel: Panel, columns: Columns) -> dict[str, dict[str, Array]]:
     """Return what changes where a factor doubles, for each that varies and follows from no other, such as the nodes."""
-    count = "" if panel.workers is None else panel.workers.name
+    count = "" if panel.counted is None else panel.counted.name
     changes = {f.name: doubled(panel, columns, f.name) for f in panel.factors if f.numeric and f.name in columns}
     follow = {*panel.derived, *changes.get(count, ())} - {count}
     varying = [f.name for f in panel.factors if f.positive and f.distinct > 1 and f.name in changes]
@@ -458,7 +459,7 @@ def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, 
     """Return the devices and the nodes of configurations, and the devices taken for a node where none is counted."""
     count, node = panel.along(), panel.node("nodes")
     devices = np.asarray(columns[(panel.workers or count).name], float)
-    if panel.workers is None and panel.nodes is not None:
+    if panel.workers is None and panel.counted is not None:
         return np.ones(len(devices)), devices, None
     if node is None:
         return devices, np.ceil(devices / PANEL.usual_devices), PANEL.usual_devices

@@ -7,6 +7,7 @@ from genperf.errors import ModelError, TableError
 from genperf.formula import Call, Name, Node, Number, call, names_in, parse, render, substitute
 from genperf.formula.amounts import with_amounts
 from genperf.panel.panel import Panel
+from genperf.vocabulary.names import LEVELS
 
 #: Quantity → its formula over the predicted `value`, over other quantities, and over what the columns or the question
 #: give: the `work` of a step, the `sequence` of a sample, the `machines` that are paid for, …
@@ -111,7 +112,7 @@ def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
         if node is None:
             raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
         return render(node).replace("`", ""), node
-    named = panel.find(per) if per in ("workers", "nodes", "servers") else None
+    named = panel.find(per) if per in (*LEVELS, "servers") else None
     column = named.name if named is not None else panel.column(per)
     node = Name(column) if column in factors else parse(with_amounts(column)).node
     unknown = names_in(node) - factors

@@ -19,7 +19,7 @@ from genperf.scaling import KINDS, Scaling, is_whole
 from genperf.table import Factor, Target
 from genperf.table.axis import Axis, axis_of, factor_of, several_nodes
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import ALIASES, WAYS, column_of
+from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of
 
 if TYPE_CHECKING:
     from genperf.table import Table
@@ -146,17 +146,22 @@ class Panel:
     @property
     def counted(self) -> Factor | None:
         """The workers, or else the nodes, whether they vary or not; never an assumed factor."""
-        return self.workers or self.nodes
+        return next(iter(self.counts), None)
 
     @property
     def counted_node(self) -> Node | None:
         """The workers, or else the nodes, as a formula over the columns."""
-        return self.node("workers") or self.node("nodes")
+        return None if self.counted_as is None else self.node(self.counted_as)
+
+    @property
+    def counted_as(self) -> str | None:
+        """The finest level of the cluster that the columns count; None without one."""
+        return next(filter(self.has, LEVELS), None)
 
     @property
     def counts(self) -> tuple[Factor, ...]:
         """The workers and the nodes, those that are there."""
-        return tuple(f for f in (self.workers, self.nodes) if f is not None)
+        return tuple(f for f in map(self.find, LEVELS) if f is not None)
 
     def axis(self, varying: Collection[str] | None = None) -> Axis:
         """Return the factor along which the runs are scaled: see `genperf.table.axis.axis_of`."""
@@ -248,8 +253,8 @@ class Panel:
     @cached_property
     def growing(self) -> dict[str, str]:
         """The factors that grow with the workers, as the nodes that hold them do, each with the workers' name."""
-        workers, growing = self.workers, (self.nodes, self.find("data_parallel"))
-        return {f.name: workers.name for f in growing if f is not None and workers is not None and f != workers}
+        count, split = self.counted, None if self.workers is None else self.find("data_parallel")
+        return {f.name: count.name for f in (*self.counts, split) if f is not None and count is not None and f != count}
 
     def falls_with(self, name: str, other: str) -> bool:
         """Return whether a factor falls wherever another one rises in the runs, as a worker's share of a batch."""

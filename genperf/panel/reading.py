@@ -44,6 +44,7 @@ from genperf.table.cells import Cells
 from genperf.table.roles import names_of
 from genperf.vocabulary.headers import Header, header_of
 from genperf.vocabulary.names import (
+    LEVELS,
     WAYS,
     canonical_of,
     column_of,
@@ -226,7 +227,7 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
         matched = next((there[key] for key in meant if key is not None and key in there), None)
         if matched is not None:
             return matched
-    return scale if {canonical_of(name), plural_of(name)} & {"workers", "nodes"} else None
+    return scale if {canonical_of(name), plural_of(name)} & {*LEVELS} else None
 
 
 def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, roles: Mapping[str, str]) -> Meaning:
@@ -303,17 +304,17 @@ def _with_consequences(reading: Reading, requested: set[str]) -> Reading:
 
 
 def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
-    """Find the column by which the runs are scaled: the workers, the nodes, or what the question goes beyond."""
+    """Find the column by which the runs are scaled: workers, nodes, or what the question goes beyond."""
     settings = reading.of("setting")
     names = {n: c for n in settings if (c := canonical_of(n)) is not None}
     mapped = dict(reading.mapping)
-    if not {"workers", "nodes"} & {*names.values(), *mapped}:
-        names |= {n: c for n in settings if (c := plural_of(n)) in ("workers", "nodes")}
-        mapped |= {c: n for n, c in names.items() if c in ("workers", "nodes") and canonical_of(n) is None}
+    if not {*LEVELS} & {*names.values(), *mapped}:
+        names |= {n: c for n in settings if (c := plural_of(n)) in LEVELS}
+        mapped |= {c: n for n, c in names.items() if c in LEVELS and canonical_of(n) is None}
     pairs = [(n, text) for key, text in at.items() for n in settings if n == column_named(key, reading.meanings)]
     beyond = [n for n, text in pairs if _beyond(reading.evidence[n].known, text)]
-    by_name = [mapped[c] for c in ("workers", "nodes") if c in mapped]
-    by_name += [n for c in ("workers", "nodes") for n in settings if names.get(n) == c]
+    by_name = [mapped[c] for c in LEVELS if c in mapped]
+    by_name += [n for c in LEVELS for n in settings if names.get(n) == c]
     by_name = [n for n in by_name if n in reading.meanings]
     varied = [n for n in by_name if reading.evidence[n].varies]
     ways = [n for n in settings if names.get(n) in WAYS]
@@ -323,7 +324,7 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     others = [] if len(ways) > 1 else [beyond, given, requested, _counts(reading)]
     choices = [[n for n in by_name if n in beyond], varied, by_name if at and not beyond else [], *others, by_name]
     scale = next((names[0] for names in choices if names), None)
-    count = scale is not None and names.get(scale) not in ("workers", "nodes") and not is_size(scale)
+    count = scale is not None and names.get(scale) not in LEVELS and not is_size(scale)
     if scale is not None and count and "workers" not in mapped:
         mapped["workers"] = scale
     return replace(reading, scale=scale, mapping=mapped)
@@ -426,7 +427,7 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any])
     named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *settings] if (c := canonical_of(n)) in EXTRINSIC}
     named |= {column: name for name, column in mapped.items() if column in settings}
     ways = [n for n in named if named[n] in WAYS]
-    devices = len(ways) > 1 and not {"workers", "nodes"} & {*named.values(), *mapped} and DEVICES not in columns
+    devices = len(ways) > 1 and not {*LEVELS} & {*named.values(), *mapped} and DEVICES not in columns
     if roles.keys().isdisjoint(MEASURED):
         measured, derived = measured_roles(reading, reading.quantities[0], None if devices else scale, given)
         roles = {**measured, **roles}

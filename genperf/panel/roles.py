@@ -22,7 +22,7 @@ from genperf.table.roles import says_failed
 from genperf.table.target import TIME_UNITS
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, Header, header_of, is_bandwidth
-from genperf.vocabulary.names import WAYS, canonical_of, column_of, plain_name
+from genperf.vocabulary.names import COUNTED, WAYS, canonical_of, column_of, plain_name
 
 _RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
@@ -214,7 +214,7 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str]) -> Measured
 
 #: Factors of how a run is executed; the field's other names are those of the program.
 EXTRINSIC = (
-    *("workers", "nodes", "devices_per_node", "servers", "partitions", "threads"),
+    *(*COUNTED, "partitions", "threads"),
     *(*WAYS, "expert_parallel", "virtual_stages"),
 )
 

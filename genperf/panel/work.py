@@ -107,8 +107,8 @@ def possible_work(panel: Panel) -> tuple[Work, ...]:
     does what it did.
     """
     panel = panel.with_axis
-    fixed_workers = panel.axis().canonical == "nodes" and panel.workers is not None
-    counted = "workers" if panel.has("workers") else "nodes"
+    fixed_workers = panel.axis().canonical != "workers" and panel.workers is not None
+    counted = panel.counted_as or "nodes"
     if panel.of_jobs and panel.has(counted) and not fixed_workers:
         return (Work(f"1/{counted}", True),)
     if panel.find("global_batch") is not None and panel.has(counted):

@@ -34,8 +34,7 @@ class Growth:
 
     def along(self, names: Collection[str]) -> bool:
         """Whether one of some columns grows with the scale."""
-        nodes = self.rows.factors.nodes
-        return bool({*names} & {*self.scaled, *([] if nodes is None else [nodes.name])})
+        return bool({*names} & {*self.scaled, *(f.name for f in self.rows.factors.counts)})
 
     def anchors(self, rows: Index, most: int = STACK.most_series) -> Anchors | None:
         """Return forecasts at twice the largest count of some rows and beyond, from some series among them."""
@@ -91,7 +90,7 @@ def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth 
     works = possible_work(panel)
     rows = MeasuredSeries(
         panel,
-        "nodes" if panel.node("workers") is None else "workers",
+        panel.counted_as or "workers",
         scaled[0].name,
         {f.name: np.asarray(table.columns[f.name], float) for f in table.numeric},
         np.log(table.measured),

@@ -219,10 +219,10 @@ def place_of(
             why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
         columns = read_query(_completed(result, given), result.schema).columns
         return Place(result, question, {k: v[0] for k, v in columns.items()}, why_not=why, only=only)
-    nodes, name = result.panel.nodes, factor.name
-    if nodes is not None and nodes != factor and nodes.name in given and nodes.distinct > 1:
+    name = factor.name
+    for above in (f for f in result.panel.counts if f != factor and f.name in given and f.distinct > 1):
         # A count of nodes determines that of the workers.
-        given.setdefault(name, float(given[nodes.name]) * factor.upper / nodes.upper)
+        given.setdefault(name, float(given[above.name]) * factor.upper / above.upper)
     at = _completed(result, {**most_measured(result.panel, name), **given})
     upto = max(factor.upper * PAGE.evaluated, float(given.get(name, 0.0)))
     if name not in given:

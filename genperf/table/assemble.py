@@ -20,7 +20,7 @@ from genperf.table.table import Table, constant_notes, failed_groups, failure_no
 from genperf.table.target import TIME, Measurement
 from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import WAYS, column_of, counted_by
+from genperf.vocabulary.names import LEVELS, WAYS, column_of, counted_by
 
 _DURATION_HINT = "a measured time is written in seconds, or as hh:mm:ss"
 #: What to do where no cell of a column is a number, by a word of the reason.
@@ -386,7 +386,7 @@ def zero_count_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
     "'nodes' goes down to 0: what divides by the nodes is left out; --where 'nodes > 0' leaves these rows out instead"
     """
     notes = []
-    for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in ("workers", "nodes")):
+    for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS):
         without = f"what divides by the {counted_by(f.name)} is left out"
         hint = f"--where '{quote_name(f.name)} > 0' leaves these rows out instead"
         notes.append(Note(f"'{f.name}' goes down to {f.lower:g}: {without}; {hint}", "count_zero"))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from genperf.arrays import AnyArray, Array, Mask
 from genperf.vocabulary import section, words_of
-from genperf.vocabulary.names import GENERAL, WAYS, canonical_of, column_of
+from genperf.vocabulary.names import GENERAL, LEVELS, WAYS, canonical_of, column_of
 
 Role = Literal["intrinsic", "extrinsic", "categorical"]
 
@@ -93,7 +93,7 @@ class Axis:
     #: It counts the workers, or the nodes where no column counts workers. None where neither is there.
     factor: Factor | None
     #: What the factor counts.
-    canonical: Literal["workers", "nodes"] = "workers"
+    canonical: str = "workers"
     #: Whether the factor counts the workers only because no other extrinsic factor does: neither its name nor the
     #: mapping says so.
     assumed: bool = False
@@ -175,14 +175,14 @@ def axis_of(
     mapping = mapping or {}
     if varying is None:
         varying = {f.name for f in factors if f.distinct != 1}
-    workers, nodes = (factor_of(name, factors, mapping) for name in ("workers", "nodes"))
+    levels = {f: name for name in LEVELS if (f := factor_of(name, factors, mapping)) is not None}
     counts = [] if "workers" in mapping else _counts(factors, mapping)
     unnamed = _only([f for f in counts if canonical_of(f.name) not in GENERAL], varying)
-    factor = next((f for f in (workers, nodes, unnamed) if f is not None and f.name in varying), None)
-    factor = factor or workers or nodes or _only(counts, varying) or unnamed
-    if factor is not None and factor == nodes:
-        return Axis(factor, "nodes")
-    return Axis(factor, assumed=factor is not None and factor != workers)
+    factor = next((f for f in (*levels, unnamed) if f is not None and f.name in varying), None)
+    factor = factor or next(iter(levels), None) or _only(counts, varying) or unnamed
+    if factor is None or factor in levels:
+        return Axis(factor, "workers" if factor is None else levels[factor])
+    return Axis(factor, assumed=True)
 
 
 def _counts(factors: Sequence[Factor], mapping: Mapping[str, str]) -> list[Factor]:

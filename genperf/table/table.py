@@ -22,7 +22,7 @@ from genperf.table.axis import Factor, Role, measure
 from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, label, labels, mostly_numbers, rows_of
 from genperf.table.target import Target, phase_columns, phase_seconds
-from genperf.vocabulary.names import counted_by
+from genperf.vocabulary.names import LEVELS, counted_by
 
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
@@ -493,7 +493,8 @@ def _together(medians: Table) -> Iterator[str]:
     """Name pairs of numbers whose logarithms are correlated nearly fully; workers and the nodes they fill are none."""
     values = {f.name: medians.columns[f.name] for f in medians.numeric if f.distinct > 1}
     columns = {name: np.log(column) if medians.factor(name).positive else column for name, column in values.items()}
-    pairs = [pair for pair in itertools.combinations(columns, 2) if {*map(counted_by, pair)} != {"workers", "nodes"}]
+    levels = {pair: {*map(counted_by, pair)} & {*LEVELS} for pair in itertools.combinations(columns, 2)}
+    pairs = [pair for pair, counted in levels.items() if len(counted) < 2]
     correlations = [float(np.corrcoef(columns[one], columns[other])[0, 1]) for one, other in pairs]
     tied = [pair for pair in zip(pairs, correlations, strict=True) if abs(pair[1]) >= DESIGN.correlation]
     for (one, other), correlation in tied[: DESIGN.shown]:

@@ -12,6 +12,8 @@ GENERAL, TRANSFORMER = section("factors"), section("transformer")
 ALIASES = GENERAL | TRANSFORMER
 #: The ways to split a transformer, which multiply to its devices. Experts are split over the data-parallel ways.
 WAYS = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel")
+#: The levels of a cluster, finest first: each holds several of the one before.
+LEVELS = ("workers", "nodes")
 #: Where one of these is known, the batch of a pass is not that of a worker.
 _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
 _RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative')}(_.*)?")
@@ -133,7 +135,7 @@ def noun_of(column: str) -> str:
     ('Tasks', 'gpus', 'concurrent users', 'workers', 'pipeline')
     """
     canonical = counted_by(column)
-    if canonical not in ("workers", "nodes", "servers"):
+    if canonical not in (*LEVELS, "servers"):
         if canonical_of(column) is not None or not column.endswith("s"):
             return "workers" if len(column) == 1 else column
         return column.replace("_", " ")
@@ -147,7 +149,7 @@ def noun_of(column: str) -> str:
 
 
 #: Canonical names of what is counted, from zero on.
-COUNTED = ("workers", "nodes", "devices_per_node", "servers")
+COUNTED = (*LEVELS, "devices_per_node", "servers")
 
 
 def counted_by(column: str) -> str | None:

@@ -32,6 +32,12 @@ def picked_in_turn(tree: ast.Module) -> Iterator[str]:
             text = [ast.unparse(value) for value in node.values]
             if any(one.endswith((".workers", "'workers')")) for one in text) and any("nodes" in one for one in text):
                 yield ast.unparse(node)
+        if isinstance(node, ast.Compare) and isinstance(node.comparators[0], ast.Tuple | ast.Set):
+            text = {getattr(one, "value", None) for one in node.comparators[0].elts}
+            if text >= PAIR:
+                yield ast.unparse(node)
+        if isinstance(node, ast.IfExp) and {getattr(one, "value", None) for one in (node.body, node.orelse)} >= PAIR:
+            yield ast.unparse(node)
         literal = isinstance(node, ast.comprehension) and isinstance(node.iter, ast.Tuple | ast.List)
         if literal and [getattr(one, "value", None) for one in node.iter.elts] == ["workers", "nodes"]:
             yield ast.unparse(node.iter)
@@ -58,6 +64,8 @@ def test_only_the_panel_says_what_one_node_is() -> None:
 
 def test_the_search_finds_what_it_looks_for() -> None:
     tree = ast.parse("f.find('workers') or f.find('nodes'); a.workers or a.nodes; x.nodes.upper <= 1.0")
+    either = ast.parse("name in ('workers', 'nodes'); 'workers' if one else 'nodes'")
+    assert len(list(picked_in_turn(either))) == 2
     assert len(list(picked_by_name(tree))) == 2
     assert len(list(picked_in_turn(tree))) == 2
     assert len(list(one_node(tree))) == 1
