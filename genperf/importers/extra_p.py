@@ -6,7 +6,7 @@ metric where they are given, and a `value`: seconds, where the metric is a time.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from genperf.errors import TableError, counted
 from genperf.importers.imported import (
@@ -15,8 +15,7 @@ from genperf.importers.imported import (
     Imported,
     Json,
     Rows,
-    json_lines,
-    read_json,
+    json_values,
     refuse_clashes,
     shortened,
 )
@@ -27,19 +26,9 @@ from genperf.table.content import SIGNATURES
 CALLPATH, METRIC, VALUE = "callpath", "metric", "value"
 SIGNATURE = rf'{SIGNATURES["extra-p"]}|"measurements"\s*:|^\s*\{{\s*"params"\s*:'
 
-
 Numbers = tuple[int | float, ...]
-
-
-class Measured(NamedTuple):
-    """Repeated values at one point."""
-
-    #: Call path and metric, where they are given.
-    series: dict[str, str]
-    #: A coordinate for each parameter.
-    point: Numbers
-    values: Numbers
-
+#: Call path and metric, where they are given; a coordinate for each parameter; repeated values at this point.
+Measured = tuple[dict[str, str], Numbers, Numbers]
 
 #: What opens a line of the text format.
 _KEYWORDS = ("PARAMETER", "POINTS", "METRIC", "REGION", "DATA")
@@ -59,15 +48,14 @@ def read(text: str, name: str) -> Imported:
     {'callpath': 'main', 'metric': 'time', 'workers': 2, 'repeat': 1, 'value': 5.1}
     {'callpath': 'main', 'metric': 'time', 'workers': 4, 'repeat': 0, 'value': 3.0}
     """
-    if not text.strip():
-        raise TableError("the file is empty", where=name, hint="export it again")
-    json = text.lstrip()[0] in "{["
-    parameters, measured = measurements_of(text, name) if json else _of_text(text, name)
+    # JSON's reader refuses an empty text as well.
+    as_json = not text.strip() or text.lstrip().startswith(("{", "["))
+    parameters, measured = measurements_of(text, name) if as_json else _of_text(text, name)
     refuse_clashes(parameters, (CALLPATH, METRIC, REPEAT, VALUE), name)
-    rows = Rows(VALUE, dict.fromkeys(column for one in measured for column in one.series))
-    for one in measured:
-        for value in one.values:
-            rows.add({**one.series, **dict(zip(parameters, one.point, strict=True))}, {VALUE: value})
+    rows = Rows(VALUE, dict.fromkeys(column for series, _, _ in measured for column in series))
+    for series, point, values in measured:
+        for value in values:
+            rows.add({**series, **dict(zip(parameters, point, strict=True))}, {VALUE: value})
     return rows.table(parameters, name, "holds no measurement")
 
 
@@ -102,7 +90,7 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
             if at >= len(points):
                 what = f"more DATA lines than {counted(len(points), 'point')}"
                 raise TableError(what, where=where, hint="add the POINTS")
-            measured.append(Measured(dict(series), points[at], _numbers(words.split(), "a value", where)))
+            measured.append((dict(series), points[at], _numbers(words.split(), "a value", where)))
             at += 1
         else:
             finish()
@@ -143,12 +131,9 @@ Held = TypeVar("Held")
 
 def measurements_of(text: str, name: str) -> Read:
     """Return the parameters' names and what was measured."""
-    lines = json_lines(text, name)
-    if lines is not None:
-        return _of_lines(lines)
-    file = read_json(text, name)
-    if file.has("params"):
-        return _of_lines([file])
+    file, *others = json_values(text, name)
+    if others or file.has("params"):
+        return _of_lines([file, *others])
     if not file.has("measurements") or not file.has("parameters"):
         hint = "it needs 'parameters' and 'measurements', or a line of 'params' and 'value' for each measurement"
         raise FormatError("is JSON, but not as Extra-P writes it", where=name, hint=hint)
@@ -166,7 +151,7 @@ def _nested(file: Json) -> Read:
                 if len(at) != len(parameters):
                     wanted = f"a coordinate for each of {', '.join(parameters)} is expected"
                     raise TableError(f"{wanted}, not {len(at)}", where=point.member("point").where)
-                measured.append(Measured({CALLPATH: callpath, METRIC: metric}, at, point.member("values").numbers()))
+                measured.append(({CALLPATH: callpath, METRIC: metric}, at, point.member("values").numbers()))
     return parameters, measured
 
 
@@ -181,10 +166,10 @@ def _with_ids(file: Json) -> Read:
         if sorted(values) != order:
             raise TableError("does not give one value for each parameter", where=coordinate.where)
         points[coordinate.member("id").number()] = tuple(values[i] for i in order)
-    measured = []
+    measured: list[Measured] = []
     for one in file.member("measurements").list():
         series = {CALLPATH: _named(one, "callpath_id", callpaths), METRIC: _named(one, "metric_id", metrics)}
-        measured.append(Measured(series, _named(one, "coordinate_id", points), (one.member("value").number(),)))
+        measured.append((series, _named(one, "coordinate_id", points), (one.member("value").number(),)))
     return [parameters[i] for i in order], measured
 
 
@@ -215,5 +200,5 @@ def _of_lines(lines: Iterable[Json]) -> Read:
         value = one.member("value")
         values = value.numbers() if isinstance(value.value, list) else (value.number(),)
         series = {key: one.member(key).text() for key in (CALLPATH, METRIC) if one.has(key)}
-        measured.append(Measured(series, tuple(given[p].number() for p in parameters), values))
+        measured.append((series, tuple(given[p].number() for p in parameters), values))
     return parameters, measured

@@ -251,12 +251,12 @@ def export_of(text: str, name: str, key: str, what: str, hint: str) -> Json:
     return file
 
 
-def json_lines(text: str, name: str) -> Iterator[Json] | None:
-    """Return the objects of a file that has one a line; None for another file."""
+def json_values(text: str, name: str) -> list[Json]:
+    """Return the objects of a file that has one a line, or else the one value of the file."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) < 2 or not all(line.lstrip().startswith("{") for _, line in lines):
-        return None
-    return (read_json(line, name, number, f"line {number}") for number, line in lines)
+        return [read_json(text, name)]
+    return [read_json(line, name, number, f"line {number}") for number, line in lines]
 
 
 @dataclass(frozen=True)

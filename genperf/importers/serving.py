@@ -3,7 +3,7 @@
 JSON, or a JSON object a line. Names are those of vLLM's `benchmarks/serve.py` and SGLang's `bench_serving.py` of 2025.
 """
 
-from genperf.importers.imported import FormatError, Imported, Rows, json_lines, read_json
+from genperf.importers.imported import FormatError, Imported, Rows, json_values
 
 RATE = "output_throughput"
 SIGNATURE = r'"output_throughput"\s*:'
@@ -25,7 +25,7 @@ def read(text: str, name: str) -> Imported:
     >>> read(run, "serve.json").rows
     ({'max_concurrency': 8, 'repeat': 0, 'output_throughput': 910.5, 'mean_ttft_ms': 41.0},)
     """
-    runs = [*(json_lines(text, name) or [read_json(text, name)])]
+    runs = json_values(text, name)
     if isinstance(runs[0].value, list):
         runs = runs[0].list()
     if not any(run.has(RATE) for run in runs):

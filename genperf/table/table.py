@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -345,52 +344,33 @@ class Table:
 
 
 def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
-    """Yield each group with its rows; every column is sorted once, and cached properties are cut from the whole's."""
+    """Yield each group with its rows and their medians, which are computed once for the whole table."""
     whole = table.medians()
-    number = pd.Series(number_rows(whole.frame, table.group))
+    number = number_rows(whole.frame, table.group)
     # Sorted by group, configurations keep their order of first appearance: their place in the group is their number.
-    within = number.groupby(number).cumcount().to_numpy().astype(np.int64)
-    numbered = _slices(table, within[table.configuration])
+    within = pd.Series(number).groupby(number).cumcount().iloc[table.configuration]
+    group_of = number[table.configuration]
+    parts = zip(table.frame.groupby(group_of), within.groupby(group_of), whole.frame.groupby(number), strict=True)
     kept = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
     further = {name: dict(part.groups()) for name, part in table.further.items()}
     failed = group_keys(table.failures, table.group)
-    for (key, part), (_, middle) in zip(numbered, _slices(whole, within), strict=True):
-        values = [(f, middle["columns"][f.name]) for f in table.factors]
-        factors = tuple(
-            _numeric(f.name, f.role, cells.tobytes()) if f.numeric else measure(f.name, f.role, cells)
-            for f, cells in values
-        )
+    for (_, rows), (_, configuration), (_, middle) in parts:
+        key = tuple(label(middle[name].iloc[0]) for name in table.group)
+        factors = tuple(_measured_once(f.name, f.role, tuple(middle[f.name].tolist())) for f in table.factors)
         failures = table.failures
         if failed:
             failures = failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
         notes = kept + failure_notes(len(failures)) + constant_notes(factors)
         beside = {name: parts[key] for name, parts in further.items() if key in parts}
-        medians = replace(table, frame=middle.pop("frame"), factors=factors, notes=notes, failures=failures, further={})
-        medians.__dict__.update(middle)
-        group = replace(medians, frame=part.pop("frame"), further=beside)
-        group.__dict__.update(part, _medians=medians, key=key)
+        rows, middle = rows.reset_index(drop=True), middle.reset_index(drop=True)
+        medians = replace(table, frame=middle, factors=factors, notes=notes, failures=failures, further={})
+        group = replace(medians, frame=rows, further=beside)
+        group.__dict__.update(configuration=configuration.to_numpy(dtype=np.int64), _medians=medians, key=key)
         yield key, group
 
 
-def _slices(table: Table, configuration: Integers) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield each group's key, and its frame and cached properties, in order of first appearance."""
-    number = number_rows(table.frame, table.group)
-    order, ends = np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))
-    frame, values, configuration = table.frame.iloc[order], table.measured[order], configuration[order]
-    columns = {name: column[order] for name, column in table.columns.items()}
-    names = [frame[name].to_numpy() for name in table.group]
-    for start, end in itertools.pairwise([0, *ends.tolist()]):
-        part = frame.iloc[start:end]
-        part.index = pd.RangeIndex(end - start)
-        cut = {"measured": values[start:end], "configuration": configuration[start:end], "frame": part}
-        cut["columns"] = {name: column[start:end] for name, column in columns.items()}
-        yield tuple(label(column[start]) for column in names), cut
-
-
-@lru_cache(maxsize=10_000)
-def _numeric(name: str, role: Role, values: bytes) -> Factor:
-    """Describe a numeric factor over a group's configurations; series are often measured at the same values."""
-    return measure(name, role, np.frombuffer(values))
+#: Series are often measured at the same values.
+_measured_once = lru_cache(maxsize=10_000)(measure)
 
 
 def measure_factors(
