@@ -26,7 +26,7 @@ from genperf.importers import (
 )
 from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, factors_from_name, joined
 from genperf.table.clean import is_number
-from genperf.table.content import SIGNATURES, files_of
+from genperf.table.content import CONTENT, SIGNATURES, files_of, head_of
 from genperf.table.opened import read_text
 
 
@@ -122,20 +122,13 @@ def _read(format: Format, path: str) -> Imported:
                 raise TableError("is no file", hint=from_files, where=path)
             return format.read(path, path)
         name, text = read_text(path)
-        start = text[:100_000]
+        start = text[: CONTENT.head]
         return format.read(text, name)
     except TableError as error:
         if not isinstance(error, FormatError) and re.search(format.signature, start):
             raise
-        start = start or _beginning(path)
+        if not start and Path(path).is_file():
+            start = head_of(path).decode("utf-8", "replace")
         other = next((key for key, f in FORMATS.items() if f is not format and re.search(f.signature, start)), None)
         hint = f"genperf import {other} {path}" if other else error.hint
         raise TableError(error.message, where=error.where, hint=hint) from None
-
-
-def _beginning(path: str) -> str:
-    """Return how a file begins, by which its format is recognised, whatever it is."""
-    if not Path(path).is_file():
-        return ""
-    with open(path, "rb") as file:
-        return file.read(100_000).decode("utf-8", "replace")

@@ -73,10 +73,9 @@ def _why(code: object) -> str:
 
 def _ambiguous(rows: Rows, parameters: list[str]) -> tuple[Note, ...]:
     """Note where a scan ran several commands at the same parameters: only the command separates these runs."""
-    commands: dict[tuple[Cell | None, ...], set[Cell]] = {}
-    for row in rows:
-        commands.setdefault(tuple(row.get(p) for p in parameters), set()).add(row[COMMAND])
-    if not parameters or all(len(distinct) == 1 for distinct in commands.values()):
+    points = {tuple(row.get(p) for p in parameters) for row in rows}
+    runs = {tuple(row.get(p) for p in (*parameters, COMMAND)) for row in rows}
+    if not parameters or len(points) == len(runs):
         return ()
     text = "several commands ran at the same parameters: export each to another file, and name it by --from-name"
     return (Note(text, "several_commands"),)

@@ -97,6 +97,24 @@ def read_bounded(path: str | Path, most: int) -> bytes:
     return _bounded(data, str(path), most) if bounded else data
 
 
+def head_of(path: str) -> bytes:
+    """Return how a file begins, by which its kind is recognised.
+
+    Raises
+    ------
+    TableError
+        Where it cannot be read, or not twice.
+    """
+    if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
+        hint = "leave --aggregate out, or write it to a file first"
+        raise TableError("is a pipe or a device, which cannot be read twice", hint=hint, where=path)
+    try:
+        with open(path, "rb") as file:
+            return file.read(CONTENT.head)
+    except OSError as error:
+        raise TableError(f"cannot be read ({error.strerror or error})", where=path) from None
+
+
 def _bounded(data: bytes | str, name: str, most: int) -> bytes:
     """Return what was read of a stream."""
     encoded = data.encode() if isinstance(data, str) else bytes(data)

@@ -25,7 +25,7 @@ from genperf.errors import Note, TableError, counted
 from genperf.table.assemble import assemble, columns_of, require
 from genperf.table.cells import Source, source_of_frame, with_columns
 from genperf.table.clean import LARGEST, SMALLEST
-from genperf.table.content import CONTENT, files_of
+from genperf.table.content import files_of, head_of
 from genperf.table.roles import FailureRule, ReadOptions
 from genperf.table.table import REPEATS, Table
 from genperf.table.target import phase_columns, shown_phases
@@ -78,7 +78,7 @@ def _parquet_rows(path: str) -> int:
     """Return the rows that a Parquet file says it has; 0 of another file."""
     # A file that cannot be read is refused with its reason later.
     with contextlib.suppress(OSError, ImportError, ValueError, TableError):
-        if _head(path)[:4] == b"PAR1":
+        if head_of(path)[:4] == b"PAR1":
             return int(import_module("pyarrow.parquet").read_metadata(path).num_rows)
     return 0
 
@@ -116,7 +116,7 @@ class LargeSource:
         # It would be drawn on standard output, where results stand.
         self._run("set enable_progress_bar = false")
         files = files_of(source)
-        listed, heads = f"[{', '.join(map(_text, files))}]", [_head(name) for name in files]
+        listed, heads = f"[{', '.join(map(_text, files))}]", [head_of(name) for name in files]
         parquet = [head[:4] == b"PAR1" for head in heads]
         reader = f"read_parquet({listed}, union_by_name=true)"
         if len({*parquet}) > 1:
@@ -240,17 +240,6 @@ class LargeSource:
                 exact = f"select quantile_cont(x, 0.5) {joined} and place = {int(place)}"
                 medians[place] = self._run(exact).fetchone()[0]
         return medians
-
-
-def _head(name: str) -> bytes:
-    if os.path.exists(name) and not os.path.isdir(name) and not os.path.isfile(name):
-        hint = "leave --aggregate out, or write it to a file first"
-        raise TableError("is a pipe or a device, which cannot be read twice", hint=hint, where=name)
-    try:
-        with open(name, "rb") as file:
-            return file.read(CONTENT.head)
-    except OSError as error:
-        raise TableError(f"cannot be read ({error.strerror or error})", where=name) from None
 
 
 def _in_order(cells: pd.Series) -> pd.Series:

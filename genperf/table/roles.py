@@ -11,7 +11,7 @@ from genperf.arrays import AnyArray, Mask, Objects
 from genperf.errors import TableError, did_you_mean, listed, suggest
 from genperf.table.axis import Role
 from genperf.table.clean import labels
-from genperf.table.target import TIME, Measurement, measurement_of
+from genperf.table.target import PREDICTION_COLUMNS, TIME, Measurement, measurement_of
 from genperf.vocabulary import any_of, words_of
 
 Names = str | Sequence[str]
@@ -240,9 +240,7 @@ def lets_of(let: Mapping[str, str] | Names | None) -> dict[str, str]:
 
 
 #: Names that formulas and predictions use already.
-_TAKEN = frozenset(
-    {TIME, "lower", "upper", "fits", "verdict", "reason", "throughput", "efficiency", "cost", "total", "machines"}
-)
+_TAKEN = frozenset({TIME, *PREDICTION_COLUMNS, "throughput", "efficiency", "cost", "total", "machines"})
 
 
 def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str, Measurement]:

@@ -78,7 +78,7 @@ TIME_UNITS = {unit: seconds for unit, seconds in SECONDS_IN.items() if unit != "
 #: The micro sign and the Greek letter.
 _ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
 #: Columns that a prediction writes beside the quantity.
-_PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
+PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _quantity(text: str, unit: str) -> Measurement:
     if suffix and unit and suffix != unit:
         what = f"the unit of '{column}' is given twice: '{suffix}' and '{unit}'"
         raise TableError(what, hint="give it once: --quantity COL:UNIT")
-    if column == TIME or column in _PREDICTION_COLUMNS:
+    if column == TIME or column in PREDICTION_COLUMNS:
         hint = "--time time, with --unit for other units than seconds" if column == TIME else "rename the column"
         raise TableError(f"a quantity cannot be named '{column}': predictions have a column of that name", hint=hint)
     if not (suffix or unit).isprintable():
