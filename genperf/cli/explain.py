@@ -147,4 +147,4 @@ def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] |
         return plots.efficiency(explanation.scaling)
     result = answering(result, at)
     here = {str(name): value for name, value in result.completed(at).iloc[0].items()}
-    return plots.terms(result, scaling(result, here, interval=interval), interval)
+    return plots.terms(result, scaling(result, here, interval=interval))

@@ -6,7 +6,6 @@ import io
 import signal
 import sys
 import warnings
-from typing import Any
 
 import click
 
@@ -15,30 +14,19 @@ from genperf.cli.declared import COMMANDS, command_named
 from genperf.cli.output import tell
 from genperf.cli.process import Stopped, drop_output, fault, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
-from genperf.errors import GenperfError, did_you_mean
+from genperf.errors import GenperfError
 
 
 class _Commands(click.Group):
-    """The commands, of which a misspelt one is named."""
+    """The commands, in the order in which they are declared."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return command_named(cmd_name) if cmd_name in COMMANDS else None
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            near = did_you_mean(args[0], COMMANDS) if args else ""
-            if near and "mean" not in error.message:
-                raise click.UsageError(f"{error.message} {near.capitalize()}", ctx) from None
-            raise
+        return list(self.commands)
 
 
 @click.group(
     cls=_Commands,
+    commands={name: command_named(name) for name in COMMANDS},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 done, 1 a fault of the data or the model, 2 wrong usage, 70 a fault of genperf.",
 )

@@ -202,8 +202,7 @@ def _simplicity(candidate: Candidate) -> tuple[float, float, int]:
 
 def _undetermined(candidate: Candidate) -> bool:
     """Return whether a fold was fitted to fewer configurations than the expression has constants."""
-    constants = candidate.expression.freedom
-    return bool(candidate.folds.sum(axis=1).min(initial=len(candidate.expression.constants)) < constants)
+    return bool(np.any(candidate.folds.sum(axis=1) < candidate.expression.freedom))
 
 
 def judged_rows(rows: int, rng: np.random.Generator) -> Index:

@@ -39,12 +39,12 @@ class Record:
     #: In %.
     median_error: float
 
-    @property
-    def sentence(self) -> str:
-        """What the record says, in words."""
+    def sentence(self, shorter: bool = False) -> str:
+        """Return the record in words, for a prediction like these, or for one that is further out than any of these."""
         verdict = f", with the verdict {self.verdict}" if self.verdict else ""
+        what = "shorter reaches were" if shorter else "this was"
         return (
-            f"How often this was right elsewhere: {self.predictions} series of {self.clusters} other clusters were "
+            f"How often {what} right elsewhere: {self.predictions} series of {self.clusters} other clusters were "
             f"predicted {PROTOCOLS[self.protocol]}{verdict}; the 90 % interval held "
             f"{100.0 * self.covered / self.predictions:.0f} % of them, and the median error was "
             f"{self.median_error:.0f} %."

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from genperf.arrays import Array
-from genperf.attribution import Comparison, Scaling, Sensitivity, explain
-from genperf.attribution.terms import FORM, HIDDEN
+from genperf.attribution import Comparison, Scaling, Sensitivity
+from genperf.attribution.terms import FORM, HIDDEN, parts_of
 from genperf.errors import GenperfError, counted
 from genperf.panel.configurations import medians_along
 from genperf.plots.colors import BLUE, DASHES, FAINT, GREEN, INK, ORANGE, PALETTE, SKY, VERDICT_STYLE, VERMILION
@@ -22,7 +22,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.validation import Validation
 from genperf.words.numbers import samples_called
-from genperf.words.quantity import constant_unit, heading, only_for_times, term_column
+from genperf.words.quantity import constant_unit, heading, only_for_times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -240,11 +240,11 @@ def _highest(percent: Array) -> float:
     return max(105.0, min(FIGURE.highest_efficiency, 1.05 * float(np.nanmax(percent))))
 
 
-def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
+def terms(result: FitResult, answer: Scaling) -> Figure:
     """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below."""
     result = answering(result, answer.at)
     rows = pd.DataFrame(answer.steps.columns)
-    x, (stack, hidden) = rows[answer.along].to_numpy(float), _term_stack(result, rows, interval)
+    x, (stack, hidden) = rows[answer.along].to_numpy(float), _term_stack(result, rows)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
     parts = np.array(list(stack.values()))
     whole = parts.sum(axis=0)
@@ -262,10 +262,10 @@ def terms(result: FitResult, answer: Scaling, interval: float = 0.9) -> Figure:
     return figure
 
 
-def _term_stack(result: FitResult, rows: pd.DataFrame, interval: float) -> tuple[dict[str, Array], Array]:
+def _term_stack(result: FitResult, rows: pd.DataFrame) -> tuple[dict[str, Array], Array]:
     """Return the part of each term, and what the prediction is beside their sum."""
-    terms, column = explain(result, rows, interval).terms, term_column(result.schema.target)
-    parts = {str(name): part[column].to_numpy(float) for name, part in terms.groupby("term", sort=False)}
+    split = parts_of(result, read_query(rows, result.schema).columns, drawn=False)
+    parts = dict(zip(split.names, split.amounts, strict=True))
     named = {name: part for name, part in parts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
     hidden = sum((part for name, part in parts.items() if name not in named), np.zeros(len(rows)))
     large = sorted(named, key=lambda n: -float(named[n].max()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,13 +132,8 @@ def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
         raise TableError(f"{rows} combinations are requested, {MOST_ROWS} at most", hint="give fewer values")
     if rows == 0:
         raise TableError("nothing is requested", hint="give values of the factors: workers=32,64")
-    cells: dict[str, npt.NDArray[Any]] = {}
-    each = rows
-    for name, held in lists.items():
-        each //= len(held)
-        one = np.fromiter(held, dtype=object, count=len(held))
-        cells[name] = np.tile(one.repeat(each), rows // (each * len(held)))
-    return cells
+    columns = zip(*product(*lists.values()), strict=True)
+    return {name: np.fromiter(cells, object, rows) for name, cells in zip(lists, columns, strict=True)}
 
 
 def _is_list(value: Any) -> bool:

@@ -161,10 +161,10 @@ def _record(place: Place, ratio: float, verdict: str) -> list[str]:
     nodes = place.result.panel.only_node
     leaves = nodes is not None and bool(several_nodes(place.query.columns[nodes])[0])
     record = record_like(min(ratio, Record.far), leaves, verdict if ratio <= Record.far else "")
-    if record is None or ratio <= Record.far:
-        return [] if record is None else [record.sentence]
+    if record is None:
+        return []
     unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
-    return [unknown, record.sentence.replace("this was right", "shorter reaches were right")]
+    return [unknown, record.sentence(shorter=True)] if ratio > Record.far else [record.sentence()]
 
 
 def _efficiency(answer: Scaling, count: float) -> Interval:
