@@ -99,11 +99,24 @@ class Growth:
 
     @property
     def speedup(self) -> float | None:
-        """The rate over that of the smallest count."""
-        first, last, efficiency = self.smallest.rate, self.target.rate, self.target.efficiency
-        if first is not None and last is not None:
-            return last / first
+        """The rate of work over that of the smallest count."""
+        efficiency = self.target.efficiency
         return None if efficiency is None else efficiency.value * self.target.count / self.smallest.count
+
+    @property
+    def costs(self) -> tuple[float, float] | None:
+        """What a million samples, or a whole job, cost at both counts; None without a price or the work of a step."""
+        if self.price is None or self.start.cost is None or self.target.cost is None:
+            return None
+        size = 1.0 if self.whole else 1e6
+        return size * self.start.cost, size * self.target.cost
+
+    def throughput(self, value: Interval) -> Interval | None:
+        """Return the throughput at the configuration for a predicted time; None of jobs, and of work not known."""
+        if self.target.rate is None or self.whole:
+            return None
+        work = self.target.rate * self.target.value
+        return Interval(self.target.rate, work / value.upper, work / value.lower)
 
 
 @dataclass(frozen=True)

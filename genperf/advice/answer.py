@@ -15,6 +15,7 @@ from genperf.advice.suggest import Suggestions
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Limit, Training
 from genperf.panel.following import PANEL
+from genperf.prediction.predict import THROUGHPUT
 from genperf.table import Target
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
@@ -83,24 +84,21 @@ class Answer:
         """What is predicted and what growing to it brings, by name."""
         expected, growth, value = self.expected, self.growth, self.expected.value
         numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
-        target, efficiency = growth.target, growth.target.efficiency
+        efficiency = growth.target.efficiency
         if efficiency is None:
             return numbers
         ends = {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
         numbers.update(speedup=growth.speedup, efficiency=efficiency.value, **ends)
-        if target.rate is not None and not growth.whole:
-            work = target.rate * target.value
-            rates = {"throughput_lower": work / value.upper, "throughput_upper": work / value.lower}
-            numbers |= {"throughput": target.rate, **rates}
+        if (rate := growth.throughput(value)) is not None:
+            numbers |= dict(zip(THROUGHPUT, rate.ends, strict=True))
         if not growth.grows or growth.marginal is None:
             return numbers
         numbers["pays"] = growth.chance
         if growth.marginal.value == float("inf"):
             return {**numbers, "marginal_cost": None}
         numbers["marginal_cost_ratio"] = growth.marginal.value
-        if growth.price is not None and growth.start.cost is not None:
-            size, ending = (1.0, "") if growth.whole else (1e6, "_per_million")
-            here, there = (size * (stage.cost or 0.0) for stage in (growth.start, target))
+        if growth.costs is not None:
+            (here, there), ending = growth.costs, "" if growth.whole else "_per_million"
             numbers |= {f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value}
         return numbers
 

@@ -20,13 +20,14 @@ from genperf.advice.search import (
     front_of,
     winners,
 )
-from genperf.advice.space import Space, in_model_names, levels_over, read_space
+from genperf.advice.space import Space, checked_space, in_model_names, read_grid
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Line, Shown, described, records
 from genperf.errors import LISTED, GenperfError, Note, counted
 from genperf.formula import Node, names_in
 from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
+from genperf.prediction.query import model_names
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.table import Target
 from genperf.words.growth import price_text
@@ -402,7 +403,9 @@ def _joint_front(fronts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     """Return the best configurations of one model; formulas may read its group's values."""
-    result = answering(result, levels_over(task.over, result.schema))
+    columns = model_names(task.over, result.schema)
+    grid = read_grid({columns[name]: values for name, values in task.over.items()})
+    result = answering(result, {axis.name: axis.values for axis in grid.axes})
     schema, goal, minimize = result.schema, task.goal, task.minimize
     _check_limits(schema, goal, task.job)
     constraints = [in_model_names(text, schema) for text in task.where]
@@ -410,7 +413,7 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
     job, work = _in_model_names(task.job, schema), result.panel.within(group).step_work
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
-    space = read_space(task.over, schema, [*constraints, *aims, *job.formulas], group)
+    space = checked_space(grid, schema, [*constraints, *aims, *job.formulas], group)
     chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work, bool(group))
     if chosen:
         goal = replace(goal, maximize="throughput")
@@ -463,12 +466,8 @@ def _work_varies(schema: Schema, space: Space, work: Node | None, grouped: bool)
     """Return whether steps may differ in their work, so that the shortest is not the best."""
     if work is None:
         return False
-    read = set(names_in(work))
-    if grouped and not read:
-        return True
-    for name in read & set(space.derived):
-        read |= space.derived[name].names
-    return bool(schema.target.throughput) or bool(read & space.varied)
+    read = names_in(work)
+    return bool(schema.target.throughput or read & space.varied or (grouped and not read))
 
 
 def _in_model_names(job: Job, schema: Schema) -> Job:

@@ -23,6 +23,7 @@ from genperf.table.cells import Source
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, singular, three_digits
+from genperf.words.verdict import trust_text
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ class Planned:
 
 
 def _doubt(one: Choice) -> str:
-    return f"; do not rely on it ({one.verdict})" if one.verdict == VERDICTS[-1] else ""
+    return f"; {trust_text(one.verdict)}" if one.verdict == VERDICTS[-1] else ""
 
 
 #: The least probability that a run does not fail.

@@ -3,7 +3,9 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,11 +14,11 @@ import pandas as pd
 
 from genperf.arrays import Array, Index
 from genperf.errors import FormulaError, GenperfError, TableError, suggest
-from genperf.formula import Formula, Name, parse, render, substitute, values_of
+from genperf.formula import Name, parse, render, substitute
 from genperf.formula.amounts import amount
-from genperf.panel.configurations import settled
+from genperf.panel import Panel
+from genperf.panel.configurations import determined, settled
 from genperf.prediction import Schema, read_query
-from genperf.prediction.query import model_names
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -185,28 +187,34 @@ class Space:
     """A grid over a model's factors, and over names that only the formulas read."""
 
     grid: Grid
-    #: Factors that follow from the grid's names.
-    derived: dict[str, Formula]
-    #: Factors with one measured value, which is taken, and the values of the model's group.
-    held: dict[str, Any]
-    #: What the model reads.
-    factors: tuple[str, ...]
+    #: Of the model: other factors follow from the grid's names, or have one measured value.
+    panel: Panel
+    #: The values of the model's group.
+    group: dict[str, float | str]
+
+    @property
+    def factors(self) -> list[str]:
+        """What the model reads."""
+        return [f.name for f in self.panel.factors]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that a configuration has."""
-        return (*(a.name for a in self.grid.axes), *self.derived, *self.held)
+        return tuple(dict.fromkeys((*(a.name for a in self.grid.axes), *self.factors, *self.group)))
 
-    @property
+    @cached_property
     def varied(self) -> set[str]:
         """What takes several values."""
-        return {a.name for a in self.grid.axes if len(a.values) > 1}
+        varied = {a.name for a in self.grid.axes if len(a.values) > 1}
+        following = inputs_of(self.panel, {a.name for a in self.grid.axes})
+        return varied | {name for name, reads in following.items() if reads & varied}
 
     @property
     def texts(self) -> tuple[str, ...]:
         """What of it is text."""
-        held = [name for name, value in self.held.items() if isinstance(value, str)]
-        return (*(a.name for a in self.grid.axes if not a.numeric), *held)
+        kinds = {f.name for f in self.panel.factors if not f.numeric}
+        kinds |= {name for name, value in self.group.items() if isinstance(value, str)}
+        return tuple({a.name for a in self.grid.axes if not a.numeric} | kinds)
 
     def take(self, positions: Index) -> Columns:
         """Return the configurations at some positions."""
@@ -215,10 +223,9 @@ class Space:
     def completed(self, columns: Columns) -> Columns:
         """Return values of the grid's names together with what follows from them."""
         rows = len(next(iter(columns.values())))
-        derived = {name: values_of(f.node, columns) for name, f in self.derived.items()}
-        kinds = {name: object if isinstance(value, str) else float for name, value in self.held.items()}
-        held = {name: np.full(rows, value, dtype=kinds[name]) for name, value in self.held.items()}
-        return {**columns, **derived, **held}
+        kinds = {name: object if isinstance(value, str) else float for name, value in self.group.items()}
+        group = {name: np.full(rows, value, dtype=kinds[name]) for name, value in self.group.items()}
+        return {**group, **columns, **determined(self.panel, columns, rows)[0]}
 
     def reduced(self, columns: Columns, names: Sequence[str]) -> Columns:
         """Return the configurations with some of the grid's names set to 1."""
@@ -251,82 +258,54 @@ def in_model_names(text: str, schema: Schema) -> str:
     return render(substitute(formula.node, {name: Name(column) for name, column in mapped.items()}))
 
 
-def read_space(
-    over: Mapping[str, Any], schema: Schema, formulas: Sequence[str], group: Mapping[str, str] | None = None
-) -> Space:
+def checked_space(grid: Grid, schema: Schema, formulas: Sequence[str], group: Mapping[str, str]) -> Space:
     """Return the configurations, checked against the factors of the model.
 
     Parameters
     ----------
-    over : mapping of str to values
-        As `read_grid` takes them. A name that is not the model's must occur in one of the formulas.
+    grid : Grid
+        Over the model's names. Another name must occur in one of the formulas.
     formulas : sequence of str
         Everything that is minimised or must hold.
-    group : mapping of str to str, optional
+    group : mapping of str to str
         The group's values, which the formulas may read: as numbers where they are such.
 
     Raises
     ------
     TableError
         Where a factor is missing or unknown, or a value is not one the model can take.
-    GenperfError
-        As `read_grid`.
     """
-    columns = model_names(over, schema)
-    grid = read_grid({columns[name]: values for name, values in over.items()})
     given = {a.name for a in grid.axes}
-    derived = _derived(schema, given)
-    _check_names(given, schema, derived, formulas)
-    _check_complete(given, schema, derived)
-    read = {f.name for f in schema.factors} | {n for f in derived.values() for n in f.names}
-    axes_read = [a for a in grid.axes if a.name in read]
-    rows = max((len(a.values) for a in axes_read), default=1)
+    following = inputs_of(schema.panel, given)
+    _check_names(given, schema, following, formulas)
+    _check_complete(given | following.keys(), schema)
+    rows = max(len(a.values) for a in grid.axes)
     # One row per value of the longest axis is enough for every value of every axis to be checked.
-    cycled = pd.DataFrame({a.name: np.resize(a.values, rows) for a in axes_read}, index=range(rows))
-    checked = read_query(cycled, schema).columns if schema.factors else {}
+    cycled = pd.DataFrame({a.name: np.resize(a.values, rows) for a in grid.axes})
+    checked = read_query(cycled, schema).columns
     axes = tuple(
         Axis(a.name, np.asarray(checked[a.name][: len(a.values)])) if a.name in checked else a for a in grid.axes
     )
-    held = {
-        f.name: (f.lower if f.numeric else f.levels[0])
-        for f in schema.factors
-        if f.name not in given and f.name not in derived
-    }
-    for name, text in (group or {}).items():
-        value = amount(text)
-        held.setdefault(name, text if value is None else value)
-    return Space(Grid(axes), derived, held, tuple(f.name for f in schema.factors))
+    values = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
+    return Space(Grid(axes), schema.panel, values)
 
 
-def levels_over(over: Mapping[str, Any], schema: Schema) -> dict[str, list[Any]]:
-    """Return the levels of categorical factors that a grid has, measured or not.
-
-    Parameters
-    ----------
-    over : mapping of str to values
-        As `read_grid` takes them.
-    """
-    kinds = {f.name for f in schema.factors if not f.numeric}
-    given = {name: values for name, values in over.items() if schema.column(name) in kinds}
-    return {axis.name: axis.values.tolist() for axis in read_grid(given).axes} if given else {}
+def inputs_of(panel: Panel, given: set[str]) -> dict[str, frozenset[str]]:
+    """Return the factors that follow from what is given, each with what it is computed from."""
+    inputs = {name: formula.names for name, formula in settled(panel, given).items()} | panel.inputs
+    return {name: reads for name, reads in inputs.items() if name not in given and reads <= given}
 
 
-def _derived(schema: Schema, given: set[str]) -> dict[str, Formula]:
-    """Return the formulas of the factors that follow from what is given."""
-    formulas = {name: parse(text) for name, text in schema.derived.items()} | settled(schema.panel, given)
-    return {name: formula for name, formula in formulas.items() if name not in given and formula.names <= given}
-
-
-def _check_names(given: set[str], schema: Schema, derived: Mapping[str, Formula], formulas: Sequence[str]) -> None:
+def _check_names(
+    given: set[str], schema: Schema, following: Mapping[str, frozenset[str]], formulas: Sequence[str]
+) -> None:
     """Refuse names that neither the model nor a formula reads."""
     known = [f.name for f in schema.factors]
-    used = {n for f in derived.values() for n in f.names}
+    used = set[str]().union(*following.values())
     for text in formulas:
-        try:
+        # A wrong one is refused where it is read, with what may stand in it.
+        with suppress(FormulaError):
             used |= parse(text).names
-        except FormulaError:
-            # It is refused where it is read, with what may stand in it.
-            continue
     for name in sorted(given - used - set(known)):
         raise TableError(
             f"the model has no factor '{name}', and no formula reads it",
@@ -334,9 +313,9 @@ def _check_names(given: set[str], schema: Schema, derived: Mapping[str, Formula]
         )
 
 
-def _check_complete(given: set[str], schema: Schema, derived: Mapping[str, Formula]) -> None:
+def _check_complete(known: set[str], schema: Schema) -> None:
     """Refuse a grid that leaves a factor without a value."""
-    absent = [f for f in schema.factors if f.name not in given and f.name not in derived and f.distinct != 1]
+    absent = [f for f in schema.factors if f.name not in known and f.distinct != 1]
     if not absent:
         return
     names = " and ".join(filter(None, (", ".join(f"'{f.name}'" for f in absent[:-1]), f"'{absent[-1].name}'")))

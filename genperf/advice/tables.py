@@ -35,7 +35,8 @@ from genperf.table.roles import names_of
 from genperf.table.target import TIME_UNITS
 from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
 from genperf.vocabulary.names import counts_devices
-from genperf.words.numbers import join_values, samples_called, three_digits
+from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
+from genperf.words.verdict import trust_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +60,8 @@ class QuantityAnswer:
     @property
     def line(self) -> str:
         """The value and its interval on a line."""
-        unit = f" {self.unit}" if self.unit else ""
-        ends = f"{three_digits(self.lower)} to {three_digits(self.upper)}"
-        return f"{self.quantity}: {three_digits(self.value)}{unit} ({ends}; {self.verdict})"
+        value, lower, upper = map(three_digits, (self.value, self.lower, self.upper))
+        return f"{self.quantity}: {with_unit(value, self.unit)} ({lower} to {upper}; {self.verdict})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -574,11 +574,9 @@ def _unit(name: str, header: Header, roles: Mapping[str, Any]) -> str:
 
 def _plain_sentences(answer: QuantityAnswer, configuration: Mapping[str, Any]) -> dict[str, str]:
     """Return what to expect and how sure that is, of a quantity beside the first."""
-    unit = f" {answer.unit}".rstrip()
-    sure = "it can be trusted" if answer.verdict == "ok" else "do not rely on it"
-    sure = "be careful" if answer.verdict == "caution" else sure
+    value, lower, upper = map(three_digits, (answer.value, answer.lower, answer.upper))
     return {
-        "expect": f"Expect {answer.quantity} of {three_digits(answer.value)}{unit} at {join_values(configuration)}.",
-        "sure": f"A new run lies between {three_digits(answer.lower)} and {three_digits(answer.upper)}{unit}; "
-        f"{sure} ({answer.verdict}){f': {answer.reason}' if answer.reason else ''}.",
+        "expect": f"Expect {answer.quantity} of {with_unit(value, answer.unit)} at {join_values(configuration)}.",
+        "sure": f"A new run lies between {lower} and {with_unit(upper, answer.unit)}; "
+        f"{trust_text(answer.verdict, answer.reason)}.",
     }

@@ -17,8 +17,7 @@ from genperf.formula import Call, Node, evaluate, names_in
 from genperf.prediction import Query
 from genperf.result import FitResult, answering
 from genperf.table import Target
-from genperf.words.numbers import interval_note, join_values
-from genperf.words.quantity import with_unit
+from genperf.words.numbers import interval_note, join_values, with_unit
 
 
 def compare(
@@ -133,7 +132,7 @@ def _sentence(
     whole, lower, upper = change
     if whole == 0.0:
         return f"{names[1]} takes as long as {names[0]}" if target.is_time else f"{target.name} is the same at both"
-    size = with_unit(f"{abs(whole):.3g}", target)
+    size = with_unit(f"{abs(whole):.3g}", target.unit)
     if target.is_time:
         text = f"{names[1]} takes {size} {'longer' if whole > 0 else 'less'} than {names[0]}"
     else:
@@ -143,10 +142,10 @@ def _sentence(
     same_way = np.where(np.sign(changes) == np.sign(whole), np.abs(changes), 0.0)
     is_term = ~terms["term"].isin([FORM, HIDDEN]).to_numpy()
     main = int(np.argmax(np.where(is_term, same_way, -1.0)))
-    text += f"; '{terms['term'].iloc[main]}' makes {with_unit(f'{changes[main]:+.3g}', target)} of it"
+    text += f"; '{terms['term'].iloc[main]}' makes {with_unit(f'{changes[main]:+.3g}', target.unit)} of it"
     for row, what in ((FORM, "what no term explains"), (HIDDEN, "less overlap" if whole > 0 else "more overlap")):
         beside = np.flatnonzero((terms["term"] == row).to_numpy() & (same_way > same_way[main]))
-        text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target)}" for i in beside)
+        text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target.unit)}" for i in beside)
     return text
 
 

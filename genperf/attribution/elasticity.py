@@ -103,21 +103,19 @@ def _derivative(
 
 def _doubled(result: FitResult, columns: Mapping[str, Any], name: str, levels: tuple[float, float]) -> list[Array]:
     """Return ln(T(2x)/T(x))/ln 2, and the ends of its interval."""
-    twice = {**columns, name: 2.0 * np.asarray(columns[name], float)}
-    both = {k: np.concatenate([np.atleast_1d(v), twice[k]]) for k, v in columns.items()}
-    return [ratio / np.log(2.0) for ratio in _log_ratios(result, both, levels)]
+    twice = {name: 2.0 * np.asarray(columns[name], float)}
+    return [ratio / np.log(2.0) for ratio in _log_ratios(result, columns, twice, levels)]
 
 
 def _log_ratios(
-    result: FitResult, columns: Mapping[str, Any], levels: tuple[float, float] | None = None
+    result: FitResult, columns: Mapping[str, Any], moved: Mapping[str, Array], levels: tuple[float, float]
 ) -> list[Array]:
-    """Return ln of the second half of the predicted values over the first, and with levels the ends of its interval."""
+    """Return ln of what moving some columns multiplies the predicted values by, and the ends of its interval."""
+    both = {name: np.concatenate([cells, moved.get(name, cells)]) for name, cells in columns.items()}
     with np.errstate(all="ignore"):
-        first, second = np.split(np.log(central_times(result.members, columns)), 2)
+        first, second = np.split(np.log(central_times(result.members, both)), 2)
         rows = np.arange(len(first))
-        if levels is None:
-            return [second - first]
-        return [second - first, *curves_of(result, columns).ratios(rows + len(rows), rows).quantiles(levels)]
+        return [second - first, *curves_of(result, both).ratios(rows + len(rows), rows).quantiles(levels)]
 
 
 def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[str, float]:
@@ -197,26 +195,21 @@ def doublings_by_level(
         each = [result.query({**others, categorical.name: [level]}).columns for level in levels]
         columns = {f.name: np.concatenate([one[f.name] for one in each]) for f in result.schema.factors}
         for name, moved in each_doubled(result.panel, columns).items():
-            cells = (columns[name], levels, *np.exp(_effect(result, columns, moved, interval)))
+            cells = (columns[name], levels, *np.exp(_effects(result, columns, moved, ends_of(interval))))
             rows += [(name, start, categorical.name, *values) for start, *values in zip(*cells, strict=True)]
     return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
 
 
-def _effect(
-    result: FitResult,
-    columns: Mapping[str, npt.NDArray[Any]],
-    moved: Mapping[str, Array],
-    interval: float | None = None,
+def _effects(
+    result: FitResult, columns: Mapping[str, npt.NDArray[Any]], moved: Mapping[str, Array], levels: tuple[float, float]
 ) -> list[Array]:
-    """Return ln of what moving some columns multiplies the value by at each row, and with an interval its ends."""
-    work = result.panel.measured_work
-    both = {n: np.concatenate([cells, moved.get(n, cells)]) for n, cells in columns.items()}
-    effects = _log_ratios(result, both, None if interval is None else ends_of(interval))
+    """Return `_log_ratios`, of the throughput where that was measured."""
+    ratios, work = _log_ratios(result, columns, moved, levels), result.panel.measured_work
     if work is None:
-        return effects
-    before, after = np.split(np.log(evaluated(work, both, len(next(iter(both.values()))))), 2)
-    middle, *ends = (after - before - effect for effect in effects)
-    return [middle, *ends[::-1]]
+        return ratios
+    before, after = (np.log(evaluated(work, each, len(ratios[0]))) for each in (columns, {**columns, **moved}))
+    middle, lower, upper = (after - before - ratio for ratio in ratios)
+    return [middle, upper, lower]
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from genperf.reporting.place import PAGE, Place, nearest, short, with_intervals
 from genperf.table.axis import several_nodes
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence, percent_text
 from genperf.words.limit import limit_sentence, limit_short
-from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article
-from genperf.words.quantity import further_words, only_for_times, with_unit
+from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article, with_unit
+from genperf.words.quantity import further_words, only_for_times
 from genperf.words.verdict import TRUST, fits_text
 
 
@@ -70,8 +70,8 @@ def summary(place: Place) -> dict[str, Any]:
         parts = [first_sentence(place.growth, expected)]
     else:
         name, verb = (with_article(result.schema.timed), "take") if quantity.is_time else (quantity.name, "be")
-        text = f"{name} is expected to {verb} {with_unit(f'{value:.3g}', quantity)}"
-        ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity)
+        text = f"{name} is expected to {verb} {with_unit(f'{value:.3g}', quantity.unit)}"
+        ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity.unit)
         if quantity.throughput and "throughput" in row:
             # Of a measured throughput the time is that of one unit of its work, which is no step.
             rate, low, high = (three_digits(float(row[name][0])) for name in THROUGHPUT)

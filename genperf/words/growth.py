@@ -13,6 +13,7 @@ from genperf.words.numbers import (
     singular,
     three_digits,
     with_article,
+    with_unit,
 )
 from genperf.words.verdict import fits_text, trust_text
 
@@ -29,7 +30,9 @@ def expect_sentence(expected: Expectation, growth: Growth | None, places: str) -
         The configuration.
     """
     whole = growth is not None and growth.whole
-    plain = duration_text(expected.value.value) if whole else with_unit(expected.value.value, expected.unit)
+    plain = (
+        duration_text(expected.value.value) if whole else with_unit(three_digits(expected.value.value), expected.unit)
+    )
     if not expected.is_time:
         return f"expect {with_article(expected.name)} of {plain} at {places}"
     if growth is None or growth.target.rate is None:
@@ -81,17 +84,16 @@ def percent_text(share: Interval, interval: float) -> str:
 
 def sure_sentence(expected: Expectation, growth: Growth | None) -> str:
     """Return how sure the prediction is: the interval of a new run, what was held out, and the verdict."""
-    lower, upper, unit = expected.value.lower, expected.value.upper, f" {expected.unit}".rstrip()
-    if growth is not None and growth.target.rate is not None and not growth.whole:
-        work = growth.target.rate * growth.target.value
-        lower, upper, unit = work / upper, work / lower, f" {growth.sample}/s"
-    low, high = map(three_digits, (lower, upper))
-    if growth is not None and growth.whole:
-        _, low, high, last = durations_text(expected.value.value, lower, upper)
-        unit = f" {last}"
+    rate = None if growth is None else growth.throughput(expected.value)
+    (_, *ends), unit = (expected.value if rate is None else rate).ends, expected.unit
+    low, high = map(three_digits, ends)
+    if growth is not None and rate is not None:
+        unit = f"{growth.sample}/s"
+    elif growth is not None and growth.whole:
+        _, low, high, unit = durations_text(*expected.value.ends)
     parts = [
         fits_text(expected.fits),
-        f"a new run lies between {low} and {high}{unit} ({100 * expected.interval:g} % interval)",
+        f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
         held_out_text(expected),
         trust_text(expected.verdict, expected.reason),
     ]
@@ -170,21 +172,22 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
         text += f"; the largest measured throughput is that of {count_text(growth.peak, growth.name)}"
     if expected.verdict == "extrapolating-blind":
         text += "; the verdict at this count is extrapolating-blind"
-    return text + (f"; {money_text(growth, expected)}" if growth.price is not None else "")
+    return text + money_text(growth, expected)
 
 
 def money_text(growth: Growth, expected: Expectation) -> str:
-    """Return what a million samples, or a whole job, cost at both counts, with the interval at the configuration."""
+    """Return `Growth.costs` behind a sentence, with the interval at the configuration; nothing without a price."""
     start, target, price = growth.start, growth.target, growth.price
-    if price is None or start.cost is None:
-        return "what it costs needs the work of a step (--work)" if price is not None else ""
-    size = 1.0 if growth.whole else 1e6
-    here, there = (size * (stage.cost or 0.0) for stage in (start, target))
+    if price is None:
+        return ""
+    if growth.costs is None:
+        return "; what it costs needs the work of a step (--work)"
+    here, there = growth.costs
     low, high = (three_digits(there * end / target.value) for end in (expected.value.lower, expected.value.upper))
     note = interval_note(expected.interval, low, high, three_digits(there))
     what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"
     small = count_text(start.count, growth.name)
-    text = f"{what} {three_digits(here)} at {small} and {three_digits(there)} at {target.count:g}{note}"
+    text = f"; {what} {three_digits(here)} at {small} and {three_digits(there)} at {target.count:g}{note}"
     text += f" at {price_text(price.text, growth.paid_name)}"
     if growth.marginal is None or growth.marginal.value == float("inf"):
         return text
@@ -197,21 +200,19 @@ def first_sentence(growth: Growth, expected: Expectation) -> str:
     start, target = growth.start, growth.target
     stages = [start, *(stage for stage in growth.beside if stage.count > start.count)]
     small, large = count_text(start.count, growth.name), count_text(target.count, growth.name)
-    if growth.whole or target.rate is None:
-        ends = expected.value.lower, expected.value.upper
-        *values, low, high, unit = durations_text(*(stage.value for stage in stages), *ends)
+    if (rate := growth.throughput(expected.value)) is None:
+        *values, low, high, unit = durations_text(*(stage.value for stage in stages), *expected.value.ends[1:])
     else:
-        work, unit = target.rate * target.value, f"{growth.sample}/s"
-        values = [three_digits(stage.rate or 0.0) for stage in stages]
-        low, high = (three_digits(work / end) for end in (expected.value.upper, expected.value.lower))
+        *values, low, high = map(three_digits, (*(stage.rate or 0.0 for stage in stages), *rate.ends[1:]))
+        unit = f"{growth.sample}/s"
     places = [f"{value} {unit if not k else ''}".strip() for k, value in enumerate(values)]
     texts = [f"{value} at {stage.count:g}" for value, stage in zip(places, stages, strict=True)]
     note = interval_note(expected.interval, low, high, values[-1])
     text = f"growing from {small} to {large} {pays_judged(growth, expected.interval)}: "
     text += f"{', '.join(texts[:-1])} and {texts[-1]}{note}, {efficiency_text(growth, expected)}"
     if growth.of_steps and not growth.whole:
-        text += f"; a step takes {with_unit(expected.value.value, expected.unit)}"
-    return text + (f"; {money_text(growth, expected)}" if growth.price is not None else "")
+        text += f"; a step takes {with_unit(three_digits(expected.value.value), expected.unit)}"
+    return text + money_text(growth, expected)
 
 
 def training_sentence(training: Training, numbers: Mapping[str, float]) -> str:
@@ -235,11 +236,6 @@ def _amount(value: float) -> str:
         if value >= size:
             return f"{three_digits(value / size)}{letter}"
     return three_digits(value)
-
-
-def with_unit(value: float, unit: str) -> str:
-    """Return a number of three digits with its unit."""
-    return f"{three_digits(value)} {unit}".strip()
 
 
 def _note(value: Interval, interval: float) -> str:

@@ -132,6 +132,17 @@ def three_digits(value: float) -> str:
     return f"{rounded:.3g}"
 
 
+def with_unit(number: str, unit: str) -> str:
+    """Return a written number with its unit.
+
+    Examples
+    --------
+    >>> with_unit("3.2", "s"), with_unit("3.2", "")
+    ('3.2 s', '3.2')
+    """
+    return f"{number} {unit}".strip()
+
+
 def samples_called(column: str) -> str:
     """Return what a column of throughputs counts.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from genperf.table.target import SECONDS, Target
-from genperf.words.numbers import three_digits
+from genperf.words.numbers import three_digits, with_unit
 
 
 def heading(target: Target) -> str:
@@ -31,20 +31,9 @@ def further_words(targets: Mapping[str, Target], row: Any) -> list[str]:
     for name, target in targets.items():
         value, lower, upper = (float(row[f"{name}{end}"]) for end in ("", "_lower", "_upper"))
         if value == value:
-            number = with_unit(three_digits(value), target)
+            number = with_unit(three_digits(value), target.unit)
             words.append(f"{name} {number} ({three_digits(lower)} to {three_digits(upper)})")
     return words
-
-
-def with_unit(number: str, target: Target) -> str:
-    """Return a written number with the unit of the quantity.
-
-    Examples
-    --------
-    >>> with_unit("3.2", Target("step_s")), with_unit("3.2", Target("loss", "loss", ""))
-    ('3.2 s', '3.2')
-    """
-    return f"{number} {target.unit}" if target.unit else number
 
 
 def term_column(target: Target) -> str:
