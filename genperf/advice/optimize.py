@@ -22,7 +22,7 @@ from genperf.advice.search import (
 )
 from genperf.advice.space import Space, checked_space, in_model_names, read_grid
 from genperf.arrays import Array, Index
-from genperf.attribution.answers import Line, Shown, described, records
+from genperf.attribution.answers import Line, Shown
 from genperf.errors import LISTED, GenperfError, Note, counted
 from genperf.formula import Node, names_in
 from genperf.prediction import Schema
@@ -77,18 +77,12 @@ class Optimum(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {
-            "quantity": described(self.quantity),
-            "maximize" if self.maximized else "minimize": self.minimize,
-            "interval": self.interval,
-            "deadline": self.deadline,
-            "configurations": self.configurations,
-            "feasible": self.feasible,
-            "best": records(self.best),
-            "front": records(self.front),
-            "excluded": records(self.excluded),
+        plain = super().to_dict()
+        aim, maximized = plain.pop("minimize"), plain.pop("maximized")
+        return plain | {
+            "maximize" if maximized else "minimize": aim,
             "regret": self.regret if self.regret is not None and np.isfinite(self.regret) else None,
-            "notes": [{"kind": n.kind, "text": n.text} for n in self.notes],
+            "notes": [vars(note) for note in self.notes],
         }
 
     @property
@@ -334,7 +328,7 @@ class _Solved:
 def _optimum_of(solved: Sequence[tuple[Group, _Solved]], task: _Task, notes: Sequence[Note]) -> Optimum:
     """Return the best of what models answer, by group, each with the share of joint draws in which it is the best."""
     each = [one for _, one in solved]
-    goal = each[0].search.goal
+    goal, target = each[0].search.goal, each[0].search.result.schema.target
     frames = [
         _with_group(one.best, group).assign(_model=place, _row=np.arange(len(one.best)))
         for place, (group, one) in enumerate(solved)
@@ -353,9 +347,9 @@ def _optimum_of(solved: Sequence[tuple[Group, _Solved]], task: _Task, notes: Seq
         configurations=sum(one.search.space.grid.size for one in each),
         feasible=sum(one.evaluation.feasible for one in each),
         best=plain.assign(**{word: best[word] for word in words}),
-        front=_joint_front([_with_group(one.front, group) for group, one in solved]),
+        front=_joint_front([_with_group(one.front, group) for group, one in solved], target.name),
         excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum(),
-        quantity=each[0].search.result.schema.target,
+        quantity=target,
         notes=(*dict.fromkeys(note for one in each for note in one.notes), *notes),
         maximized=goal.maximize is not None,
         regret=each[0].search.regret(each[0].positions[: len(best)], task.interval) if len(each) == 1 else None,
@@ -389,16 +383,19 @@ def _along(positions: Index) -> Index:
     return np.asarray(positions[places])
 
 
-def _joint_front(fronts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def _joint_front(fronts: Sequence[pd.DataFrame], predicted: str) -> pd.DataFrame:
     """Return the Pareto front of several, thinned where it is long."""
     filled = [front for front in fronts if not front.empty]
     if len(filled) < 2:
         return filled[0] if filled else pd.DataFrame()
     together = pd.concat(filled, ignore_index=True)
-    names = [str(name) for name in together.columns]
-    time = "total" if "total" in names else names[names.index("lower") - 1]
-    total, cost = (together[name].to_numpy(float) for name in (time, "cost"))
-    return together.iloc[_along(front_of(total, cost, np.arange(len(together))))].reset_index(drop=True)
+    return together.iloc[_along(_front_places(together, predicted))].reset_index(drop=True)
+
+
+def _front_places(frame: pd.DataFrame, predicted: str) -> Index:
+    """Return the rows of the Pareto front of answers."""
+    time = "total" if "total" in frame else predicted
+    return front_of(frame[time].to_numpy(float), frame["cost"].to_numpy(float), np.arange(len(frame)))
 
 
 def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
@@ -522,9 +519,7 @@ def _front_of_kept(search: Search, positions: Index) -> Index:
     """Return the Pareto front of the configurations that keep all limits but the deadline, as the answers do."""
     frame = search.answers(positions)
     kept = np.logical_and.reduce([k for name, k in search.keeps(frame, positions).items() if name != DEADLINE])
-    time = "total" if "total" in frame else search.problem.predicted
-    total, cost = (frame[name].to_numpy(float) for name in (time, "cost"))
-    return front_of(total[kept], cost[kept], positions[kept])
+    return positions[kept][_front_places(frame[kept], search.problem.predicted)]
 
 
 def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:

@@ -161,7 +161,7 @@ class Planned:
     def _why(self) -> str:
         """Why no count keeps the plan: all may fail, or the fastest is late, or the cheapest too dear."""
         if self.fails:
-            return f"each may fail with a probability above {100 * (1 - FITS):.0f} %"
+            return f"each may fail with a probability above {100 * (1 - Goal.fits):.0f} %"
         texts = []
         if self.late:
             middle, _, most, unit = durations_text(*self.fastest.total.ends)
@@ -176,8 +176,6 @@ def _doubt(one: Choice) -> str:
     return f"; {trust_text(one.verdict)}" if one.verdict == VERDICTS[-1] else ""
 
 
-#: The least probability that a run does not fail.
-FITS = Goal.fits
 #: The cheapest counts that are compared with each other in every draw.
 COMPARED = 10
 
@@ -241,7 +239,7 @@ def planned(
     late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
     fails = np.zeros(len(counts), dtype=bool)
     if result.feasibility is not None:
-        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < FITS)
+        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < Goal.fits)
     ends = np.array([value, lower, upper]) / value
 
     def choice(place: int) -> Choice:

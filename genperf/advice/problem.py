@@ -19,6 +19,7 @@ from genperf.table import Target
 from genperf.table.clean import label
 from genperf.words.numbers import join_values
 from genperf.words.quantity import heading
+from genperf.words.verdict import LIKELY_TO_FIT
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
@@ -80,7 +81,7 @@ class Goal:
     #: What all steps may cost, kept like the deadline. For models of a time, with a price.
     budget: float | None = None
     #: The least probability that a run does not fail. The default leaves one failure in twenty.
-    fits: float = 0.95
+    fits: float = LIKELY_TO_FIT
     #: Whether only predictions with the verdict `ok` or `caution` are answers.
     trusted: bool = False
     #: Predicted quantities by name, each with the value below which a run must stay with the probability `fits`: the

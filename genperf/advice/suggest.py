@@ -126,7 +126,9 @@ def knowledge(
     between = (now.weights[:, None] * centred).T @ centred
     far = distance_beyond(result.schema, columns)
     regime = FORM.new_regime * FORM.jump**2 * np.minimum.outer(far, far)
-    return Knowledge(between + now.within + regime, now.noise, _chance(now.weights))
+    # The square of a correlation two standard deviations from none.
+    chance = 0.0 if len(now.weights) == 1 else float(4.0 * np.sum(now.weights**2))
+    return Knowledge(between + now.within + regime, now.noise, chance)
 
 
 def uncertainty(
@@ -152,11 +154,6 @@ def uncertainty(
             within += share * discrepancy.covariance(columns).mean(axis=0)
         noise += share * member.run_variance(result.spread).mean()
     return Uncertainty(np.vstack(means), shares(result.members), within, noise)
-
-
-def _chance(weights: Array) -> float:
-    """Return the square of a correlation two standard deviations from none, for so many draws; 0 without several."""
-    return 0.0 if len(weights) == 1 else float(4.0 * np.sum(weights**2))
 
 
 @dataclass(frozen=True, eq=False)

@@ -494,24 +494,21 @@ class _Reader:
         at = answer.at if answer is not None else {n: v[0] for n, v in result.query(configuration).columns.items()}
         row = result.predict({n: [v] for n, v in at.items()}, self.question.interval).iloc[0]
         lets, rate = roles["let"] or {}, bool(target.throughput)
-        names = THROUGHPUT if rate else (target.name, "lower", "upper")
-        value, lower, upper = (float(row[n]) for n in names)
+        ends = row[[*(THROUGHPUT if rate else (target.name, "lower", "upper"))]].to_numpy(float)
         header = self._header(name)
         source_name = target.throughput or target.column
         if source_name in lets and source_name != name:
             # The derived column is c·value or c/value: its factor at the target is that of the value 1.
             columns = {**{n: np.array([v], dtype=float) for n, v in at.items() if is_number(v)}, name: np.ones(1)}
             factor = float(np.ravel(parse(lets[source_name], list(columns)).evaluate(columns))[0])
-            if rate:
-                value, lower, upper = value / factor, lower / factor, upper / factor
-            else:
-                value, lower, upper = factor / value, factor / upper, factor / lower
+            ends = ends / factor if rate else factor / ends[[0, 2, 1]]
         elif header.kind == "time" and target.is_time:
             numerator, denominator = TIME_UNITS[roles.get("unit") or "s"]
-            value, lower, upper = (x * denominator / numerator for x in (value, lower, upper))
+            ends = ends * denominator / numerator
         unit = _unit(name, header, roles)
         # A value of a wide table has no header of its own.
         called = "throughput" if rate and name in self.opened.source.headers and not header.kind else name
+        value, lower, upper = ends.tolist()
         made = QuantityAnswer(called, unit, value, lower, upper, str(row["verdict"]), str(row["reason"]), at, {})
         sentences = dict(answer.sentences) if answer is not None else _plain_sentences(made, configuration)
         return replace(made, sentences=sentences)

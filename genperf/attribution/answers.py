@@ -276,12 +276,13 @@ class Comparison(Shown):
 
     def waterfall(self) -> pd.DataFrame:
         """Return the bars of a waterfall: `bar, start, end` in the quantity's unit, from A over the terms to B."""
-        bars = [(self.name_a, 0.0, self.value_a)]
-        level = self.value_a
-        for term, change in zip(self.terms["term"], self.terms["change"], strict=True):
-            bars.append((term, level, level + change))
-            level += change
-        return pd.DataFrame([*bars, (self.name_b, 0.0, self.value_b)], columns=["bar", "start", "end"])
+        levels = np.cumsum([self.value_a, *self.terms["change"]])
+        bars = {
+            "bar": [self.name_a, *self.terms["term"], self.name_b],
+            "start": [0.0, *levels[:-1], 0.0],
+            "end": [*levels, self.value_b],
+        }
+        return pd.DataFrame(bars)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""

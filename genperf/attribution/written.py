@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from genperf.errors import LISTED, counted
-from genperf.expression import Expression
 from genperf.formula import Call, Name, Node, Number, Text, bind_values, names_in, render
 from genperf.models.generic import CONSTANT_TERM, products_of
 from genperf.prediction import Member
@@ -69,7 +68,10 @@ def written_lines(result: FitResult) -> list[str]:
     values = {name: float(value) for name, value in result.best.values.items()}
     terms = expression.without_zeros(values).terms
     powered = [_product(t.node) for t in terms if t.name != CONSTANT_TERM]
-    shared = {node for factors in powered for node in factors[1:] if _is_interaction(node, expression)}
+    of_terms = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
+    # An interaction, which all terms have.
+    beside = [node for factors in powered for node in factors[1:] if not of_terms & names_in(node)]
+    shared = {*beside} if products_of(expression) else set()
     unit = f" ({target.unit})" if target.unit else ""
     lines = [f"{target.name}{unit} ="]
     for term in terms:
@@ -85,12 +87,6 @@ def written_lines(result: FitResult) -> list[str]:
         more = len(ranked) - LISTED
         lines += [f"    and {counted(more, 'smaller factor')}"] if more > 0 else []
     return lines
-
-
-def _is_interaction(node: Node, expression: Expression) -> bool:
-    """Return whether a factor of a product is an interaction, which all terms have."""
-    of_terms = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
-    return bool(products_of(expression)) and not of_terms & names_in(node)
 
 
 def _product(node: Node) -> list[Node]:

@@ -30,9 +30,8 @@ def expect_sentence(expected: Expectation, growth: Growth | None, places: str) -
         The configuration.
     """
     whole = growth is not None and growth.whole
-    plain = (
-        duration_text(expected.value.value) if whole else with_unit(three_digits(expected.value.value), expected.unit)
-    )
+    middle = expected.value.value
+    plain = duration_text(middle) if whole else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:
         return f"expect {with_article(expected.name)} of {plain} at {places}"
     if growth is None or growth.target.rate is None:
