@@ -83,9 +83,8 @@ class Growth:
     gain: Interval | None = None
     #: The cost of a further sample over that of one at the start; infinite where the throughput falls.
     marginal: Interval | None = None
-    #: The probability that growing pays, and the ratio up to which it does.
+    #: The probability that growing pays.
     chance: float = 0.0
-    most: float = 2.0
     price: Paid | None = None
     #: Counts on the way to the configuration, which is the last: a quarter, a half.
     beside: tuple[Stage, ...] = ()

@@ -333,7 +333,6 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         gain=gain,
         marginal=marginal,
         chance=chance,
-        most=DERIVED.most_marginal_cost,
         price=price,
         beside=beside,
         peak=peak,

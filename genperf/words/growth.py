@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from genperf.facts import Expectation, Growth, Interval, Training
+from genperf.formula import quote_name
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
     WORDS,
@@ -21,7 +22,7 @@ from genperf.words.verdict import fits_text, trust_text
 HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 
 
-def expect_sentence(expected: Expectation, growth: Growth | None, places: str) -> str:
+def expect_sentence(expected: Expectation, growth: Growth, places: str) -> str:
     """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency.
 
     Parameters
@@ -29,16 +30,13 @@ def expect_sentence(expected: Expectation, growth: Growth | None, places: str) -
     places : str
         The configuration.
     """
-    whole = growth is not None and growth.whole
     middle = expected.value.value
-    plain = duration_text(middle) if whole else with_unit(three_digits(middle), expected.unit)
+    plain = duration_text(middle) if growth.whole else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:
         return f"expect {with_article(expected.name)} of {plain} at {places}"
-    if growth is None or growth.target.rate is None:
-        name = "workers" if growth is None else growth.name
-        quoted = name if name.isidentifier() else f"`{name}`"
-        question = f"the work of a step: --work '32*{quoted}' or --work 1024"
-        if growth is None or growth.target.efficiency is None:
+    if growth.target.rate is None:
+        question = f"the work of a step: --work '32*{quote_name(growth.name)}' or --work 1024"
+        if growth.target.efficiency is None:
             return f"expect a step of {plain} at {places}; throughput and efficiency need {question}"
         known = efficiency_text(growth, expected)
         return f"expect a step of {plain} at {places}, {known}; the throughput needs {question}"
@@ -81,14 +79,12 @@ def percent_text(share: Interval, interval: float) -> str:
     return f"{middle} %{interval_note(interval, low, high, middle, '%')}"
 
 
-def sure_sentence(expected: Expectation, growth: Growth | None) -> str:
+def sure_sentence(expected: Expectation, growth: Growth) -> str:
     """Return how sure the prediction is: the interval of a new run, what was held out, and the verdict."""
-    rate = None if growth is None else growth.throughput(expected.value)
-    (_, *ends), unit = (expected.value if rate is None else rate).ends, expected.unit
-    low, high = map(three_digits, ends)
-    if growth is not None and rate is not None:
-        unit = f"{growth.sample}/s"
-    elif growth is not None and growth.whole:
+    rate = growth.throughput(expected.value)
+    low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
+    unit = expected.unit if rate is None else f"{growth.sample}/s"
+    if growth.whole:
         _, low, high, unit = durations_text(*expected.value.ends)
     parts = [
         fits_text(expected.fits),
