@@ -37,8 +37,7 @@ def read(text: str, name: str) -> Imported:
             continue
         size, kind, operation, _, numbers = row.groups()
         # Time, two bandwidths and the count of wrong results, for each kind of buffer.
-        cells = numbers.split()
-        for buffers, cell in zip(("out of place", "in place"), cells[::4], strict=False):
+        for buffers, cell in zip(("out of place", "in place"), numbers.split()[::4], strict=False):
             if not re.fullmatch(r"\d+(\.\d+)?", cell) or float(cell) <= 0.0:
                 rows.left_out.append(f"{name}: line {number}: no time {buffers} ('{cell}')")
                 continue
