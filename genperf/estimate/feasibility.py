@@ -244,16 +244,11 @@ def _least(cost: Cost, start: Array, bounds: list[tuple[float, float]], gradient
 
 def _of_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, float]:
     """Return the probit of the factors alone, and the logarithm of how likely it makes held-out outcomes."""
-    design = np.hstack([runs.scaled, runs.at_levels])
-    theta, free = _signed_probit(design, runs.signs, runs)
+    basis = np.column_stack([np.ones(len(runs.signs)), -runs.scaled, -runs.at_levels])
+    theta, free = _signed_probit(basis, runs.signs, runs)
     likely = 0.0
     if calibrated:
-
-        def margins_of(train: Mask) -> Array:
-            fitted, _ = _signed_probit(design[train], runs.signs[train], runs)
-            return np.asarray(fitted[0] - design @ fitted[1:])
-
-        kappa, likely = runs.calibrated(margins_of)
+        kappa, likely = runs.calibrated(lambda rows: basis @ _signed_probit(basis[rows], runs.signs[rows], runs)[0])
         theta = kappa * theta
     fitted = runs.feasibility(theta)
     if not free:
@@ -268,21 +263,22 @@ def _of_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
     return msgspec.structs.replace(fitted, demands=demands), likely
 
 
-def _signed_probit(design: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
+def _signed_probit(basis: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
     """Return headroom and slopes, and whether factors whose larger values help may also harm."""
-    theta = _probit(design, signs, runs.bounds(free=False))
-    wrong = _wrong(design, signs, theta)
+    theta, wrong = _probit(basis, signs, runs.bounds(free=False))
     if wrong:
-        freer = _probit(design, signs, runs.bounds(free=True))
-        if _wrong(design, signs, freer) < wrong:
+        freer, fewer = _probit(basis, signs, runs.bounds(free=True))
+        if fewer < wrong:
             return freer, True
     return theta, False
 
 
-def _probit(design: Array, signs: Array, slopes: list[tuple[float, float]]) -> Array:
-    """Return headroom and slopes, shape (1 + slopes,): the maximum of Σ ln Φ(±η) − ½λ‖β‖² inside bounds of slopes."""
-    basis = np.column_stack([np.ones(len(signs)), -design])
-    bounds = [FREE, *slopes, *[FREE] * (design.shape[1] - len(slopes))]
+def _probit(basis: Array, signs: Array, slopes: list[tuple[float, float]]) -> tuple[Array, int]:
+    """Maximise Σ ln Φ(±η) − ½λ‖β‖² inside bounds of the slopes; the margin η is the basis times headroom and slopes.
+
+    Returns headroom and slopes, shape (1 + slopes,), and how many configurations are on the other outcome's side.
+    """
+    bounds = [FREE, *slopes, *[FREE] * (basis.shape[1] - 1 - len(slopes))]
 
     def cost(strength: float, theta: Array) -> tuple[float, Array]:
         logarithm, pull = _likelihood(signs, basis @ theta)
@@ -293,17 +289,13 @@ def _probit(design: Array, signs: Array, slopes: list[tuple[float, float]]) -> A
     best, fewest = theta, len(signs) + 1
     for strength in SETTINGS.strengths:
         theta = _least(partial(cost, strength), theta, bounds, 1e-9)
-        wrong = _wrong(design, signs, theta)
+        margins = signs * (basis @ theta)
+        wrong = int(np.sum(margins <= 0.0))
         if wrong < fewest:
             best, fewest = theta, wrong
-        if np.all(signs * (basis @ theta) >= ndtri(CERTAINTY)):
-            return theta
-    return best
-
-
-def _wrong(design: Array, signs: Array, theta: Array) -> int:
-    """Return how many configurations lie on the side of the other outcome."""
-    return int(np.sum(signs * (theta[0] - design @ theta[1:]) <= 0.0))
+        if np.all(margins >= ndtri(CERTAINTY)):
+            return theta, wrong
+    return best, fewest
 
 
 def _of_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | None:

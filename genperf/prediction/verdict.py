@@ -203,9 +203,8 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[npt.NDAr
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
     _by_range(basis, columns, far, grades)
     along = np.sum([far[f.name] > 0 for f in scales], axis=0) if scales else np.zeros(rows)
-    for where, level in (((total > RULES.near) & (total <= RULES.blind), 1), (total > RULES.blind, 2)):
-        grades.mark(where & (along > 1), level, "in_all", far=total)
-        grades.grade[where] = np.maximum(grades.grade[where], level)
+    grades.mark((total > RULES.near) & (along > 1), 1, "in_all", far=total)
+    grades.grade = np.maximum(grades.grade, (total > RULES.near).astype(int) + (total > RULES.blind))
     _by_combination(basis, columns, short, corner, nearest, grades)
     for name, appears in terms.items():
         if name == STEP:

@@ -78,12 +78,9 @@ def with_scaling(result: FitResult | GroupedResult, kind: Scaling | None) -> Fit
     """Return a result whose answers take the scaling as weak or strong; None changes nothing."""
     if kind is None:
         return result
-    if isinstance(result, GroupedResult):
-        scaled = {key: _with_scaling(one, kind) for key, one in result.results.items()}
-        return GroupedResult(result.group, scaled, result.failures)
-    return _with_scaling(result, kind)
-
-
-def _with_scaling(result: FitResult, kind: Scaling) -> FitResult:
-    checked_scaling(kind, result.schema.scaling if result.schema.target.work else None, result.schema.target.work)
-    return replace(result, schema=msgspec.structs.replace(result.schema, scaling=kind))
+    scaled = {}
+    for key, one in result.results.items():
+        work = one.schema.target.work
+        checked_scaling(kind, one.schema.scaling if work else None, work)
+        scaled[key] = replace(one, schema=msgspec.structs.replace(one.schema, scaling=kind))
+    return replace(result, results=scaled) if isinstance(result, GroupedResult) else scaled[()]
