@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -224,13 +224,12 @@ class _Reader:
         hint = "write == to compare" if "=" in self.text and "==" not in self.text else None
         raise FormulaError(message, text=self.text, column=column, hint=hint) from None
 
-    def refuse(self, node: ast.AST, message: str, hint: str | None = None, width: int | None = None) -> NoReturn:
+    def refuse(self, node: ast.expr, message: str, hint: str | None = None, width: int | None = None) -> NoReturn:
         """Raise an error that marks a part of the formula."""
-        start = getattr(node, "col_offset", 0)
-        end = getattr(node, "end_col_offset", start + 1) or start + 1
         # ast counts bytes of UTF-8.
-        encoded = self.source.lstrip().encode()
-        before, marked = (len(part.decode(errors="ignore")) for part in (encoded[:start], encoded[start:end]))
+        encoded, start = self.source.lstrip().encode(), node.col_offset
+        parts = (encoded[:start], encoded[start : node.end_col_offset])
+        before, marked = (len(part.decode(errors="ignore")) for part in parts)
         column, width = before + len(self.source) - len(self.source.lstrip()), width or max(1, marked)
         raise FormulaError(message, text=self.text, column=column, width=width, hint=hint)
 
@@ -255,7 +254,6 @@ class _Reader:
                 function, parts = _OPERATORS[type(op)], [left, right]
             case ast.BoolOp(op=op, values=parts):
                 function = _OPERATORS[type(op)]
-                self.check_count(node, len(parts))
             case _:
                 self.refuse(node, f"{_NAMES.get(type(node), 'this')} is not allowed in a formula")
         tests = {"and": len(parts), "or": len(parts), "not": 1, "where": 1}.get(function, 0)
@@ -266,7 +264,7 @@ class _Reader:
             case "power", [_, exponent]:
                 self.check_power(parts[1], exponent)
             case "and" | "or", _:
-                return chain(function, arguments)
+                return self.joined(node, function, arguments)
         return Call(function, tuple(arguments))
 
     def constant(self, node: ast.expr, value: Any) -> Node:
@@ -321,14 +319,14 @@ class _Reader:
         if not abs(value) <= LIMITS.max_exponent:
             self.refuse(node, f"this exponent is {value:g}; at most {LIMITS.max_exponent:g} is allowed")
 
-    def check_count(self, node: ast.expr, count: int) -> None:
-        """Refuse more comparisons in a row than the walks of the tree can follow."""
-        if count > MAX_LEVELS:
-            fault = f"{count} comparisons are joined; at most {MAX_LEVELS} are read"
+    def joined(self, node: ast.expr, function: str, parts: Sequence[Node]) -> Node:
+        """Join comparisons, and refuse more in a row than the walks of the tree can follow."""
+        if len(parts) > MAX_LEVELS:
+            fault = f"{len(parts)} comparisons are joined; at most {MAX_LEVELS} are read"
             self.refuse(node, fault, "derive a column by --let", 1)
+        return chain(function, parts)
 
     def comparison(self, node: ast.Compare, depth: int) -> Node:
-        self.check_count(node, len(node.ops))
         parts: list[Node] = []
         sides = [node.left, *node.comparators]
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
@@ -344,7 +342,7 @@ class _Reader:
             else:
                 pair = (self.checked_number(left, pair[0]), self.checked_number(right, pair[1]))
             parts.append(Call(_OPERATORS[type(op)], pair))
-        return chain("and", parts)
+        return self.joined(node, "and", parts)
 
     def called(self, node: ast.Call) -> str:
         """Return the function that is called, with as many plain arguments as it takes."""

@@ -156,10 +156,8 @@ def series_of(
     sizes = {f.name for f in (panel.find(name) for name in _SCALES) if f is not None} | {column}
     if column is None or axis.counts_other or not (column in varying or single) or not varying <= sizes:
         return None
-    if any(f.lower < 1.0 for f in map(panel.find, _COUNTS) if f is not None):
-        return None
-    medians = table.medians()
-    if len(medians) > SERIES.most_configurations:
+    medians, counts = table.medians(), [f for f in map(panel.find, _COUNTS) if f is not None]
+    if len(medians) > SERIES.most_configurations or any(f.lower < 1.0 for f in counts):
         return None
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
     order = np.argsort(columns[column], kind="stable")

@@ -47,8 +47,8 @@ class Counts:
     @cached_property
     def key(self) -> tuple[tuple[float, float, float], ...]:
         """Equal for equal counts."""
-        rows = np.stack([self.workers, self.nodes, self.work], axis=1).round(9).tolist()
-        return tuple((n, m, work) for n, m, work in rows)
+        columns = (each.round(9).tolist() for each in (self.workers, self.nodes, self.work))
+        return tuple(zip(*columns, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,9 +62,9 @@ class Reading:
 def readings_of(series: MeasuredSeries) -> list[Reading]:
     """Return how the counts of a series may be meant, the likeliest first."""
     factors = series.factors
-    workers = factors.counted_as or "nodes"
+    workers = count = factors.counted_as or "nodes"
     nodes: tuple[tuple[str, float], ...] = READING.node_sizes
-    counted, unknown = factors.node("nodes") is not None, False
+    counted, unknown = factors.has("nodes"), False
     if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
         nodes = (("nodes", 1.0),)
     elif not counted and (start := float(series.values(workers).min())) > PANEL.usual_devices:
@@ -83,9 +83,8 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
             for size, part in nodes
         ]
         out += each
-        # What ends is that of one machine.
-        count = factors.counted_as or "nodes"
         for limit, power, chance in waits:
+            # What ends is that of one machine.
             wait = f"max(1, {count}/{limit:.4g})**{power:g}"
             text = wait if work == "1" else f"{work}*{wait}"
             out.append(replace(each[-1], work=text, share=share * chance))

@@ -168,17 +168,6 @@ def _devices(hints: Mapping[str, str]) -> float | None:
     return count
 
 
-def about_devices(hints: Mapping[str, str]) -> dict[str, str]:
-    """Return the hints that every model reads: how many devices a node has.
-
-    Examples
-    --------
-    >>> about_devices({"bandwidth": "25Gbit/s", "devices per node": "8"})
-    {'devices per node': '8'}
-    """
-    return {name: value for name, value in checked_hints(hints).items() if name == DEVICES}
-
-
 def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
     """Return a table with the hinted devices per node: a factor of one value, where no column counts nodes.
 

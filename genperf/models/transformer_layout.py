@@ -187,11 +187,8 @@ class Layout:
 
     def split(self, name: str) -> bool:
         """Return whether some run has more than one of a way."""
-        node = self.factors.node(name)
-        if node is None:
-            return False
         column = self.factors.find(name)
-        return column is None or column.distinct == 0 or column.upper > 1.0
+        return self.factors.has(name) and (column is None or column.distinct == 0 or column.upper > 1.0)
 
     def over_columns(self, formula: str, constants: Mapping[str, Node] | None = None) -> Node:
         """Return a formula over canonical names and constants as one over the table's columns."""
@@ -223,10 +220,12 @@ def switch_columns(factors: Panel) -> list[Factor]:
 
 def _level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant, Node]:
     """Return the effect of each level but the first of its factor, with 1 where a row has it and 0 elsewhere."""
-    switches = {factor.name for factor in switch_columns(factors)}
-    effects: dict[Constant, Node] = {}
-    for factor in factors.factors:
-        for level in factor.levels[1:] if factor.name not in switches else ():
-            name = unused_name(f"d_{factor.name}[{level}]", columns)
-            effects[level_effect(name, Meaning("level", "", factor.name, level))] = at_level(factor, level)
-    return effects
+    switches = switch_columns(factors)
+    return {
+        level_effect(unused_name(f"d_{f.name}[{level}]", columns), Meaning("level", "", f.name, level)): at_level(
+            f, level
+        )
+        for f in factors.factors
+        if f not in switches
+        for level in f.levels[1:]
+    }

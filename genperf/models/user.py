@@ -129,11 +129,9 @@ def coefficients(node: Node, names: Sequence[str]) -> list[str]:
     # The largest set first: in max(a*n, b) neither name is a coefficient without the other.
     nonlinear = _nonlinear(node)
     candidates = [n for n in names if n not in nonlinear]
-    for excluded in range(min(FORMULA.max_excluded, len(candidates)) + 1):
-        for subset in combinations(candidates, len(candidates) - excluded):
-            if subset and degree(node, frozenset(subset)) in (ONE, AFFINE):
-                return list(subset)
-    return []
+    sizes = range(len(candidates), max(len(candidates) - FORMULA.max_excluded, 1) - 1, -1)
+    subsets = (subset for size in sizes for subset in combinations(candidates, size))
+    return next((list(subset) for subset in subsets if degree(node, frozenset(subset)) in (ONE, AFFINE)), [])
 
 
 def _nonlinear(node: Node) -> frozenset[str]:

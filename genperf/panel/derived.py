@@ -50,10 +50,8 @@ class Quantities:
     given: Mapping[str, Node]
 
     def has(self, name: str) -> bool:
-        """Tell whether everything that a quantity reads is given."""
-        if name in self.given:
-            return True
-        return name in QUANTITIES and all(self.has(read) for read in names_in(parse(QUANTITIES[name]).node))
+        """Return whether everything that a quantity reads is given."""
+        return name in self.given or (name in QUANTITIES and all(map(self.has, parse(QUANTITIES[name]).names)))
 
     def node(self, name: str) -> Node:
         """Return a quantity as a formula."""

@@ -334,8 +334,7 @@ class Panel:
         if numeric is not None or canonical in self.mapping:
             return numeric
         texts = {f.name: f for f in self.factors if not f.numeric}
-        name = column_of(canonical, texts)
-        return None if name is None else texts[name]
+        return texts.get(column_of(canonical, texts) or "")
 
     def has(self, canonical: str) -> bool:
         """Tell whether the table has the factor, or others that it follows from."""

@@ -66,9 +66,8 @@ class Growth:
         out |= {name: np.asarray(out[name], float) * grown for name in self.scaled}
         nodes, inside = panel.nodes, panel.find("devices_per_node")
         if nodes is not None and nodes.name not in self.scaled:
-            held = float(np.max(workers / np.asarray(self.table.columns[nodes.name], float)))
-            if panel.workers is not None:
-                held = workers_of_node(panel.workers, nodes)
+            most = float(np.max(workers / np.asarray(self.table.columns[nodes.name], float)))
+            held = most if panel.workers is None else workers_of_node(panel.workers, nodes)
             out[nodes.name] = np.maximum(1.0, np.ceil(workers[row] * grown / held - 1e-9))
             if inside is not None:
                 out[inside.name] = workers[row] * grown / out[nodes.name]

@@ -17,7 +17,7 @@ from genperf.errors import FitError, GenperfError, ModelError, Note, did_you_mea
 from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
 from genperf.models import MODELS
-from genperf.models.network import about_devices
+from genperf.models.network import DEVICES, checked_hints
 from genperf.panel import Panel
 from genperf.prediction import schema_of
 from genperf.prediction.new_levels import combined, new_levels, stand_ins
@@ -294,8 +294,8 @@ def _model(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
     """Fit a model to every group, and return what predicts rows of one."""
     options = dict(task.options)
     if task.model != AUTO and options.get("hints"):
-        # Hints of the network are for `auto` alone.
-        options["hints"] = about_devices(options["hints"])
+        # Every model reads how many devices a node has; hints of the network are for `auto` alone.
+        options["hints"] = {name: v for name, v in checked_hints(options["hints"]).items() if name == DEVICES}
     fitted = fit(task.train, model=task.model, seed=task.seed, **options)
 
     def predict(key: Key, data: pd.DataFrame) -> Any:
