@@ -47,15 +47,9 @@ def _look_back(series: MeasuredSeries, cluster: Cluster | None) -> tuple[Evidenc
     central = forecast_of(weighed(smaller, cluster), largest).quantiles([0.5], central=True)[0]
     work = series.works[0][0] if len(series.works) == 1 else "1"
     last = smaller.logarithms[-1] + np.log(largest.values(work) / smaller.values(work)[-1])
-    return (
-        Evidence(
-            series.column,
-            float(scales[-1]),
-            float(np.log2(scales[-1] / scales[-2])),
-            float(np.mean(np.abs(np.log(central) - largest.logarithms))),
-            float(np.mean(np.abs(last - largest.logarithms))),
-        ),
-    )
+    errors = [float(np.mean(np.abs(each - largest.logarithms))) for each in (np.log(central), last)]
+    doublings = float(np.log2(scales[-1] / scales[-2]))
+    return (Evidence(series.column, float(scales[-1]), doublings, *errors),)
 
 
 def _member(series: MeasuredSeries, one: Weighed, central_share: float, several: bool, noise: float) -> Member:

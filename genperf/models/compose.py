@@ -230,9 +230,8 @@ def _without(node: Node, dropped: Collection[str]) -> Node | None:
         case Name(name):
             return None if name in dropped else node
         case Call(function, arguments):
-            kept = [(a, _without(a, dropped)) for a in arguments]
-            left = [part for _, part in kept if part is not None]
-            if len(left) == len(kept):
+            left = [part for a in arguments if (part := _without(a, dropped)) is not None]
+            if len(left) == len(arguments):
                 return Call(function, tuple(left))
             return left[0] if left and function in ("add", "max") and len(left) == 1 else None
         case _:

@@ -205,9 +205,8 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
     ['product 1', 'product 2']
     """
     varying = [f for f in factors if f.distinct > 1]
-    products = [Structure("product", k) for k in range(1, GENERIC.max_products + 1)]
-    if len(varying) < 3:
-        products = products[:2]
+    most = 2 if len(varying) < 3 else GENERIC.max_products
+    products = [Structure("product", k) for k in range(1, most + 1)]
     if sum(f.role == "intrinsic" for f in varying) < 2:
         return products
     return [Structure("separable"), Structure("per-term"), *products]

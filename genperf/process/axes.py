@@ -24,9 +24,8 @@ def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
         if not f.numeric and f.distinct > 1:
             axes[name] = Axis(name, "level", **usual_sizes("level"))
         elif f.distinct > 1 or extrinsic:
-            count = extrinsic and f.lower >= 1.0
-            x = np.unique(table.columns[f.name].astype(float))
-            axes[name] = _number(name, x, count)
+            values = np.unique(table.columns[f.name].astype(float))
+            axes[name] = _number(name, values, extrinsic and f.lower >= 1.0)
     for name, node in derived(table, mapping).items():
         with np.errstate(all="ignore"):
             values = values_of(node, table.columns)
@@ -45,13 +44,12 @@ def derived(table: Table, mapping: Mapping[str, str]) -> dict[str, Node]:
     known = {name: node for name, node in parts.items() if node is not None}
     if not {"parameters", "global_batch", "workers"} <= known.keys():
         return {}
-    out = {"work": parse("*".join(name for name in WORK if name in known) + "/workers").node}
-    out["workers"] = parse("workers").node
+    formulas = {"work": "*".join(name for name in WORK if name in known) + "/workers", "workers": "workers"}
+    if {"micro_batches", "pipeline_parallel"} <= known.keys():
+        formulas["bubble"] = "1 + (pipeline_parallel - 1)/micro_batches"
     if "micro_batches" in known:
-        if "pipeline_parallel" in known:
-            out["bubble"] = parse("1 + (pipeline_parallel - 1)/micro_batches").node
-        out["micro_batches"] = parse("micro_batches").node
-    return {name: substitute(node, known) for name, node in out.items()}
+        formulas["micro_batches"] = "micro_batches"
+    return {name: substitute(parse(formula).node, known) for name, formula in formulas.items()}
 
 
 def _number(formula: str, values: npt.NDArray[np.float64], count: bool) -> Axis:
