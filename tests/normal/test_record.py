@@ -41,4 +41,4 @@ def test_few_predictions_of_a_verdict_are_counted_with_all() -> None:
     assert record is not None
     assert record.verdict == ""
     assert record.predictions >= NORMAL.fewest_series
-    assert f"{record.predictions} series of {record.clusters} other clusters" in record.sentence
+    assert f"{record.predictions} series of {record.clusters} other clusters" in record.sentence()
