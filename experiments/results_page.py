@@ -55,6 +55,7 @@ PAGES = (
     "gates",
     "partitioned",
     "generic-constants",
+    "settings",
     "solvers",
     "measured-cluster",
     "suggestions",

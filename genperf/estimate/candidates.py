@@ -36,8 +36,8 @@ class SelectionSettings:
     min_rows: int = 4
     #: Relative error that a held-out row counts at most, so that one outlier does not decide.
     largest_error: float = 2.0
-    #: Constants per configuration, at most, of an expression that is one of many. A guess: two configurations for each
-    #: constant.
+    #: Constants per configuration, at most, of an expression that is one of many: two configurations for each constant.
+    #: Four err 7 % more, one 2 % less (docs/results/settings.md).
     constants_per_row: float = 0.5
     #: Constants of such an expression at most: a table of many levels would take minutes.
     max_constants: int = 120
@@ -66,8 +66,8 @@ class SelectionSettings:
     too_strong: float = 0.1
     #: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
     patience: int = 3
-    #: Decrease of the mean relative error from which on another overlap of measured phases is named. A guess: 1 % of
-    #: the time is near the noise of repeats.
+    #: Decrease of the mean relative error from which on another overlap of measured phases is named: 1 % of the
+    #: time is near the noise of repeats. Half and double change no answer (docs/results/settings.md).
     clear_gain: float = 0.01
 
 

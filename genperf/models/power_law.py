@@ -5,7 +5,7 @@ from genperf.models.compose import with_computation
 from genperf.models.family import Family
 from genperf.panel import Panel
 
-#: A guess: steeper than n² or 1/n² is no scaling that training shows.
+#: Steeper than n² or 1/n² is no scaling that training shows. Half and double err as much (docs/results/settings.md).
 EXPONENT = exponent("q", -2.0, 2.0, start=0.5)
 
 

@@ -44,12 +44,13 @@ class SearchSettings:
     #: Chance of each coordinate to come from the mutant: scipy's default.
     crossover: float = 0.7
     #: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
-    #: scale explains the whole mean value, so ten leave room for terms that cancel. A guess.
+    #: scale explains the whole mean value, so ten leave room for terms that cancel. Half and
+    #: double change no answer (docs/results/settings.md).
     unbounded_scales: float = 10.0
     #: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
     restarts: int = 3
-    #: Rounds of `restarts` searches at most: another is made while only one search, or none, reached the least cost. A
-    #: guess.
+    #: Rounds of `restarts` searches at most: another is made while only one search, or none, reached the least cost.
+    #: Two and six change no answer (docs/results/settings.md).
     rounds: int = 3
 
 

@@ -42,7 +42,7 @@ _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 
 
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
-#: above them in which a header is looked for. A guess: more do not change it.
+#: above them in which a header is looked for. Half and double read the tables of docs/results/settings.md alike.
 FIRST_ROWS = 200
 #: Objects of JSON inside objects that are flattened; what is deeper is left out. A guess: settings are nested thrice.
 MAX_DEPTH = 8
