@@ -538,11 +538,11 @@ def _page(rows: list[str], further: int) -> str:
 
 Made by `python experiments/settings.py --tables FOLDER`. Each setting is halved and doubled (of a share above one half,
 its distance to 1; of a range, its width), and every answer is compared: how {counts} are read;
-the predictions of `same_predictions.py` and of {len(FAMILIES)} further cases; what `ask`, `explain`, `suggest`, `optimize`
-and `ask --why` report of {len(ANSWERED)} models. "none" is no other word, no centre {NOTHING:g} % and no end of an interval
-{3 * NOTHING:g} % away. Where predictions move, the last column has the ratio of the held-out errors of {len(JUDGED)} tables
-to those of today (geometric mean; above 1 is worse); where tables are read differently, how many questions are answered
-within a fifth of the truth, halved, as today, and doubled.
+the predictions of `same_predictions.py` and of {len(FAMILIES)} further cases; what `ask`, `explain`, `suggest`,
+`optimize` and `ask --why` report of {len(ANSWERED)} models. "none" is no other word, no centre {NOTHING:g} % and no end
+of an interval {3 * NOTHING:g} % away. Where predictions move, the last column has the ratio of the held-out errors of
+{len(JUDGED)} tables to those of today (geometric mean; above 1 is worse); where tables are read differently, how many
+questions are answered within a fifth of the truth, halved, as today, and doubled.
 
 {head}
 {chr(10).join(rows)}
