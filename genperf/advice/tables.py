@@ -469,13 +469,14 @@ class _Reader:
     def _question(self, name: str, result: FitResult) -> dict[str, Any]:
         """Return what the sentences say of the work of a step."""
         work, target = self.opened.given.get("work"), result.schema.target
+        counts = {quote_name(n) for n in (self.reading.scale or "", *(f.name for f in result.panel.counts))}
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         texts = [{*map(str, e.texts[self.series.rows])} for e in self.reading.evidence.values() if not e.numeric]
         return {
             "work": work,
             "sample": self._header(name).counted or "samples",
             # Without a batch each worker does one sample: that time is of no step.
-            "steps": not target.throughput or bool(work) or target.work != quote_name(self.reading.scale or ""),
+            "steps": not target.throughput or bool(work) or target.work not in counts,
             "constants": {**constants, **self.question.constants},
             "hints": self.hints,
             # The framework and the network, perhaps.

@@ -52,6 +52,13 @@ def test_four_throughputs_get_seven_sentences(shell: Shell) -> None:
     assert not re.search(r"λ|unexplained|\(2\)", out)
 
 
+def test_throughputs_along_nodes_without_a_batch_have_no_time_of_a_step(shell: Shell) -> None:
+    Path("runs.csv").write_text("run,images_per_s\n1n8g,3000\n2n8g,5600\n4n8g,10500\n")
+    _, out, _ = shell("ask", "runs.csv", "--at", "nodes=8")
+    assert "images/s at nodes=8, devices=64" in out
+    assert "a step takes" not in out
+
+
 def test_the_numbers_fit_together(shell: Shell) -> None:
     told = answer(shell, "--price", "2/h")
     throughput, efficiency, cost = (float(str(told[n])) for n in ("throughput", "efficiency", "cost_per_million"))
