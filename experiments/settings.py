@@ -108,6 +108,7 @@ class Setting:
 
 
 def _scaled(value: Any, by: float) -> Any:
+    """Return a number halved or doubled, a share near one by its distance to it, a range by its width."""
     if isinstance(value, tuple):
         lower, upper = value
         if lower > 0.0 and isinstance(lower, float):
@@ -120,7 +121,7 @@ def _scaled(value: Any, by: float) -> Any:
     if isinstance(value, int):
         return max(1, round(by * value)) if value != 1 or by > 1.0 else 0
     if 0.5 < abs(value) < 1.0:
-        return math.copysign(1.0 - (1.0 - abs(value)) / by, value) if abs(value) != 0.5 else by * value
+        return math.copysign(1.0 - (1.0 - abs(value)) / by, value)
     return by * value
 
 
@@ -216,8 +217,7 @@ def _read(given: Given) -> Iterator[tuple[str, float | str]]:
         try:
             opened = recognised(open_files([str(path)]))
             yield f"{path.name} line", opened.line
-            table = opened.table
-            table = table() if callable(table) else table
+            table = opened.table()
             yield f"{path.name} rows", f"{table.frame.to_csv()} {[str(f) for f in table.factors]} {table.notes}"
         except gp.GenperfError as problem:
             yield f"{path.name} refused", str(problem)
@@ -389,7 +389,9 @@ def main() -> int:
             tables, _models(Path(folder)), questions if questions is not None and questions.exists() else None
         )
         rows = measured(found, chosen, given)
-    PAGE.write_text(_page(_with_kept(rows, found), len(further)))
+    kept = _with_kept(rows, found)
+    without = [s.text for s in found if not any(row.startswith(f"| {s.text} |") for row in kept)]
+    PAGE.write_text(_page(kept, len(further), without))
     return 0
 
 
@@ -530,7 +532,7 @@ def _row(setting: Setting, *cells: str) -> str:
     return f"| {setting.text} | {value} | {' | '.join(cells)} |"
 
 
-def _page(rows: list[str], further: int) -> str:
+def _page(rows: list[str], further: int, without: list[str]) -> str:
     """Return the page of results."""
     head = "| setting | value | halved | doubled | judged, halved and doubled |\n| --- | --- | --- | --- | --- |"
     counts = f"the bundled tables{f' and {further} that people keep in public repositories' if further else ''}"
@@ -546,6 +548,8 @@ questions are answered within a fifth of the truth, halved, as today, and double
 
 {head}
 {chr(10).join(rows)}
+
+Called a guess, and not measured yet: {"; ".join(without) or "none"}.
 """
 
 
