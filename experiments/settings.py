@@ -2,6 +2,7 @@
 
     python experiments/settings.py --tables FOLDER
     python experiments/settings.py --only solver
+    python experiments/settings.py --tables FOLDER --new
 
 A setting is a number in `genperf/` with a comment `#:` that calls it a guess, or that names the page which this script
 writes. A share above one half keeps its distance to 1 halved and doubled, a range its width. Settings of rooms that
@@ -26,6 +27,7 @@ import multiprocessing
 import re
 import sys
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -377,10 +379,14 @@ def change(before: Answers, after: Answers) -> Change:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Halve and double each setting that nothing derives.")
     parser.add_argument("--only", default="", help="settings whose text contains this; the page keeps the others' rows")
+    parser.add_argument("--new", action="store_true", help="only settings that the page has no row of")
     parser.add_argument("--tables", type=Path, help="a folder of further tables, as people keep them")
     given_options = parser.parse_args()
     found = list(settings())
+    kept = PAGE.read_text() if PAGE.exists() else ""
     chosen = [s for s in found if given_options.only in s.text]
+    if given_options.new:
+        chosen = [s for s in chosen if f"| {s.text} |" not in kept]
     further = sorted(given_options.tables.glob("*.csv")) if given_options.tables else []
     tables = (*sorted((ROOT / "data").glob("*.csv")), *further)
     with tempfile.TemporaryDirectory() as folder:
@@ -389,16 +395,15 @@ def main() -> int:
             tables, _models(Path(folder)), questions if questions is not None and questions.exists() else None
         )
         rows = measured(found, chosen, given)
-    kept = _with_kept(rows, found)
-    without = [s.text for s in found if not any(row.startswith(f"| {s.text} |") for row in kept)]
-    PAGE.write_text(_page(kept, len(further), without))
+    shown = _with_kept(rows, kept, found)
+    without = [s.text for s in found if not any(row.startswith(f"| {s.text} |") for row in shown)]
+    PAGE.write_text(_page(shown, len(further), without))
     return 0
 
 
-def _with_kept(rows: list[str], found: list[Setting]) -> list[str]:
+def _with_kept(rows: list[str], kept: str, found: list[Setting]) -> list[str]:
     """Return the rows of all settings: those measured now, and of the others those that the page has."""
-    kept = PAGE.read_text().splitlines() if PAGE.exists() else []
-    by_text = {row.split(" | ")[0]: row for row in [*kept, *rows] if row.startswith("| ")}
+    by_text = {row.split(" | ")[0]: row for row in [*kept.splitlines(), *rows] if row.startswith("| ")}
     return [by_text[f"| {s.text}"] for s in found if f"| {s.text}" in by_text]
 
 
@@ -549,8 +554,13 @@ questions are answered within a fifth of the truth, halved, as today, and double
 {head}
 {chr(10).join(rows)}
 
-Called a guess, and not measured yet: {"; ".join(without) or "none"}.
+Called a guess, and not measured yet: {_lines(without)}.
 """
+
+
+def _lines(texts: list[str]) -> str:
+    """Return texts as lines that are short enough to read."""
+    return textwrap.fill("; ".join(texts) or "none", 120, break_on_hyphens=False)
 
 
 if __name__ == "__main__":
