@@ -23,7 +23,8 @@ from genperf.words.limit import limit_sentence
 from genperf.words.numbers import capitalised, join_values
 from genperf.words.quantity import further_words
 
-#: The chance that more workers do less, below which it is not reported. A guess: one in four.
+#: The chance that more workers do less, below which it is not reported: one in four. Half and double change no answer
+#: (docs/results/settings.md).
 LEAST_CHANCE = 0.25
 
 

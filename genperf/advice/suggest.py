@@ -294,7 +294,8 @@ class SuggestSettings:
     #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With
     #: a half, the largest run that could be paid was better for most laws (`docs/results/next-runs.md`).
     least_share: float = 0.75
-    #: Relative narrowing below which no run is worth its name. A guess.
+    #: Relative narrowing below which no run is worth its name. Half and double change no answer
+    #: (docs/results/settings.md).
     noticeable: float = 0.05
 
 

@@ -29,12 +29,14 @@ class OutcomeSettings:
     #: Root mean square over mean absolute value of normal errors, about √(π/2).
     rms_over_mean: float = 1.25
     #: Least share of the error at the largest scale that is attributed to the extrapolation, however large the misfit
-    #: inside the range. A guess: errors that are all misfit would promise equal errors at any distance.
+    #: inside the range: errors that are all misfit would promise equal errors at any distance. Half and double err as
+    #: much (docs/results/settings.md).
     min_growth: float = 1.0 / 3.0
     #: Singular value over the largest one below which a direction is not determined: the predictions move so little
-    #: along it. A guess, well above rounding.
+    #: along it. It is well above rounding; half changes no answer, double errs as much (docs/results/settings.md).
     flat_ratio: float = 1e-5
-    #: Share of such a direction from which a constant takes part in it. A guess.
+    #: Share of such a direction from which a constant takes part in it. Half and double change no answer
+    #: (docs/results/settings.md).
     min_part: float = 0.05
     #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
     bound_room: float = 1e-6

@@ -34,7 +34,7 @@ class GenericSettings:
     #: changes a term by at most exp(3) = 20 times. Half errs 5 % more, double as much (docs/results/settings.md).
     level_bounds: tuple[float, float] = (-3.0, 3.0)
     #: `named_exponent`, `named_factors`: the least size of an exponent by which a factor gives its product a name, and
-    #: how many do: a doubling changes the term by 3.5 %. Guesses.
+    #: how many do: a doubling changes the term by 3.5 %. Half and double change no answer (docs/results/settings.md).
     named_exponent: float = 0.05
     named_factors: int = 3
     #: Largest number of product terms that is tried: with more, every constant has too few rows. Three err 3 %

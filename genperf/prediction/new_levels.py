@@ -33,7 +33,8 @@ Levels = Mapping[str, tuple[str, ...]]
 class NewLevelSettings:
     """How a level that was not measured is answered for."""
 
-    #: Ways to put measured levels in the place of new ones, at most. A guess: each is a prediction.
+    #: Ways to put measured levels in the place of new ones, at most: each is a prediction. Half and double
+    #: change no answer (docs/results/settings.md).
     most: int = 300
     #: Measured levels that a reason lists at most.
     shown: int = 4

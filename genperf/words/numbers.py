@@ -14,7 +14,8 @@ from genperf.vocabulary.names import is_relative, noun_of
 class WordSettings:
     """What is worth a word."""
 
-    #: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. A guess.
+    #: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. Half and
+    #: double change no answer (docs/results/settings.md).
     most_efficiency: float = 1.15
     #: A part of a smaller share is not named: it would be written as 0 %.
     least_share: float = 0.005
