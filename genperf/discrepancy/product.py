@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Index
+from genperf.arrays import AnyArray, Array, Index
 from genperf.formula import parse, values_of
 
 Scale = Literal["ln", "ln1p", "level"]
@@ -47,7 +46,7 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         """Whether it is a `number`, a `count` or a `level`."""
         return "level" if self.scale == "level" else "count" if self.walk else "number"
 
-    def coordinates(self, columns: Mapping[str, Any]) -> npt.NDArray[Any]:
+    def coordinates(self, columns: Mapping[str, Any]) -> AnyArray:
         """Return x of each row."""
         name = self.formula.strip("`")
         if self.scale == "level":
@@ -57,14 +56,14 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             x = np.log(values) if self.scale == "ln" else np.sign(values) * np.log1p(np.abs(values))
         return np.asarray(x - self.centre)
 
-    def parts(self, x: npt.NDArray[Any], z: npt.NDArray[Any]) -> dict[str, Array]:
+    def parts(self, x: AnyArray, z: AnyArray) -> dict[str, Array]:
         """Return the parts of V by the name of their size, for coordinates that are broadcast."""
         if self.scale == "level":
             return {"linear": self.linear**2 * (x == z)}
         sizes = ((name, getattr(self, name), SIZES[name].part) for name in SIZES)
         return {n: part(size**2, x, z, self) for n, size, part in sizes if part and (size or n == "linear")}
 
-    def distance(self, x: npt.NDArray[Any], z: npt.NDArray[Any]) -> Array:
+    def distance(self, x: AnyArray, z: AnyArray) -> Array:
         """Return |x − z|, or whether two labels differ, for coordinates that are broadcast."""
         return np.asarray(x != z if self.scale == "level" else np.abs(x - z), float)
 
@@ -75,7 +74,7 @@ class Size(NamedTuple):
     #: Median by kind of axis, set on the tables of `docs/results/process.md`. A kind that is left out has no such size.
     usual: Mapping[str, float]
     #: The part of V, of the size's square v, x, z and the axis; none of a size that enters otherwise.
-    part: Callable[[float, npt.NDArray[Any], npt.NDArray[Any], Axis], npt.NDArray[Any]] | None = None
+    part: Callable[[float, AnyArray, AnyArray, Axis], AnyArray] | None = None
     #: The same in JavaScript.
     script: str = ""
     #: The size without which it has no effect.
@@ -145,7 +144,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         """Return the covariance between two lists of configurations, shape (rows of a, rows of b)."""
         return self.between([(axis.coordinates(a), axis.coordinates(b)) for axis in self.axes])
 
-    def between(self, pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Array:
+    def between(self, pairs: list[tuple[AnyArray, AnyArray]]) -> Array:
         """Return the covariance between two lists of points, given by the coordinates of both along each axis."""
         shape = len(pairs[0][0]), len(pairs[0][1])
         product, far = np.ones(shape), np.zeros(shape)
@@ -165,7 +164,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
         return np.asarray(self.size**2 * product + self.local**2)
 
 
-def distinct(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Index]:
+def distinct(x: AnyArray) -> tuple[AnyArray, Index]:
     """Return the distinct values of a list, and the place of each among them."""
     values, place = np.unique(x.astype(str) if x.dtype == object else x, return_inverse=True)
     return (values.astype(object) if x.dtype == object else values), place

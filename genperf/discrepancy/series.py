@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.formula import parse, values_of
 from genperf.table.axis import several_nodes
-
-Columns = Mapping[str, Any]
 
 #: Share of a configuration's noise at an anchor that every draw passes through: nothing but a safeguard of rounding.
 EXACT = 1e-6
@@ -159,7 +155,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         """Return the variance of ln T that a new run adds, shape (draws, 1); `noise` is that of repeats."""
         return np.asarray((self.scales[:, None] * self.noise) ** 2 + noise**2)
 
-    def kept(self, draws: npt.NDArray[Any]) -> Discrepancy:
+    def kept(self, draws: AnyArray) -> Discrepancy:
         """Return the discrepancy of some of the draws, by position or mask."""
         offsets = None if self.offsets is None else self.offsets[draws]
         return msgspec.structs.replace(self, scales=self.scales[draws], offsets=offsets)

@@ -1,18 +1,17 @@
 """Processes about several means of ln T, and the pool of what they predict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from statistics import NormalDist
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array, Columns, Mask
 from genperf.discrepancy.product import NotNegative, Positive, Product
 from genperf.formula import evaluate, parse
 
-Columns = Mapping[str, Any]
 #: The normal quantile of a 90 % interval: the width that a stack's `width` takes the place of.
 NORMAL = NormalDist().inv_cdf(0.95)
 #: Query rows × anchors that are held in memory at once.

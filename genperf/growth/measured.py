@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from genperf.arrays import Array, Index, Mask
+from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.errors import Note
 from genperf.formula import names_in, parse, render, values_of
 from genperf.models.network import network_of
@@ -47,7 +45,7 @@ _SCALES = (*_COUNTS, "batch", "global_batch")
 class Anchors:
     """What is known of ln T at larger counts beside the runs of a series or a table."""
 
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, AnyArray]
     #: Shape (anchors,). Of ln T of a run.
     centre: Array
     variance: Array

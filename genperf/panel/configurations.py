@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import GenperfError, TableError
 from genperf.formula import Node, Number, evaluate, names_in, parse, render, substitute, values_of
 from genperf.formula.parse import Formula
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from genperf.table import Table
-
-Array = npt.NDArray[np.float64]
-#: Columns of configurations by name, each of shape (rows,).
-Columns = Mapping[str, npt.NDArray[Any]]
 
 
 def medians_along(panel: Panel, along: str, rows: pd.DataFrame | Columns, table: Table | None = None) -> list[Median]:
@@ -216,7 +212,7 @@ def settled(panel: Panel, given: Collection[str]) -> dict[str, Formula]:
 
 def determined(
     panel: Panel, columns: Columns, rows: int, where: str | None = None
-) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """Return every factor of some configurations, and what those are taken as that were left out.
 
     In this order, a factor is given, computed by its formula, settled by others (`settled`, a `Formula`), or of one
@@ -267,7 +263,7 @@ def levels_text(factor: Factor) -> str:
     return "one of " + ", ".join(factor.levels[:8]) + (", …" if len(factor.levels) > 8 else "")
 
 
-def divisible(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
+def divisible(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,).
 
     Examples
@@ -284,7 +280,7 @@ def divisible(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
     return np.asarray(np.asarray(columns[panel.workers.name], float) % product == 0.0)
 
 
-def fills_nodes(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
+def fills_nodes(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations are on one node or fill their nodes; all where nodes or workers are not counted."""
     nodes, workers = panel.nodes, panel.workers
     if nodes is None or workers is None or nodes == workers:
@@ -293,7 +289,7 @@ def fills_nodes(panel: Panel, columns: Columns) -> npt.NDArray[np.bool_]:
     return np.asarray(~several_nodes(columns[nodes.name]) | (columns[workers.name] == most * columns[nodes.name]))
 
 
-def completed(panel: Panel, columns: Columns) -> dict[str, npt.NDArray[Any]]:
+def completed(panel: Panel, columns: Columns) -> dict[str, AnyArray]:
     """Return configurations with values for the factors that were left out.
 
     The values are those of a measured run: of the largest given scale, with the levels that were measured most often
@@ -346,14 +342,14 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
 
 def at_scale(
     panel: Panel, count: Factor, counts: Array, at: Mapping[str, Any], kind: Scaling | None, given: Collection[str]
-) -> dict[str, npt.NDArray[Any]]:
+) -> dict[str, AnyArray]:
     """Return every factor at some counts, with the work that the kind of scaling gives and what follows from both.
 
     The counts, of shape (rows,), are those of the factor `count` and rise; in the panel it counts the workers or the
     nodes (`Panel.scaled_along`). `at` has the other factors at the first count, and what is `given` stays although it
     follows from the count.
     """
-    columns: dict[str, npt.NDArray[Any]] = {
+    columns: dict[str, AnyArray] = {
         name: np.full(len(counts), value, dtype=object if isinstance(value, str) else float)
         for name, value in at.items()
     }

@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index, Mask, Objects
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 
-Array = npt.NDArray[np.float64]
-Texts = Mapping[Any, npt.NDArray[np.object_]]
+Texts = Mapping[Any, Objects]
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ READING = ReadingSettings()
 class Evidence:
     """The cells of a column, and what they say."""
 
-    texts: npt.NDArray[np.object_]
+    texts: Objects
 
     @cached_property
     def values(self) -> Array:
@@ -194,7 +193,7 @@ def sparse(columns: Texts, counts: Array) -> bool:
     return len(np.unique(scales)) >= READING.least_counts > float(np.median(counted[series]))
 
 
-def numbered(columns: Sequence[npt.NDArray[np.object_]]) -> npt.NDArray[np.intp]:
+def numbered(columns: Sequence[Objects]) -> Index:
     """Return for each row the number of its combination of texts, sorted; shape (rows,)."""
     codes = [np.unique(cells.astype(str), return_inverse=True)[1] for cells in columns]
     return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
@@ -218,9 +217,7 @@ class Consequence:
         return f"{' × '.join(above) or 'a constant'}{f' / {over}' if below else ''}"
 
 
-def consequences(
-    columns: Mapping[str, Array], settings: Sequence[str], series: npt.NDArray[np.intp]
-) -> dict[str, Consequence]:
+def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: Index) -> dict[str, Consequence]:
     """Return which columns follow from which others within their rounding.
 
     A column that follows is not used to explain another one. Settings come first, so that a rate follows from a time
@@ -257,7 +254,7 @@ def consequences(
     return matched
 
 
-def _explained(target: Array, others: Mapping[str, Array], parts: npt.NDArray[np.intp]) -> Consequence | None:
+def _explained(target: Array, others: Mapping[str, Array], parts: Index) -> Consequence | None:
     """Return the simplest product of powers of one or two columns that a column is proportional to."""
     names = list(others)
     if not names:
@@ -275,7 +272,7 @@ def _explained(target: Array, others: Mapping[str, Array], parts: npt.NDArray[np
     return None
 
 
-def _constant(residuals: Array, target: Array, parts: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
     """Tell which rows of residuals are one constant in each series, in enough cells of a column that varies."""
     known = np.isfinite(residuals)
     plain = np.where(known, residuals, 0.0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import AnyArray
 from genperf.formula import Name, Node, Number, call, chain, substitute
 from genperf.table import Factor
 from genperf.vocabulary.names import WAYS
@@ -16,7 +16,6 @@ from genperf.vocabulary.names import WAYS
 if TYPE_CHECKING:
     from genperf.table import Table
 
-Array = npt.NDArray[np.float64]
 #: In a rule, the devices of a node (or the workers of one): no column has this name.
 PER_NODE = ""
 
@@ -53,7 +52,7 @@ class Rule:
     settles: Node | None = None
 
 
-def rises_with(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
+def rises_with(values: AnyArray, others: AnyArray) -> bool:
     """Return whether each of other values has one value, which never falls as they rise."""
     levels, place = np.unique(others, return_inverse=True)
     pairs = np.unique(np.column_stack([place, np.asarray(values, float)]), axis=0)
@@ -90,7 +89,7 @@ def workers_of_node(workers: Factor, nodes: Factor) -> float:
 
 
 def rules_of(
-    columns: Mapping[str, Factor], runs: Mapping[str, npt.NDArray[Any]], settled_by: Mapping[str, Collection[str]]
+    columns: Mapping[str, Factor], runs: Mapping[str, AnyArray], settled_by: Mapping[str, Collection[str]]
 ) -> tuple[Rule, ...]:
     """Return what follows from the count of workers, or else of nodes, in the order in which it does.
 

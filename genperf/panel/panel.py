@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import AnyArray
 from genperf.errors import ModelError, TableError, suggest
 from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
 from genperf.formula.amounts import amount
@@ -213,7 +213,7 @@ class Panel:
         return [dict(zip((f.name for f in self.factors), m.values, strict=True)) for m in self.medians]
 
     @cached_property
-    def measured(self) -> dict[str, npt.NDArray[Any]]:
+    def measured(self) -> dict[str, AnyArray]:
         """The factors of the measured configurations, numbers or levels, by name; each of shape (medians,)."""
         return {f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors}
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array, Index
 from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.formula.amounts import amount
@@ -112,7 +112,7 @@ class Reading:
     ranked: tuple[str, ...] = ()
 
     @cached_property
-    def series(self) -> npt.NDArray[np.intp]:
+    def series(self) -> Index:
         """For each row the number of its combination of kinds."""
         kinds = [self.evidence[n].texts for n in self.of("kind")]
         return numbered(kinds or [np.zeros(len(next(iter(self.evidence.values())).texts), object)])
@@ -330,7 +330,7 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     return replace(reading, scale=scale, mapping=mapped)
 
 
-def _beyond(known: npt.NDArray[np.float64], text: str) -> bool:
+def _beyond(known: Array, text: str) -> bool:
     """Tell whether a question goes beyond the measured range of a setting."""
     value = amount(text)
     return value is not None and len(known) > 0 and not (min(known) <= value <= max(known))

@@ -10,9 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
+from genperf.arrays import Objects
 from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.panel.evidence import READING, alone
@@ -287,9 +285,7 @@ def refuse_job_steps(columns: Mapping[str, Cells | Sequence[Any]]) -> None:
             )
 
 
-def series_columns(
-    cells: dict[str, npt.NDArray[np.object_]], texts: Sequence[str], wanted: Collection[str]
-) -> dict[str, npt.NDArray[np.object_]]:
+def series_columns(cells: dict[str, Objects], texts: Sequence[str], wanted: Collection[str]) -> dict[str, Objects]:
     """Return the columns whose combinations are series: without unwanted `texts` of where a run was written down."""
     kept = dict(cells)
     for name in [n for n in texts if is_provenance(n) and n not in wanted]:

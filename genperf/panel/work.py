@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from genperf.arrays import Array
 from genperf.panel.panel import Panel
 from genperf.scaling import KINDS, Scaling
 from genperf.table.axis import several_nodes
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import counts_devices
-
-Array = npt.NDArray[np.float64]
 
 #: The kinds that are possible where nothing shows one.
 POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
+from genperf.arrays import Array
 from genperf.discrepancy.product import Axis, usual_sizes
 from genperf.formula import Node, names_in, parse, quote_name, render, substitute, values_of
 from genperf.panel import Panel
@@ -52,7 +52,7 @@ def derived(table: Table, mapping: Mapping[str, str]) -> dict[str, Node]:
     return {name: substitute(parse(formula).node, known) for name, formula in formulas.items()}
 
 
-def _number(formula: str, values: npt.NDArray[np.float64], count: bool) -> Axis:
+def _number(formula: str, values: Array, count: bool) -> Axis:
     """Return the axis of a number or a count with its prior sizes."""
     positive = bool(values.min() > 0.0)
     x = np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values))

@@ -2,12 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Index
+from genperf.arrays import AnyArray, Index
 from genperf.discrepancy.stack import NORMAL
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.growth.measured import Anchors, MeasuredSeries
@@ -58,7 +56,7 @@ class Growth:
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
         return Anchors({name: np.concatenate([each[name] for each in there]) for name in there[0]}, centre, variance)
 
-    def _beyond(self, row: int, largest: float) -> dict[str, npt.NDArray[Any]]:
+    def _beyond(self, row: int, largest: float) -> dict[str, AnyArray]:
         """Return a row's configuration at larger counts: its nodes follow, and all else stays."""
         panel, workers = self.rows.factors, self.rows.values(self.rows.scale)
         grown = largest * np.array(STACK.ahead) / workers[row]

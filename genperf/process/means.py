@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Name, Node, Number, bind_values, call, chain, names_in, parse, quote_name, values_of
@@ -44,7 +43,7 @@ class Basis:
     #: Shape (rows, levels). Ones where a row has a level.
     levels: Array
 
-    def take(self, rows: npt.NDArray[Any]) -> Basis:
+    def take(self, rows: AnyArray) -> Basis:
         """Return the basis at some of the rows."""
         return Basis(self.columns[rows], self.ridge, self.levels[rows])
 
@@ -139,7 +138,7 @@ class Mean:
     #: Of the literature, where it is one.
     family: str = ""
 
-    def basis(self, table: Mapping[str, npt.NDArray[Any]]) -> Basis:
+    def basis(self, table: Mapping[str, AnyArray]) -> Basis:
         """Return the columns of the sum at the rows of a table."""
         rows = len(next(iter(table.values())))
         with np.errstate(all="ignore"):

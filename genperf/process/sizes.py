@@ -1,15 +1,14 @@
 """The sizes of the process: the most probable ones of its marginal likelihood and their priors."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.discrepancy.product import SIZES, Axis, Product, distinct
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.process.settings import SEARCH
@@ -41,7 +40,7 @@ class _Density:
     axis need W∘P/(1 + V/s²) only summed over its distinct values. Of symmetric matrices the lower half is computed.
     """
 
-    def __init__(self, prior: Product, x: Sequence[npt.NDArray[Any]], y: Array, factors: Array) -> None:
+    def __init__(self, prior: Product, x: Sequence[AnyArray], y: Array, factors: Array) -> None:
         self.prior, self.y, self.factors = prior, y, factors
         row, column = np.tril_indices(len(y))
         #: Of each pair of rows, its place in a matrix, and how often the whole matrix has it.
@@ -114,7 +113,7 @@ class _Density:
         return value, away / self.width - gradient
 
 
-def fit_sizes(x: Sequence[npt.NDArray[Any]], y: Array, prior: Product, start: Fit | None = None) -> Fit:
+def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None = None) -> Fit:
     """Return the most probable sizes of a process of mean zero, its noise Student's.
 
     The sizes of the prior are the medians; the search begins there or at those of another member. x and y have a row

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 
-from genperf.arrays import Array, Index, Mask
+from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.discrepancy import Beyond
 from genperf.discrepancy.stack import pool
 from genperf.estimate.outcome import last_point_error
@@ -42,7 +40,7 @@ class Candidate:
     y: Array
     fit: Fit
     #: Of each axis, the coordinates of the rows, shape (rows,).
-    x: list[npt.NDArray[Any]]
+    x: list[AnyArray]
     #: What the bank forecasts of the series of a table, as further rows.
     anchors: Anchors | None = None
 
