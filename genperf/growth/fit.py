@@ -71,7 +71,8 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     quarter = round(0.5 * (1.0 - POSTERIOR.shown) * len(level))
     inner = slice(quarter, len(level) - quarter)
     central = bank().central[drawn.curve]
-    axes = series.axes(reading.work)
+    beside = (text for text, used in zip((reading.nodes, reading.work), layout.beside, strict=True) if used)
+    axes = tuple(map(series.over_columns, dict.fromkeys((series.scale, *beside))))
     step, steps = float(known.walk_step.min()), known.walk_step[drawn.walk]
     variances, offsets = layout.variances, None
     if series.anchors is not None:

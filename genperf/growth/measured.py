@@ -9,7 +9,7 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.errors import Note
-from genperf.formula import names_in, parse, render, values_of
+from genperf.formula import render, values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel, limits, possible_work
 from genperf.table import Table
@@ -119,20 +119,6 @@ class MeasuredSeries:
         if text not in self._known:
             self._known[text] = values_of(self.factors.over_columns(text), self.columns)
         return self._known[text]
-
-    def axes(self, work: str) -> tuple[str, ...]:
-        """Name the scale over the columns, and what varies beside it at one and the same scale: nodes, or the work."""
-        scale = self.values(self.scale)
-        beside = []
-        if len(np.unique(scale)) < len(scale):
-            beside = [
-                text
-                for text in ("nodes", work)
-                if text != self.scale
-                and all(self.factors.has(n) for n in names_in(parse(text).node))
-                and any(np.ptp(np.log(self.values(text)[scale == n])) > 1e-9 for n in np.unique(scale))
-            ]
-        return tuple(self.over_columns(text) for text in (self.scale, *beside))
 
     def over_columns(self, text: str) -> str:
         """Return a formula over canonical names as one over the table's columns."""

@@ -84,7 +84,8 @@ class Layout:
         self.curves = self.logarithms(counts)
         # What varies at one and the same count of workers is an axis of its own.
         same = [counts.workers == n for n in np.unique(counts.workers)]
-        self._beside = [any(np.ptp(each[rows]) > 1e-9 for rows in same) for each in (counts.nodes, counts.work)]
+        #: Whether the nodes and the work are.
+        self.beside = [any(np.ptp(each[rows]) > 1e-9 for rows in same) for each in (counts.nodes, counts.work)]
         self.x = self.coordinates(counts)
         self.origin = self.x.min(axis=0)
         #: Shape (walks, 1, 1). Standard deviations of the walks per doubling.
@@ -112,7 +113,7 @@ class Layout:
 
     def coordinates(self, counts: Counts) -> Array:
         """Return log₂ of the axes of the walk, shape (counts, axes)."""
-        beside = (each for each, used in zip((counts.nodes, counts.work), self._beside, strict=True) if used)
+        beside = (each for each, used in zip((counts.nodes, counts.work), self.beside, strict=True) if used)
         return np.log2(np.stack([counts.workers, *beside], axis=1))
 
     def covariance(self, x: Array, z: Array) -> Array:

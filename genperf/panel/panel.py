@@ -24,30 +24,27 @@ from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of
 if TYPE_CHECKING:
     from genperf.table import Table
 
-#: Factors that follow from others, tried in order where a table lacks them.
-DERIVED: tuple[tuple[str, str], ...] = (
-    ("bytes", "4*parameters"),
-    ("batch", "global_batch/workers"),
-    ("global_batch", "batch*workers"),
-    ("iterations", "samples/global_batch"),
-    ("nodes", "ceil(workers/devices_per_node)"),
-    ("devices_per_node", "workers/nodes"),
-    ("workers", "*".join(WAYS)),
-    ("workers", "data_parallel*tensor_parallel*pipeline_parallel"),
-    ("workers", "data_parallel*tensor_parallel"),
-    ("workers", "data_parallel*pipeline_parallel"),
-    ("parameters", "1e9*parameters_billion"),
-    ("parameters", "12*layers*hidden**2 + vocabulary*hidden"),
-    ("parameters", "12*layers*hidden**2"),
-    ("micro_batches", "global_batch/(data_parallel*micro_batch)"),
-    ("micro_batch", "global_batch/(data_parallel*micro_batches)"),
-    ("global_batch", "micro_batch*micro_batches*data_parallel"),
-    ("data_parallel", "workers/(tensor_parallel*pipeline_parallel*context_parallel)"),
-    ("data_parallel", "workers/(tensor_parallel*pipeline_parallel)"),
-    ("data_parallel", "workers/tensor_parallel"),
-    ("data_parallel", "workers/pipeline_parallel"),
-    ("data_parallel", "workers"),
+#: The ways of a transformer beside data, as products, those of most ways first.
+_SPLITS = (
+    "tensor_parallel*pipeline_parallel*context_parallel",
+    "tensor_parallel*pipeline_parallel",
+    "tensor_parallel",
+    "pipeline_parallel",
 )
+#: Factors that follow from others → by what, tried in order where a table lacks them.
+DERIVED: dict[str, tuple[str, ...]] = {
+    "bytes": ("4*parameters",),
+    "batch": ("global_batch/workers",),
+    "global_batch": ("batch*workers", "micro_batch*micro_batches*data_parallel"),
+    "iterations": ("samples/global_batch",),
+    "nodes": ("ceil(workers/devices_per_node)",),
+    "devices_per_node": ("workers/nodes",),
+    "workers": tuple(f"data_parallel*{ways}" for ways in _SPLITS),
+    "parameters": ("1e9*parameters_billion", "12*layers*hidden**2 + vocabulary*hidden", "12*layers*hidden**2"),
+    "micro_batches": ("global_batch/(data_parallel*micro_batch)",),
+    "micro_batch": ("global_batch/(data_parallel*micro_batches)",),
+    "data_parallel": (*(f"workers/({ways})" for ways in _SPLITS), "workers"),
+}
 
 
 class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -349,9 +346,21 @@ class Panel:
         distinct = [f.distinct for f in self.factors if f.name in names]
         return 0 in distinct or max(distinct) >= values
 
-    def node(self, canonical: str) -> Node | None:
-        """Return the factor as a formula over the table's columns, derived from others where it has no column."""
-        return self._node(canonical, frozenset())
+    def node(self, canonical: str, trying: frozenset[str] = frozenset()) -> Node | None:
+        """Return the factor as a formula over the table's columns, derived from others where it has no column.
+
+        Those that are `trying` to follow from it are no source of it.
+        """
+        factor = self.find(canonical)
+        if factor is not None and not (canonical == "batch" and self.batch_is_of_a_pass):
+            return Name(factor.name)
+        texts = () if canonical in trying else DERIVED.get(canonical, ())
+        for formula in (parse(text) for text in texts if self._follows(canonical, text)):
+            parts = {name: self.node(name, trying | {canonical}) for name in formula.names}
+            known = {name: node for name, node in parts.items() if node is not None}
+            if len(known) == len(parts):
+                return substitute(formula.node, known)
+        return None
 
     def formula(self, name: str) -> Node | None:
         """Return what one of the field's names stands for as a formula over the columns; the axis for the workers."""
@@ -386,17 +395,3 @@ class Panel:
             # Where nothing is split but the samples: runs in passes of micro-batches, without other ways.
             return self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))
         return True
-
-    def _node(self, canonical: str, trying: frozenset[str]) -> Node | None:
-        factor = self.find(canonical)
-        if factor is not None and not (canonical == "batch" and self.batch_is_of_a_pass):
-            return Name(factor.name)
-        for target, text in DERIVED:
-            if target != canonical or target in trying or not self._follows(target, text):
-                continue
-            formula = parse(text)
-            parts = {name: self._node(name, trying | {canonical}) for name in formula.names}
-            known = {name: node for name, node in parts.items() if node is not None}
-            if len(known) == len(parts):
-                return substitute(formula.node, known)
-        return None

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.discrepancy.product import Axis, usual_sizes
-from genperf.formula import Node, names_in, parse, quote_name, render, substitute, values_of
+from genperf.formula import Node, names_in, quote_name, render, values_of
 from genperf.panel import Panel
 from genperf.table import Table
 
@@ -39,17 +39,15 @@ def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
 
 def derived(table: Table, mapping: Mapping[str, str]) -> dict[str, Node]:
     """Return work, bubble, devices and passes as formulas over the columns of a transformer's table; else nothing."""
-    factors = Panel(table.factors, mapping)
-    parts = {name: factors.node(name) for name in (*WORK, *COUNTS, "pipeline_parallel")}
-    known = {name: node for name, node in parts.items() if node is not None}
-    if not {"parameters", "global_batch", "workers"} <= known.keys():
+    panel = Panel(table.factors, mapping)
+    if not all(map(panel.has, ("parameters", "global_batch", "workers"))):
         return {}
-    formulas = {"work": "*".join(name for name in WORK if name in known) + "/workers", "workers": "workers"}
-    if {"micro_batches", "pipeline_parallel"} <= known.keys():
-        formulas["bubble"] = "1 + (pipeline_parallel - 1)/micro_batches"
-    if "micro_batches" in known:
+    formulas = {"work": "*".join(filter(panel.has, WORK)) + "/workers", "workers": "workers"}
+    if panel.has("micro_batches"):
+        if panel.has("pipeline_parallel"):
+            formulas["bubble"] = "1 + (pipeline_parallel - 1)/micro_batches"
         formulas["micro_batches"] = "micro_batches"
-    return {name: substitute(parse(formula).node, known) for name, formula in formulas.items()}
+    return {name: panel.over_columns(formula) for name, formula in formulas.items()}
 
 
 def _number(formula: str, values: Array, count: bool) -> Axis:
