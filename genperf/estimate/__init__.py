@@ -6,6 +6,5 @@ from genperf.estimate.feasibility import feasibility_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.grow import NO_GROWTH, Growth
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import Estimate
 from genperf.estimate.phases import estimate_phases
 from genperf.estimate.prepare import fewer_factors, levels_by_content

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import Estimate, at_bounds, look_back, resampled, spread_of, undetermined
+from genperf.estimate.outcome import at_bounds, look_back, of_one, resampled, spread_of, undetermined
 from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import basis_sizes
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
 from genperf.losses import Loss, Penalty, loss_named, penalty_named
-from genperf.prediction import Member, Status
+from genperf.prediction import Ensemble, Member, Status
 from genperf.solver import SEARCH, blocks, no_values, penalised_least_squares
 from genperf.table import Table
 
@@ -122,7 +122,7 @@ def batch_of(expression: Expression, medians: Sequence[Table], options: FitOptio
     return Batch(np.ascontiguousarray(basis), filled, measured, weights, scale, loss, penalty, bounds, penalised)
 
 
-def estimate_alike(expression: Expression, tables: Sequence[Table], options: FitOptions) -> list[Estimate | FitError]:
+def estimate_alike(expression: Expression, tables: Sequence[Table], options: FitOptions) -> list[Ensemble | FitError]:
     """Fit one expression that is solved `at_once` to many tables of equally many configurations.
 
     The steps are those of `estimate`: the full fit, bootstrap replicates, the look back, and the diagnosis of the
@@ -147,7 +147,7 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
     evidence = look_back(medians, errors_of)
     size = np.maximum(np.abs(best), SEARCH.least_coefficient * batch.scale)
     flat = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
-    out: list[Estimate | FitError] = []
+    out: list[Ensemble | FitError] = []
     for i, table in enumerate(tables):
         if not np.isfinite(cost[i]):
             out.append(no_values())
@@ -157,7 +157,7 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
         unknown = tuple(name for name, is_flat in zip(expression.constant_names, flat[i], strict=True) if is_flat)
         member = Member(expression, best[i], draws[i], 1.0, status, held, unknown)
         spread = spread_of(table, float(misfit[i]), residuals[i], best.shape[1], evidence[i])
-        out.append(Estimate(member, options.strength, spread, tuple(evidence[i])))
+        out.append(of_one(member, spread, evidence[i], options, options.strength))
     return out
 
 

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from genperf.errors import Note
+from genperf.errors import FitError, Note
 from genperf.estimate.alike import at_once, estimate_alike
 from genperf.estimate.candidates import SELECTION, Candidate, affordable, best_of, candidates_of
 from genperf.estimate.grow import NO_GROWTH, Growth, huber_weights
 from genperf.estimate.options import DEFAULTS, FitOptions
-from genperf.estimate.outcome import Estimate, Fitted, estimated
+from genperf.estimate.outcome import Fitted, estimated
 from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.formula import render
 from genperf.models import Choice
-from genperf.prediction import Status
+from genperf.prediction import Ensemble, Status
 from genperf.solver import polish, solution_of, solve
 from genperf.table import Table
 
@@ -28,7 +28,7 @@ def estimate(
     seed: int,
     choice: Choice = "search",
     growth: Growth = NO_GROWTH,
-) -> Estimate:
+) -> Ensemble:
     """Fit the best of some expressions to a table.
 
     Parameters
@@ -51,7 +51,7 @@ def estimate(
     usable, notes = affordable(expressions, len(medians), choice)
     if len(usable) == 1 and at_once(usable[0], options):
         (alone,) = estimate_alike(usable[0], [table], options)
-        if not isinstance(alone, Estimate):
+        if isinstance(alone, FitError):
             raise alone
         return replace(alone, notes=tuple(notes))
     table = in_order(table, names=growth is NO_GROWTH)
@@ -68,8 +68,12 @@ def estimate(
     out = estimated(fitted, table, medians, options, [*notes, *_unreached(fitted.status(options.solver))])
     if fitted.held_out is None:
         return out
-    chosen = "cross-validation" if out.strength in DEFAULTS.lambda_path else "the noise of the residuals"
-    return replace(out, strength_by=chosen)
+    on_path = fitted.problem.penalty.strength in DEFAULTS.lambda_path
+    chosen = {"lambda_by": "cross-validation" if on_path else "the noise of the residuals"}
+    # Of a series the largest scale shows more: what is predicted lies beyond it.
+    several = sum(f.distinct > 1 for f in table.factors) > 1
+    held_out = {"held_out_error": 100.0 * fitted.held_out} if several else {}
+    return replace(out, options={**out.options, **chosen, **held_out})
 
 
 def _fitted(candidate: Candidate, medians: Table, options: FitOptions, seed: int) -> Fitted:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,8 @@ from genperf.estimate.options import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.expression import Expression
 from genperf.models.generic import named_by_factors
-from genperf.prediction import Evidence, Member, Spread, Status
+from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
+from genperf.result.arrays import in_single_precision
 from genperf.solver import POLISH, SEARCH, PolishSettings, Problem, Solution, blocks, polish
 from genperf.table import Table
 
@@ -43,22 +44,6 @@ class OutcomeSettings:
 
 
 OUTCOME = OutcomeSettings()
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """One fitted member with the errors of its predictions."""
-
-    member: Member
-    #: λ, as given or chosen.
-    strength: float
-    spread: Spread
-    evidence: tuple[Evidence, ...]
-    notes: tuple[Note, ...] = ()
-    #: Mean relative error on configurations that a choice held out, where there was one.
-    held_out: float | None = None
-    #: What λ comes from, where it is not given.
-    strength_by: str = "default"
 
 
 #: The polish of bootstrap replicates, which start near their optimum, from the best constants of the fit. What may be
@@ -174,7 +159,22 @@ class Fitted:
         return Status(solver, cost, all(one.converged for one in ends), evaluations, *searches, *evolved)
 
 
-def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions, notes: Sequence[Note]) -> Estimate:
+def of_one(
+    member: Member, spread: Spread, evidence: Sequence[Evidence], options: FitOptions, strength: float
+) -> Ensemble:
+    """Return the ensemble of one fitted member, with λ and the other options of its fit."""
+    used: dict[str, str | float | None] = {
+        "loss": options.loss,
+        "penalty": options.penalty,
+        "lambda": strength,
+        "lambda_by": "default",
+        "solver": options.solver,
+        "draws": options.draws,
+    }
+    return Ensemble((replace(member, draws=in_single_precision(member.draws)),), spread, tuple(evidence), used)
+
+
+def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions, notes: Sequence[Note]) -> Ensemble:
     """Estimate the errors of a fit's predictions: replicates, residuals, look back.
 
     A replicate draws the same configurations for every part and for the whole, so that their draws belong together.
@@ -189,7 +189,7 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     held = at_bounds(expression, best, (problem.lower, problem.upper), problem.scale)
     named, status = named_by_factors(expression, best), fitted.status(options.solver)
     member = Member(named, best, draws, 1.0, status, held, undetermined)
-    return Estimate(member, problem.penalty.strength, spread, evidence, tuple(notes), fitted.held_out)
+    return replace(of_one(member, spread, evidence, options, problem.penalty.strength), notes=tuple(notes))
 
 
 def _drawn_weights(problem: Problem, counts: Array) -> Array:

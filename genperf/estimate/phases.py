@@ -16,11 +16,12 @@ from genperf.errors import FitError, Note, counted
 from genperf.estimate.candidates import SELECTION, affordable, best_of, candidates_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import Estimate, Fitted, Part, estimated, unidentified
+from genperf.estimate.outcome import Fitted, Part, estimated, unidentified
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.formula import names_in
 from genperf.models import Family, family_named, held_at
+from genperf.prediction import Ensemble
 from genperf.solver import solve
 from genperf.table import Table, Target, phase_seconds
 from genperf.table.cells import with_columns
@@ -29,7 +30,7 @@ from genperf.table.cells import with_columns
 DEFINED_AT_ZERO = ("absolute", "squared")
 
 
-def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int) -> Estimate:
+def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int) -> Ensemble:
     """Fit a family to a table that measures some of its phases.
 
     Each measured phase is fitted to its column, by the law that predicts it best where the family has several. The
@@ -44,7 +45,7 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
 
     Returns
     -------
-    Estimate
+    Ensemble
         With notes: the column of each phase, the error of the composed total, and whether another overlap of the same
         phases has a smaller one. A family of several overlaps takes that of the smallest error.
     """

@@ -10,7 +10,7 @@ import pandas as pd
 
 from genperf.engine import one_blas_thread
 from genperf.errors import LISTED, FitError, GenperfError, Note
-from genperf.fitting.model import Model
+from genperf.fitting.model import Model, attempted
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import series_of
 from genperf.growth.sharing import TableShares, table_shares
@@ -64,13 +64,7 @@ class Auto(Model):
 
     def fit(self, tables: Sequence[Table], seed: int) -> list[FitResult | GenperfError]:
         """Fit each table by itself; see `genperf.fitting.Model`."""
-        results: list[FitResult | GenperfError] = []
-        for table in tables:
-            try:
-                results.append(self._fit(table, seed))
-            except GenperfError as error:
-                results.append(error)
-        return results
+        return [attempted(self._fit, table, seed) for table in tables]
 
     def _fit(self, table: Table, seed: int) -> FitResult:
         if self.options.fix:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from genperf import estimate
 from genperf.errors import FitError, GenperfError, Note
 from genperf.expression import Expression
-from genperf.fitting.model import Model
+from genperf.fitting.model import Model, attempted
 from genperf.models import MODELS, family_named, held_at
 from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, kinds_of, products_of, structures
 from genperf.models.interactions import interactions
@@ -16,7 +16,6 @@ from genperf.models.user import user_expression
 from genperf.panel.following import following_counts
 from genperf.prediction import Ensemble
 from genperf.result import FitResult
-from genperf.result.arrays import in_single_precision
 from genperf.table import Factor, Table
 from genperf.table.table import design_notes
 
@@ -69,7 +68,7 @@ class ExpressionModel(Model):
         Tables for which the model is one and the same linear expression, over equally many configurations, are solved
         together: the results are those that each alone would have.
         """
-        results: dict[int, FitResult | GenperfError] = {}
+        fitted: dict[int, Ensemble | GenperfError] = {}
         # Series are often measured at the same values, and an expression follows from the factors alone.
         known: dict[tuple[Factor, ...], Written] = {}
         alike: dict[tuple[Expression, int], list[int]] = {}
@@ -83,45 +82,29 @@ class ExpressionModel(Model):
                     estimate.affordable(expressions, len(table.medians()))
                     alike.setdefault((expressions[0], len(table.medians())), []).append(i)
                 else:
-                    results[i] = self._result(table, self._estimate(expressions, table, seed), seed, notes[i])
+                    fitted[i] = self._estimate(expressions, table, seed)
             except GenperfError as error:
-                results[i] = error
+                fitted[i] = error
         for (expression, _), places in alike.items():
             batch = estimate.estimate_alike(expression, [tables[i] for i in places], self.options)
-            for i, fitted in zip(places, batch, strict=True):
-                try:
-                    results[i] = (
-                        fitted if isinstance(fitted, FitError) else self._result(tables[i], fitted, seed, notes[i])
-                    )
-                except GenperfError as error:
-                    results[i] = error
-        return [results[i] for i in range(len(tables))]
+            fitted.update(zip(places, batch, strict=True))
+        return [attempted(self._result, table, fitted[i], seed, notes.get(i, [])) for i, table in enumerate(tables)]
 
     def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
         """Return whether a table is solved together with others."""
         return len(expressions) == 1 and estimate.at_once(expressions[0], self.options)
 
-    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> estimate.Estimate:
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table."""
         return estimate.estimate(expressions, table, self.options, seed)
 
-    def _result(self, table: Table, fitted: estimate.Estimate, seed: int, notes: Sequence[Note]) -> FitResult:
+    def _result(self, table: Table, fitted: Ensemble | GenperfError, seed: int, notes: Sequence[Note]) -> FitResult:
         """Return the result of one fitted member."""
-        options = self.options
-        used: dict[str, str | float | None] = {
-            "loss": options.loss,
-            "penalty": options.penalty,
-            "lambda": fitted.strength,
-            "lambda_by": fitted.strength_by if options.lam is None or options.lam == "cv" else "given",
-            "solver": options.solver,
-            "draws": options.draws,
-        }
-        # Of a series the largest scale shows more: what is predicted lies beyond it.
-        if fitted.held_out is not None and sum(f.distinct > 1 for f in table.factors) > 1:
-            used["held_out_error"] = 100.0 * fitted.held_out
-        member = replace(fitted.member, draws=in_single_precision(fitted.member.draws))
-        ensemble = Ensemble((member,), fitted.spread, fitted.evidence, used, (*notes, *fitted.notes))
-        return self.assembled(table, ensemble, seed)
+        if isinstance(fitted, GenperfError):
+            raise fitted
+        given = {} if self.options.lam in (None, "cv") else {"lambda_by": "given"}
+        complete = replace(fitted, options={**fitted.options, **given}, notes=(*notes, *fitted.notes))
+        return self.assembled(table, complete, seed)
 
 
 class FamilyModel(ExpressionModel):
@@ -140,7 +123,7 @@ class FamilyModel(ExpressionModel):
     def _together(self, expressions: Sequence[Expression], table: Table) -> bool:
         return not fitted_phases(table, self.name) and super()._together(expressions, table)
 
-    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> estimate.Estimate:
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table."""
         # The candidates of a family are laws of a few constants: choosing one is no reason to choose λ as well.
         options = self.options if self.options.lam is not None else replace(self.options, lam=self.options.strength)
@@ -161,7 +144,7 @@ class GenericModel(ExpressionModel):
         expressions, notes = estimate.fewer_factors(table, lambda factors: self._structures(factors, following))
         return expressions, [*design_notes(table), *notes]
 
-    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> estimate.Estimate:
+    def _estimate(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
         """Fit one table; where the structure is free, products may grow interactions."""
         growth = estimate.NO_GROWTH
         table = estimate.levels_by_content(table)

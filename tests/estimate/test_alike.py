@@ -89,11 +89,12 @@ def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
     assert not isinstance(fitted, Exception)
     problem = problem_of(expression, part.medians(), FitOptions(loss=loss, penalty=penalty, lam=0.01))
     searched = solve(problem)
-    ours = problem.cost(fitted.member.constants[None, :])[0]
+    (member,) = fitted.members
+    ours = problem.cost(member.constants[None, :])[0]
     # The L1 penalty that the search sees is rounded off near zero, by less than 1e-4 a constant.
     room = 1e-6 if penalty == "l2" else 4 * 1e-4 * 0.01
     assert ours <= searched.cost * (1 + 1e-6) + room
-    assert fitted.member.times(part.columns) == pytest.approx(problem.predict(searched.constants[None])[0], rel=2e-3)
+    assert member.times(part.columns) == pytest.approx(problem.predict(searched.constants[None])[0], rel=2e-3)
 
 
 @pytest.mark.parametrize(
