@@ -127,25 +127,15 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     >>> mixture_quantiles(np.zeros((1, 1)), np.ones(1), np.array([0.1]), np.array([0.05, 0.5, 0.95])).round(3).ravel()
     array([0.848, 1.   , 1.179])
     """
-    draws, rows = logarithms.shape
-    shares = weights / weights.sum()
-    out = np.empty((len(levels), rows))
-    block = max(SEARCH.numbers // draws, 1)
-    for start in range(0, rows, block):
-        part = slice(start, start + block)
-        out[:, part] = _block(logarithms[:, part], shares, np.atleast_2d(sd)[:, part], levels)
-    return np.asarray(np.exp(out))
-
-
-def _block(centres: Array, shares: Array, sd: Array, levels: Array) -> Array:
-    """Return the quantiles of some rows, shape (k, rows)."""
-    out, spread = np.empty((len(levels), centres.shape[1])), sd.any(axis=0)
+    shares, sd = weights / weights.sum(), np.atleast_2d(sd)
+    out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)
     for row in np.flatnonzero(~spread):
-        out[:, row] = quantiles(centres[:, row], shares, levels)
-    if spread.any():
-        mixture = _Mixture(centres[:, spread], shares, sd[:, spread])
-        out[:, spread] = [mixture.quantile(level) for level in levels.tolist()]
-    return out
+        out[:, row] = quantiles(logarithms[:, row], shares, levels)
+    rows, block = np.flatnonzero(spread), max(SEARCH.numbers // len(shares), 1)
+    for part in (rows[start : start + block] for start in range(0, len(rows), block)):
+        mixture = _Mixture(logarithms[:, part], shares, sd[:, part])
+        out[:, part] = [mixture.quantile(level) for level in levels.tolist()]
+    return np.asarray(np.exp(out))
 
 
 def quantiles(points: Array, shares: Array, levels: Array) -> Array:

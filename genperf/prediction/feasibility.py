@@ -80,7 +80,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     headroom: float
     #: By numeric factor.
     demands: dict[str, Demand]
-    #: γ by categorical factor and level.
+    #: γ by categorical factor and level. One that was not measured needs as much as the most demanding measured one.
     offsets: dict[str, dict[str, float]]
     #: `succeeded`, `failed`: the most demanding configurations that succeeded, and the least demanding ones that
     #: failed: values in the order of `demands`, then `offsets`.
@@ -108,7 +108,8 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name, demand in self.demands.items():
             margin -= demand.slope * demand.scaled(np.asarray(columns[name], float))
         for name, levels in self.offsets.items():
-            margin -= np.array([levels.get(str(level), 0.0) for level in columns[name].tolist()])
+            most = max(levels.values(), default=0.0)
+            margin -= np.array([levels.get(str(level), most) for level in columns[name].tolist()])
         if self.need is not None:
             margin -= self.need.demanded(columns)
         probability = ndtr(margin)

@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from genperf.arrays import Array, Columns, Index, Mask
 from genperf.errors import TableError, did_you_mean
 from genperf.formula import Name, Node, Text, call
-from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, stack_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
@@ -206,17 +204,6 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
             expression = member.expression.substituted(by)
             out.append(replace(member, expression=expression, weight=member.weight / count).kept(draws))
     return tuple(out)
-
-
-def substituted_feasibility(feasibility: Feasibility | None, new: Levels) -> Feasibility | None:
-    """Return the probability of fitting in which a new level needs as much as the most demanding measured one."""
-    if feasibility is None:
-        return None
-    offsets = {
-        name: levels | dict.fromkeys(new.get(name, ()), max(levels.values(), default=0.0))
-        for name, levels in feasibility.offsets.items()
-    }
-    return msgspec.structs.replace(feasibility, offsets=offsets)
 
 
 def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[str]:

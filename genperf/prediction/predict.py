@@ -17,7 +17,7 @@ from genperf.prediction.bands import Band, Forecast
 from genperf.prediction.distance import distance_beyond
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, central_times, forecast_of, stack_of
-from genperf.prediction.new_levels import combined, new_levels, reasons, stand_ins, substituted_feasibility
+from genperf.prediction.new_levels import combined, new_levels, reasons, stand_ins
 from genperf.prediction.query import Query, query_of
 from genperf.prediction.schema import Schema
 from genperf.prediction.verdict import VERDICTS, Basis, Evidence, basis_of, verdicts
@@ -126,12 +126,8 @@ def predicted_columns(
     first, repeated = distinct_rows(query)
     columns = {name: values[first] for name, values in query.columns.items()}
     # 1. Levels that were not measured: a process answers for them by itself, elsewhere measured ones replace them.
-    stacked, feasibility = stack_of(model.members) is not None, model.feasibility
     new = new_levels(schema, columns)
-    ways = stand_ins(schema, columns, {} if stacked else new)
-    if stacked and new:
-        levels = {name: tuple(columns[name][rows].tolist()) for name, rows in new.items()}
-        feasibility = substituted_feasibility(feasibility, levels)
+    ways = stand_ins(schema, columns, new if stack_of(model.members) is None else {})
     # 2. What all draws predict, and the bands of their mixture.
     parts = []
     for start in range(0, len(ways.rows), ROWS):
@@ -141,7 +137,7 @@ def predicted_columns(
     value, lower, upper, width = np.hstack(parts)
     _refuse_unusable(schema, ways.columns, value)
     # 3. Whether such a run fits.
-    fits = np.ones(len(value)) if feasibility is None else feasibility.probability(ways.columns)
+    fits = np.ones(len(value)) if model.feasibility is None else model.feasibility.probability(ways.columns)
     answers = (value, np.minimum(lower, value), np.maximum(upper, value), fits, width)
     *numbers, log_width = combined(ways, answers, interval)
     # 4. How far it can be trusted.

@@ -17,6 +17,7 @@ from genperf.prediction import distance
 from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
+from genperf.words.numbers import join_values
 from genperf.words.verdict import Mark
 
 Verdict = Literal["ok", "caution", "extrapolating-blind"]
@@ -265,16 +266,11 @@ def _by_combination(
         pair, values = basis.corners[int(corner[row])].places, schema.medians[run].values
         point = [columns[name][row] for name in names]
         others = [i for i in basis.places if i not in pair and values[i] != point[i]]
-        pairs[row] = " and ".join(f"{names[i]}={_shown(point[i])}" for i in pair)
-        runs[row] = ", ".join(
-            f"{names[i]}={_shown(values[i])}" for i in [*pair, *others][: distance.COMBINATIONS.named]
-        )
+        named = [*pair, *others][: distance.COMBINATIONS.named]
+        pairs[row] = " and ".join(join_values({names[i]: point[i]}) for i in pair)
+        runs[row] = join_values({names[i]: values[i] for i in named})
     grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
     grades.grade[short > RULES.blind] = 2
-
-
-def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, str) else f"{value:g}"
 
 
 def _by_evidence(look_back: Evidence, several_forms: bool, beyond: Mask, grades: _Grades) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from genperf.prediction import substituted_feasibility, substituted_members
+from genperf.prediction import substituted_members
 from genperf.prediction.query import answered
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
@@ -53,7 +53,6 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
         result,
         schema=msgspec.structs.replace(result.schema, substituted=new),
         members=substituted_members(result.schema, result.members, new),
-        feasibility=substituted_feasibility(result.feasibility, new),
         further={name: answering(one, *configurations) for name, one in result.further.items()},
     )
 

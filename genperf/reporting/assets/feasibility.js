@@ -31,7 +31,7 @@ function fitsAt(f, x) {
     const ratio = values[k] / centre;
     margin -= slope * (logarithmic ? Math.log(Math.max(ratio, 2.2250738585072014e-308)) : ratio);
   });
-  f.offsets.forEach(([, levels], k) => (margin -= levels[values[f.demands.length + k]] || 0));
+  f.offsets.forEach(([, levels], k) => (margin -= levels[values[f.demands.length + k]] ?? Math.max(...Object.values(levels))));
   if (f.need) margin -= f.need[1] * Math.log(Math.max(FORMULAS[f.need[0]](x), 2.2250738585072014e-308));
   const here = demandedBy(f, values), known = (list) => list.map((v) => demandedBy(f, v));
   let p = normalShare(margin);
