@@ -25,7 +25,7 @@ from genperf.prediction import Query, read_query
 from genperf.prediction.predict import ENDS, THROUGHPUT
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
-from genperf.table.cells import Source
+from genperf.table.cells import source_of_columns
 from genperf.words.quantity import heading, only_for_times
 
 #: What a formula may read of a prediction, beside the predicted value itself.
@@ -108,8 +108,7 @@ def derived_columns(
     known = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     cells = {name: values for name, values in predicted.items() if name in known | inputs}
-    rows = len(predicted[result.schema.target.name])
-    query = read_query(Source("predictions", cells, np.arange(rows, dtype=np.int64), "row"), result.schema)
+    query = read_query(source_of_columns(cells, "predictions"), result.schema)
     fixed: dict[str, Node | None] = {name: Number(value) for name, value in (given or {}).items()}
     if price is not None:
         fixed |= {"price": Number(price.per_second), "machines": _paid(result, query, price)}

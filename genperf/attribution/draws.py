@@ -107,6 +107,13 @@ class Curves:
         parts = [part.ratios(of, to) for part in self.parts]
         return Ratios(self.weights, *(np.vstack(each) for each in zip(*parts, strict=True)))
 
+    def to_first(self, levels: tuple[float, float], places: Index | None = None) -> Array:
+        """Return the ends of the interval of each row's ratio to the first, shape (2, rows); NaN beside `places`."""
+        rows = self.parts[0].mean.shape[1]
+        ends, at = np.full((2, rows), np.nan), np.arange(rows) if places is None else places
+        ends[:, at] = np.exp(self.ratios(at, 0).quantiles(levels))
+        return ends
+
 
 def curves_of(
     result: FitResult,
@@ -137,8 +144,8 @@ def curves_of(
         covariances, scale = stacked, np.zeros(len(mean), dtype=np.intp)
         if member.discrepancy is not None and not many:
             # Draws of one scale have one covariance.
-            _, first, scale = np.unique(member.discrepancy.scales, return_index=True, return_inverse=True)
-            covariances = member.discrepancy.kept(first).covariance(columns)
+            scales, scale = np.unique(member.discrepancy.scales, return_inverse=True)
+            covariances = member.discrepancy.covariance(columns, scales)
         shared = member.mean_variance(result.spread, far) + (0.0 if len(covariances) else variance)
         of_members.append(_Part(mean, covariances, scale, np.sqrt(shared)))
     return Curves(weights, tuple(of_members))
@@ -177,4 +184,6 @@ def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
     >>> quantiles(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0]), [0.125, 0.5]).round(3)
     array([1.   , 2.333])
     """
-    return np.apply_along_axis(bands.quantiles, 0, values, weights / weights.sum(), np.asarray(levels))
+    shares, at = weights / weights.sum(), np.asarray(levels)
+    each = [bands.quantiles(points, shares, at) for points in values.reshape(len(values), -1).T]
+    return np.stack(each, axis=-1).reshape(len(at), *values.shape[1:])

@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import Curves, curves_of, ends_of, shares
+from genperf.attribution.draws import curves_of, ends_of, shares
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
@@ -24,7 +24,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.query import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
-from genperf.table.cells import Source
+from genperf.table.cells import source_of_columns
 from genperf.words.numbers import WORDS, count_text
 from genperf.words.quantity import scaling_question
 from genperf.words.scaling import count_with_note, point_sentence
@@ -137,8 +137,7 @@ def scaling_along(
         with np.errstate(all="ignore"):
             forecast = replace(forecast, centre=np.log(values[target.name]))
     if places is None or not np.all((values[target.name] > 0.0) & np.isfinite(values[target.name])):
-        source = Source("steps", steps.columns, np.arange(len(counts), dtype=np.int64), "step")
-        predicted = result.predict_columns(source, interval, "confidence")
+        predicted = result.predict_columns(source_of_columns(steps.columns, "steps", "step"), interval, "confidence")
         shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
         values |= {**{n: np.asarray(predicted[n], float) for n in shown}, "verdict": predicted["verdict"]}
     plain = Scaling(
@@ -203,17 +202,18 @@ def _of_kinds(
     columns = dict(plain.curve)
     verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
     curves = []
-    for kind, work in works.items():
-        if work is not None:
-            efficient = _efficiencies(steps.counts, work, values, plain.curves, about[1], places)
-            one = replace(
-                plain,
-                kind=kind,
-                steps=replace(steps, kind=kind, work=work),
-                best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
-                curve=pd.DataFrame({**columns, **efficient, **verdicts}),
-            )
-            curves.append((one, _points(plain, np.log(work) - logarithms, about, slower)))
+    known = {kind: work for kind, work in works.items() if work is not None}
+    ratios = plain.curves.to_first(about[1], places) if known else np.empty(0)
+    for kind, work in known.items():
+        efficient = _efficiencies(steps.counts, work, values, ratios)
+        one = replace(
+            plain,
+            kind=kind,
+            steps=replace(steps, kind=kind, work=work),
+            best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
+            curve=pd.DataFrame({**columns, **efficient, **verdicts}),
+        )
+        curves.append((one, _points(plain, np.log(work) - logarithms, about, slower)))
     curves = curves or [(plain, [slower])]
     return [replace(one, points=with_sentences(points, plain, result.schema.timed)) for one, points in curves]
 
@@ -238,8 +238,9 @@ def _points(
 
 def with_sentences(points: Sequence[dict[str, Any]], plain: Scaling, timed: str) -> pd.DataFrame:
     """Return the table of points, each with its sentence."""
-    sentences = [point_sentence(point, plain.along, plain.upto, plain.interval, timed) for point in points]
-    return pd.DataFrame(points, columns=list(_POINTS)).assign(sentence=sentences)
+    about = (plain.along, plain.upto, plain.interval, timed)
+    rows = [{**point, "sentence": point_sentence(point, *about)} for point in points]
+    return pd.DataFrame(rows, columns=list(_POINTS))
 
 
 def _turns(steps: Ladder, curves: Array) -> Array:
@@ -262,13 +263,9 @@ def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[st
     return {"count": known, "lower": min(lower, count), "upper": max(upper, count), "reached": reached}
 
 
-def _efficiencies(
-    counts: Array, work: Array, values: Array, curves: Curves, levels: tuple[float, float], places: Index | None = None
-) -> dict[str, Array]:
-    """Return the speed-up and the efficiency with its interval at some counts, relative to the first."""
-    efficiency, ratios = work * values[0] / values, np.full((2, len(values)), np.nan)
-    at = np.arange(len(values)) if places is None else places
-    ratios[:, at] = np.exp(curves.ratios(at, 0).quantiles(levels))
+def _efficiencies(counts: Array, work: Array, values: Array, ratios: Array) -> dict[str, Array]:
+    """Return the speed-up and the efficiency with its interval, by the ends of the ratios of values to the first."""
+    efficiency = work * values[0] / values
     upper, lower = work / ratios
     return {
         "speedup": efficiency * counts / counts[0],
@@ -294,7 +291,8 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     if steps.work is None:
         raise GenperfError(scaling_question(steps.along.name))
     values = central_times(result.members, steps.columns)
-    both = _efficiencies(steps.counts, steps.work, values, curves_of(result, steps.columns), ends_of(interval))
+    ratios = curves_of(result, steps.columns).to_first(ends_of(interval))
+    both = _efficiencies(steps.counts, steps.work, values, ratios)
     middle, lower, upper = (float(both[f"efficiency{end}"][1]) for end in ("", "_lower", "_upper"))
     return middle, lower, upper
 
@@ -336,14 +334,17 @@ def crossovers(result: FitResult, steps: Ladder, interval: float = 0.9) -> pd.Da
     Terms of different families are different things, so that each label stands for itself. A label whose largest term
     does not change has a row that says so, with no count.
     """
+    return pd.DataFrame([*changes(result, steps, interval)], columns=list(_CHANGES))
+
+
+def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `crossovers`."""
     labels = by_label(result.members)
-    rows = []
     for entry in labels:
         same = [result.members[k] for k in entry.places] if entry.weight >= TERMS.least_weight else []
         prefix = f"{entry.label}: " if len(labels) > 1 else ""
         for row, sentence in _changes(same, steps, interval):
-            rows.append({"member": entry.label, "weight": entry.weight, **row, "sentence": f"{prefix}{sentence}"})
-    return pd.DataFrame(rows, columns=list(_CHANGES))
+            yield {"member": entry.label, "weight": entry.weight, **row, "sentence": f"{prefix}{sentence}"}
 
 
 def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Iterator[tuple[dict[str, Any], str]]:
@@ -353,15 +354,15 @@ def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Itera
     if len(names) < 2:
         return
     largest = np.stack(list(best.values())).argmax(axis=0)
-    changes = (np.flatnonzero(np.diff(largest)) + 1).tolist()
-    if not changes:
+    turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
+    if not turns:
         name, last = names[largest[0]], count_text(steps.counts[-1], steps.along.name)
         none = {"count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
         yield {"before": name, "after": name, **none}, f"'{name}' stays the largest term up to {last}"
-    same = [m for m in members if {t.name for t in m.expression.terms} == set(names)] if changes else []
+    same = [m for m in members if {t.name for t in m.expression.terms} == set(names)] if turns else []
     compared = {names[place] for place in largest.tolist()}
     drawn = [m.expression.term_values(steps.columns, m.draw_values(), compared) for m in same]
-    for j in changes:
+    for j in turns:
         before, after = names[largest[j - 1]], names[largest[j]]
         lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in drawn)])
         counts = _overtakes(steps.counts, lead, j, steps.along.integer)

@@ -129,7 +129,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         f is given at the anchors, shape (draws, anchors), and as `curve` at the rows, shape (draws, rows).
         """
         far, growth = self._beyond(columns)
-        total, near, gain, rest, precision = self._solved(columns)
+        total, near, gain, rest, precision = self._solved(columns, self.scales)
         (whiten, _, ones), largest = self.geometry, at_anchors[:, self._ends[1], None]
         # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
         limit = np.add(largest, growth, out=np.full(curve.shape, np.inf), where=np.isfinite(largest))
@@ -141,14 +141,18 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             mean += (gain * (residual - level[:, None] * ones)) @ near
         variance = self.scales[:, None] ** 2 * (self.kernel.variance(columns) - gain @ near**2)
         variance += rest**2 / precision[:, None]
-        return mean, np.maximum(variance, 0.0) + self._slope(far) ** 2
+        return mean, np.maximum(variance, 0.0) + self._slope(far, self.scales) ** 2
 
-    def covariance(self, columns: Columns) -> Array:
-        """Return the covariance of ln T between rows, shape (draws, rows, rows); its diagonal is `forecast`'s."""
-        _, near, gain, rest, precision = self._solved(columns)
+    def covariance(self, columns: Columns, scales: Array | None = None) -> Array:
+        """Return the covariance of ln T between rows, shape (scales, rows, rows); its diagonal is `forecast`'s.
+
+        The scales are those of the draws where they are omitted.
+        """
+        scales = self.scales if scales is None else scales
+        _, near, gain, rest, precision = self._solved(columns, scales)
         explained = (gain[:, None, :] * near.T) @ near
-        spread = self.scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
-        level, slope = rest / np.sqrt(precision)[:, None], self._slope(self._beyond(columns)[0])
+        spread = scales[:, None, None] ** 2 * (self.kernel.covariance(columns, columns) - explained)
+        level, slope = rest / np.sqrt(precision)[:, None], self._slope(self._beyond(columns)[0], scales)
         return np.asarray(spread + level[:, :, None] * level[:, None, :] + slope[:, :, None] * slope[:, None, :])
 
     def run_variance(self, noise: float) -> Array:
@@ -214,17 +218,17 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             return self.logarithms
         return self.logarithms + np.pad(self.offsets, ((0, 0), (self._measured, 0)))
 
-    def _solved(self, columns: Columns) -> tuple[Array, Array, Array, Array, Array]:
+    def _solved(self, columns: Columns, scales: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Return variances of whitened residuals, covariances with the rows, gains, what a level keeps, its precision.
 
-        Of shapes (draws, anchors), (anchors, rows), (draws, anchors), (draws, rows) and (draws,).
+        Of shapes (scales, anchors), (anchors, rows), (scales, anchors), (scales, rows) and (scales,).
         """
         whiten, variances, ones = self.geometry
-        total = self.scales[:, None] ** 2 + variances
+        total = scales[:, None] ** 2 + variances
         near = whiten @ self.kernel.covariance(self.anchors, columns)
-        gain = self.scales[:, None] ** 2 / total
+        gain = scales[:, None] ** 2 / total
         return total, near, gain, 1.0 - (gain * ones) @ near, (1.0 / total) @ ones**2
 
-    def _slope(self, far: Array) -> Array:
-        """Return the standard deviation that the unknown slope beyond the anchors adds, shape (draws, rows)."""
-        return np.asarray(np.maximum(self.scales, 1.0)[:, None] * self.extrapolation.slope * far)
+    def _slope(self, far: Array, scales: Array) -> Array:
+        """Return the standard deviation that the unknown slope beyond the anchors adds, shape (scales, rows)."""
+        return np.asarray(np.maximum(scales, 1.0)[:, None] * self.extrapolation.slope * far)

@@ -18,7 +18,7 @@ from genperf.formula import Formula, parse
 from genperf.panel.configurations import determined, levels_text
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.table.cells import Cells, Source
+from genperf.table.cells import Cells, Source, source_of_columns
 from genperf.table.clean import faults_of, labels, numbers
 from genperf.table.opened import open_source, understood
 
@@ -54,8 +54,7 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
     if isinstance(data, Source):
         return data
     if isinstance(data, Mapping):
-        cells = combine(known_names(data, schema))
-        return Source("DataFrame", cells, np.arange(len(next(iter(cells.values()))), dtype=np.int64), "row")
+        return source_of_columns(combine(known_names(data, schema)))
     factors = {factor.name for factor in schema.factors}
     if isinstance(data, str | Path):
         source = understood(data, named=factors)
@@ -178,7 +177,7 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     for factor in schema.factors:
         if factor.name in known and not _is_list(known[factor.name]):
             cells = np.array([known[factor.name]], dtype=object)
-            source = Source("DataFrame", {factor.name: cells}, np.zeros(1, dtype=np.int64), "row")
+            source = source_of_columns({factor.name: cells})
             (value,) = _checked(factor, source, cells, substituted=schema.substituted.get(factor.name, ())).tolist()
             known[factor.name] = value
     return known

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.arrays import Array, Columns, Mask
 from genperf.discrepancy.product import NotNegative
-from genperf.formula import Node, Number, evaluate, parse, quote_name
+from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
 from genperf.prediction import distance
 from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
@@ -148,16 +148,19 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
 
 def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
     """Return the terms that are zero at every measured count, whose constants nothing shows: each is 1 here."""
-    terms: dict[str, Node] = {}
-    measured = set()
+    measured: set[str] = set()
     for member in members:
-        ones = dict.fromkeys(member.expression.constant_names, 1.0)
         if member.discrepancy is not None:
+            ones = dict.fromkeys(member.expression.constant_names, 1.0)
             there = member.expression.term_values(member.discrepancy.anchors, ones)
             measured |= {name for name, values in there.items() if values.any()}
-            numbers = {name: Number(one) for name, one in ones.items()}
-            terms |= {t.name: t.node for t in member.expression.substituted(numbers).terms}
-    return {name: node for name, node in terms.items() if name not in measured}
+    terms: dict[str, Node] = {}
+    for member in members:
+        if member.discrepancy is not None:
+            numbers = {name: Number(1.0) for name in member.expression.constant_names}
+            left = [term for term in member.expression.terms if term.name not in measured]
+            terms |= {term.name: substitute(term.node, numbers) for term in left}
+    return terms
 
 
 class _Grades:

@@ -1,6 +1,8 @@
 """The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from genperf.advice import suggest
 from genperf.advice.beside import beside_published
 from genperf.advice.plan import planned
 from genperf.attribution import Scaling
-from genperf.attribution.scaling import crossovers, of_each_kind
+from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
 from genperf.facts import Interval
@@ -169,17 +171,18 @@ def _record(place: Place, ratio: float, verdict: str) -> list[str]:
 
 def _efficiency(answer: Scaling, count: float) -> Interval:
     """Return the efficiency at a count with its interval."""
-    row = answer.curve.iloc[nearest(answer.steps.counts, count)]
-    return Interval(*(float(row[f"efficiency{end}"]) for end in ("", "_lower", "_upper")))
+    place = nearest(answer.steps.counts, count)
+    ends = (answer.curve[f"efficiency{end}"].to_numpy(float)[place] for end in ("", "_lower", "_upper"))
+    return Interval(*map(float, ends))
 
 
 def _knee(place: Place, answer: Scaling) -> Answer:
     """Return the answer about the knee."""
     # With work that grows with the workers every step gets longer; what may fall is what they do together.
     turn = "throughput" if answer.kind == "weak" else "slower"
-    points = {what: answer.points[answer.points["what"] == what] for what in ("efficiency", turn)}
-    knee, level = (float(points["efficiency"][name].iloc[0]) for name in ("count", "level"))
-    sentences = [capitalised(str(point["sentence"].iloc[0])) for point in points.values()]
+    points: dict[Any, Any] = {point["what"]: point for point in answer.points.to_dict("records")}
+    knee, level = (points["efficiency"][name] for name in ("count", "level"))
+    sentences = [capitalised(points[what]["sentence"]) for what in ("efficiency", turn)]
     rule = f"A curve is past its knee where the efficiency is below {100 * level:g} %."
     largest = answer.steps.along.upper
     unknown = () if np.isfinite(knee) and knee <= largest else (f"Nothing above {largest:g} was measured.",)
@@ -195,9 +198,9 @@ def _largest_part(place: Place) -> Answer:
     about = "What takes the time?" if target.is_time else f"What makes up {target.name}?"
     text = limit_sentence(limit, place.shown)
     sentences = [capitalised(text)] if text else []
-    crossed = []
+    crossed: Iterable[dict[str, Any]] = ()
     if answer is not None and limit.parts:
-        crossed = crossovers(result, answer.steps, answer.interval).head(1).to_dict("records")
+        crossed = islice(changes(result, answer.steps, answer.interval), 1)
     # The member's name belongs to the expert parts.
     sentences += [capitalised(one["sentence"].removeprefix(f"{one['member']}: ")) for one in crossed]
     groups = [{*part.terms} for part in limit.parts]

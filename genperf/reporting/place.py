@@ -24,7 +24,6 @@ from genperf.prediction.query import checked_values
 from genperf.reporting.provenance import hints_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor
-from genperf.table.cells import frame_of
 from genperf.words.numbers import count_text, samples_called
 
 
@@ -155,9 +154,7 @@ class Place:
     @cached_property
     def query(self) -> Query:
         """The configuration as one row."""
-        return read_query(
-            frame_of({name: np.array([value]) for name, value in self.values.items()}), self.result.schema
-        )
+        return read_query(self.values, self.result.schema)
 
     @cached_property
     def expected(self) -> tuple[Expectation, dict[str, Any]]:
@@ -263,10 +260,11 @@ def with_intervals(count: float, steps: Ladder) -> Index:
 
 
 def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
-    filled = result.completed(at or None)
-    if len(filled) != 1:
-        raise GenperfError(f"a report is about one target, not {len(filled)}", hint="one value for each factor")
-    return {str(name): value for name, value in filled.iloc[0].items()}
+    filled = {name: cells.tolist() for name, cells in result.completed_columns(at or None).items()}
+    rows = len(next(iter(filled.values())))
+    if rows != 1:
+        raise GenperfError(f"a report is about one target, not {rows}", hint="one value for each factor")
+    return {name: cells[0] for name, cells in filled.items()}
 
 
 def short(value: float, digits: int = 6) -> float:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from genperf.arrays import AnyArray
 from genperf.errors import LISTED, Note, TableError, counted
 from genperf.panel import Panel
 from genperf.panel.configurations import completed, typical_run
 from genperf.prediction import Band, Evidence, Fitted, Member, cells_of, predict
-from genperf.prediction.query import Query, read_query
-from genperf.table.cells import Cells, Source, frame_of
+from genperf.prediction.query import Query, query_of
+from genperf.table.cells import Cells, Source, frame_of, source_of_columns
 from genperf.table.clean import labels
 
 if TYPE_CHECKING:
@@ -207,9 +208,13 @@ class FitResult(Result, Fitted):
         >>> result.completed({"gpus": [8, 64]})["nodes"].tolist(), result.completed({"nodes": [8]})["gpus"].tolist()
         ([1.0, 8.0], [64.0])
         """
+        return frame_of(self.completed_columns(at))
+
+    def completed_columns(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> dict[str, AnyArray]:
+        """Return completed configurations, as `completed` does, as columns by name."""
         if at is None or not len(at):
-            return frame_of({name: np.array([value]) for name, value in typical_run(self.panel, {}).items()})
-        return frame_of(completed(self.panel, cells_of(at, self.schema).columns))
+            return {name: np.array([value]) for name, value in typical_run(self.panel, {}).items()}
+        return completed(self.panel, cells_of(at, self.schema).columns)
 
     def query(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> Query:
         """Return completed configurations (`completed`), checked against the measured factors.
@@ -224,7 +229,7 @@ class FitResult(Result, Fitted):
         TableError
             As `predict` does.
         """
-        return read_query(self.completed(at), self.schema)
+        return query_of(source_of_columns(self.completed_columns(at)), self.schema)
 
     @property
     def first(self) -> FitResult:

@@ -235,4 +235,10 @@ def source_of(
 def source_of_frame(name: str, frame: pd.DataFrame, unit: str = "row") -> Source:
     """Return a DataFrame as a source; cells that are no numbers become objects."""
     cells = {str(n): (c if c.dtype.kind in "iufb" else c.astype(object)).to_numpy() for n, c in frame.items()}
-    return Source(name, cells, np.arange(len(frame), dtype=np.int64), unit)
+    return source_of_columns(cells, name, unit)
+
+
+def source_of_columns(columns: Mapping[str, AnyArray], name: str = "DataFrame", unit: str = "row") -> Source:
+    """Return arrays of one length by name as a source."""
+    rows = len(next(iter(columns.values()), ()))
+    return Source(name, dict(columns), np.arange(rows, dtype=np.int64), unit)
