@@ -14,7 +14,7 @@ from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import GenperfError, TableError
 from genperf.formula import Node, Number, evaluate, names_in, parse, render, substitute, values_of
 from genperf.formula.parse import Formula
-from genperf.panel.following import PANEL, PER_NODE, workers_of_node
+from genperf.panel.following import PANEL, PER_NODE
 from genperf.panel.panel import Median, Panel, medians_of
 from genperf.panel.work import share
 from genperf.scaling import KINDS, Kind, Scaling
@@ -97,11 +97,6 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
     return {f.name: level for f, level in zip(factors, most, strict=True)}
 
 
-def _with_levels(panel: Panel, levels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the measured runs with some levels."""
-    return [run for run in panel.runs if all(str(run[name]) == level for name, level in levels.items())]
-
-
 def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the measured run that a question refers to which leaves factors open: values that do occur together.
 
@@ -121,7 +116,7 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     {'layers': 96.0, 'width': 1024.0, 'gpus': 8.0}
     """
     levels = _measured_levels(panel, given)
-    alike = _with_levels(panel, levels)
+    alike = panel.runs_like(levels)
     if not alike:
         centre = {f.name: float(round(f.centre)) if f.integer else f.centre for f in panel.factors if f.numeric}
         return levels | {f.name: min(max(centre[f.name], f.lower), f.upper) for f in panel.factors if f.numeric}
@@ -135,7 +130,7 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def range_with_levels(panel: Panel, columns: Columns, factor: Factor) -> tuple[float, float]:
     """Return the range of a factor over the runs with the levels of a first configuration; over all without such."""
-    runs = _with_levels(panel, {f.name: str(columns[f.name][0]) for f in panel.factors if not f.numeric})
+    runs = panel.runs_like({name: values[0] for name, values in columns.items()})
     measured = [float(run[factor.name]) for run in runs] or [factor.lower, factor.upper]
     return min(measured), max(measured)
 
@@ -282,11 +277,10 @@ def divisible(panel: Panel, columns: Columns) -> Mask:
 
 def fills_nodes(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations are on one node or fill their nodes; all where nodes or workers are not counted."""
-    nodes, workers = panel.nodes, panel.workers
-    if nodes is None or workers is None or nodes == workers:
+    nodes, workers, held = panel.nodes, panel.workers, panel.node_size()
+    if nodes is None or workers is None or held is None:
         return np.ones(len(next(iter(columns.values()))), bool)
-    most = max(panel.measured[workers.name] / panel.measured[nodes.name])
-    return np.asarray(~several_nodes(columns[nodes.name]) | (columns[workers.name] == most * columns[nodes.name]))
+    return np.asarray(~several_nodes(columns[nodes.name]) | (columns[workers.name] == held * columns[nodes.name]))
 
 
 def completed(panel: Panel, columns: Columns) -> dict[str, AnyArray]:
@@ -320,8 +314,9 @@ def completed(panel: Panel, columns: Columns) -> dict[str, AnyArray]:
     count = next((factor for factor in panel.counts if factor.name in columns), None)
     counts, bad = (np.empty(0), {}) if count is None else numbers(columns[count.name])
     if count is not None and not bad:
-        full = {row: _full_node(panel, run) for row, run in known.items()}
-        per_node = np.array([full[row] for row in rows])
+        sizes = {row: panel.node_size(run) for row, run in known.items()}
+        several = panel.nodes is not None and panel.nodes.distinct > 1
+        per_node = np.array([sizes[row] for row in rows], float) if several else None
         after = following(panel, count, {**out, count.name: counts}, columns, per_node)
         out |= {name: values for name, values in after.items() if name in missing}
     return out
@@ -441,16 +436,6 @@ def each_doubled(panel: Panel, columns: Columns) -> dict[str, dict[str, Array]]:
     return {name: changes[name] for name in varying if name not in follow}
 
 
-def _full_node(panel: Panel, typical: Mapping[str, Any]) -> float:
-    """Return the devices of a node at the largest scale of the runs with the levels of one; NaN where none counts."""
-    workers, nodes = panel.workers, panel.nodes
-    if workers is None or nodes is None:
-        return math.nan
-    runs = _with_levels(panel, {f.name: typical[f.name] for f in panel.factors if not f.numeric})
-    held = ((float(run[workers.name]), run[workers.name] / run[nodes.name]) for run in runs)
-    return float(max(held, default=(0.0, workers.upper / nodes.upper))[1])
-
-
 def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, Array, float | None]:
     """Return the devices and the nodes of configurations, and the devices taken for a node where none is counted."""
     count, node = panel.along(), panel.node("nodes")
@@ -471,5 +456,5 @@ def devices_on_several(panel: Panel, columns: Mapping[str, Any], count: Factor) 
     if nodes is None or nodes == count or not several_nodes(columns[nodes.name])[0]:
         return None
     workers, held = float(columns[count.name][0]), float(columns[nodes.name][0])
-    usual = workers_of_node(count, nodes)
+    usual = panel.scaled_along(count).node_size() or held
     return usual if math.ceil(workers / usual) == held else float(math.ceil(workers / held))

@@ -75,28 +75,18 @@ def following_counts(table: Table) -> frozenset[str]:
     return frozenset(f.name for f, g in pairs if rises_with(table.columns[f.name], table.columns[g.name]))
 
 
-def workers_of_node(workers: Factor, nodes: Factor) -> float:
-    """Return how many workers one node holds: those of the largest measured scale; of one count of nodes, 8 at least.
-
-    Examples
-    --------
-    >>> gpus, nodes = Factor("gpus", "extrinsic", 1, 4, distinct=3), Factor("nodes", "extrinsic", 1, 1, distinct=1)
-    >>> workers_of_node(gpus, nodes)
-    8.0
-    """
-    held = workers.upper / nodes.upper
-    return held if nodes.distinct > 1 else max(held, PANEL.usual_devices)
-
-
 def rules_of(
-    columns: Mapping[str, Factor], runs: Mapping[str, AnyArray], settled_by: Mapping[str, Collection[str]]
+    columns: Mapping[str, Factor],
+    runs: Mapping[str, AnyArray],
+    settled_by: Mapping[str, Collection[str]],
+    held: float | None,
 ) -> tuple[Rule, ...]:
     """Return what follows from the count of workers, or else of nodes, in the order in which it does.
 
-    One node is filled before the next begins, and has the devices of the largest measured scale (`workers_of_node`).
-    The global batch grows in proportion to the count where it did so in every run, and otherwise with the batch of each
-    worker. The samples of a step that were the same in every run stay so: each worker has fewer, or fewer passes. A
-    transformer has its devices over its other ways as data-parallel ones, and as many passes as its samples take.
+    One node is filled before the next begins. The global batch grows in proportion to the count where it did so in
+    every run, and otherwise with the batch of each worker. The samples of a step that were the same in every run stay
+    so: each worker has fewer, or fewer passes. A transformer has its devices over its other ways as data-parallel ones,
+    and as many passes as its samples take.
 
     Parameters
     ----------
@@ -106,6 +96,8 @@ def rules_of(
         What was measured, by column; empty where nothing was.
     settled_by : mapping of str to collection of str
         The columns of which each measured value has one value of a column (`Panel.settled_by`).
+    held : float or None
+        The workers of a full node (`Panel.node_size`).
     """
     workers, nodes, inside, data = map(columns.get, ("workers", "nodes", "devices_per_node", "data_parallel"))
     whole, batch, one, passes = map(columns.get, ("global_batch", "batch", "micro_batch", "micro_batches"))
@@ -123,8 +115,8 @@ def rules_of(
     rules: list[Rule] = []
     count = workers or nodes
     plain = count is not None and count.distinct > 1 and batch is None and not others and data is None
-    if workers is not None and nodes is not None:
-        ratio, held = workers.upper / nodes.upper, workers_of_node(workers, nodes)
+    if workers is not None and nodes is not None and held is not None:
+        ratio = workers.upper / nodes.upper
         fewest = nodes.lower if nodes.distinct == 1 else 1.0
         full = call("ceil", call("subtract", call("divide", Name(workers.name), Name(PER_NODE)), 1e-9))
         needed = call("max", fewest, full)

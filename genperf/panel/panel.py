@@ -214,6 +214,32 @@ class Panel:
         """The factors of the measured configurations, numbers or levels, by name; each of shape (medians,)."""
         return {f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors}
 
+    def runs_like(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the measured configurations with the levels of one."""
+        names = [f.name for f in self.factors if not f.numeric]
+        return [each for each in self.runs if all(str(each[name]) == str(run[name]) for name in names)]
+
+    def node_size(self, like: Mapping[str, Any] | None = None) -> float | None:
+        """Return the workers of a full node, by the largest scale of the runs, or of those `like` a configuration.
+
+        One node is filled before the next begins. Where no run went beyond one count of nodes, a node holds
+        `PANEL.usual_devices` at least. None where workers or nodes are not counted.
+
+        Examples
+        --------
+        >>> gpus = Factor("gpus", "extrinsic", 1, 4, distinct=3, positive=True)
+        >>> nodes = Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)
+        >>> Panel((gpus, nodes)).node_size()
+        8.0
+        """
+        workers, nodes = self.workers, self.nodes
+        if workers is None or nodes is None:
+            return None
+        runs = [] if like is None else self.runs_like(like)
+        sizes = ((float(run[workers.name]), float(run[workers.name] / run[nodes.name])) for run in runs)
+        held = max(sizes, default=(0.0, workers.upper / nodes.upper))[1]
+        return held if nodes.distinct > 1 else max(held, PANEL.usual_devices)
+
     @cached_property
     def columns(self) -> dict[str, Factor]:
         """The columns that are one of the field's factors, by its name."""
@@ -234,7 +260,7 @@ class Panel:
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """What follows from the count of workers or nodes."""
-        return rules_of(self.columns, self.measured if self.medians else {}, self.settled_by)
+        return rules_of(self.columns, self.measured if self.medians else {}, self.settled_by, self.node_size())
 
     @cached_property
     def followers(self) -> frozenset[str]:

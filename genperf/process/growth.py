@@ -12,7 +12,6 @@ from genperf.growth.measured import Anchors, MeasuredSeries
 from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import Curve, shared_by
 from genperf.panel import Panel, possible_work
-from genperf.panel.following import workers_of_node
 from genperf.process.settings import STACK
 from genperf.table import Table
 from genperf.table.table import number_rows
@@ -64,8 +63,7 @@ class Growth:
         out |= {name: np.asarray(out[name], float) * grown for name in self.scaled}
         nodes, inside = panel.nodes, panel.find("devices_per_node")
         if nodes is not None and nodes.name not in self.scaled:
-            most = float(np.max(workers / np.asarray(self.table.columns[nodes.name], float)))
-            held = most if panel.workers is None else workers_of_node(panel.workers, nodes)
+            held = panel.node_size() or float(np.max(workers / self.rows.values("nodes")))
             out[nodes.name] = np.maximum(1.0, np.ceil(workers[row] * grown / held - 1e-9))
             if inside is not None:
                 out[inside.name] = workers[row] * grown / out[nodes.name]

@@ -8,7 +8,8 @@ import pytest
 from genperf.errors import ModelError
 from genperf.formula import parse, render
 from genperf.panel import Panel, Work, limits, possible_work
-from genperf.panel.configurations import following
+from genperf.panel.configurations import completed, fills_nodes, following
+from genperf.panel.panel import Median
 from genperf.table import Factor
 from genperf.table.axis import Axis, Role, measure
 
@@ -222,3 +223,25 @@ def test_a_count_that_is_varied_is_settled_by_no_other() -> None:
 def test_samples_of_a_step(columns: dict[str, list[float]], group: dict[str, str], samples: str | None) -> None:
     node = panel(columns).within(group).samples
     assert (None if node is None else render(node)) == samples
+
+
+@pytest.mark.parametrize(
+    ("gpus", "nodes", "held"),
+    [
+        # On one node as many as most servers have, though four were measured.
+        ([1, 2, 4], [1, 1, 1], 8.0),
+        ([4, 8, 16, 16], [1, 1, 4, 4], 4.0),
+    ],
+)
+def test_a_full_node_holds_the_same_workers_wherever_it_is_needed(
+    gpus: list[int], nodes: list[int], held: float
+) -> None:
+    runs = tuple(Median((float(n), float(m)), 1.0, 1.0, 1.0, 1) for n, m in zip(gpus, nodes, strict=True))
+    known = replace(panel({"gpus": gpus, "nodes": nodes}), medians=runs)
+    asked = {"gpus": held * np.array([1.0, 2.0, 3.0])}
+    assert known.node_size() == held
+    assert known.workers is not None
+    assert following(known, known.workers, asked)["nodes"].tolist() == [1.0, 2.0, 3.0]
+    assert completed(known, asked)["nodes"].tolist() == [1.0, 2.0, 3.0]
+    both = {"gpus": np.append(asked["gpus"], 2.5 * held), "nodes": np.array([1.0, 2.0, 3.0, 3.0])}
+    assert fills_nodes(known, both).tolist() == [True, True, True, False]
