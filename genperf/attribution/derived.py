@@ -16,7 +16,7 @@ from genperf.attribution.draws import ends_of
 from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.facts import Expectation, Growth, Interval, Paid, Stage, Training
+from genperf.facts import Growth, Interval, Paid, Stage
 from genperf.formula import Formula, Name, Node, Number, Text, call, evaluate, parse, values_of
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.normal.record import departs
@@ -26,7 +26,7 @@ from genperf.prediction.predict import ENDS, THROUGHPUT
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
-from genperf.words.quantity import heading, only_for_times
+from genperf.words.quantity import heading
 
 #: What a formula may read of a prediction, beside the predicted value itself.
 FOLLOWING = ("efficiency", *QUANTITIES)
@@ -232,26 +232,6 @@ class _Paths:
         answers = {row: efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in rows}
         center, lower, upper = np.array([answers[row] for row in rows]).T
         return self._path((center, upper, lower))
-
-
-def training_of(
-    result: FitResult, query: Query, expected: Expectation, training: Training, price: Paid | None = None
-) -> dict[str, float]:
-    """Return the numbers of a training at one configuration, each with its ends; none where nothing is asked.
-
-    Each rises or falls with the time of a step, so that its ends are those at the ends of the predicted interval.
-    """
-    shows = training.shows(price is not None)
-    if shows and not expected.is_time:
-        raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
-    given: dict[str, Node | None] = {name: Number(value) for name, value in training.given.items()}
-    if price is not None:
-        given |= {"price": Number(price.per_second), "machines": paid_for(result.panel, price.per)[1]}
-    known = quantities_of(result.panel, given)
-    columns = {**query.columns, expected.name: np.array(expected.value.ends)}
-    numbers = {name: np.asarray(evaluate(known.node(name), columns), float) for name in shows}
-    ends = {name: (values[0], values.min(), values.max()) for name, values in numbers.items()}
-    return {f"{name}{end}": float(v) for name, each in ends.items() for end, v in zip(ENDS, each, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def scaling_along(
     target, counts, name = result.schema.target, steps.counts, steps.along.name
     parts, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
     forecast = forecast_of(result.members, result.spread, steps.columns, far, parts)
-    curves, levels = curves_of(result, steps.columns, parts=parts), ends_of(interval)
+    curves = curves_of(result, steps.columns, parts=parts)
     values: dict[str, Any] = {name: counts}
     if places is not None:
         values[target.name] = forecast.central()
@@ -156,8 +156,7 @@ def scaling_along(
         curves=curves,
         forecast=forecast,
     )
-    known = {steps.kind: steps.work}
-    return _of_kinds(plain, result, (level, levels), places, known)[0] if target.is_time else plain
+    return _of_kinds(plain, result, {steps.kind: steps.work}, level, places)[0] if target.is_time else plain
 
 
 def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Scaling]:
@@ -174,36 +173,32 @@ def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Sca
         for kind, work in works.items()
         if work is not None and work[last] * values[0] / values[last] <= WORDS.most_efficiency
     }
-    return _of_kinds(unknown, result, (Knee.level, ends_of(unknown.interval)), places, able or works)
+    return _of_kinds(unknown, result, able or works, Knee.level, places)
 
 
 def _of_kinds(
-    plain: Scaling,
-    result: FitResult,
-    about: tuple[float, tuple[float, float]],
-    places: Index | None,
-    works: Mapping[Any, Array | None],
+    plain: Scaling, result: FitResult, works: Mapping[Any, Array | None], level: float, places: Index | None
 ) -> list[Scaling]:
     """Return the curve of a time by each kind of scaling, with its efficiency where the work is known, and its points.
 
     The ends of an efficiency are those of the ratio of two times; what both share cancels in each draw. That of a step
-    that is not in `places` is NaN. It is `about` a level of the efficiency, and the levels of the interval's ends.
+    that is not in `places` is NaN. Points are those where the efficiency falls below the `level`.
     """
-    steps, values = plain.steps, plain.curve[plain.quantity.name].to_numpy(float)
+    steps, values, levels = plain.steps, plain.curve[plain.quantity.name].to_numpy(float), ends_of(plain.interval)
     runs, measured = steps.measured
     # First the predicted value. All curves pass through what was measured, but the draws of a process, which know how
     # noisy the runs are; those of a bare expression may miss them all.
     logarithms = np.vstack([np.log(values), plain.curves.paths])
     bare = all(m.process is None and m.discrepancy is None for m in result.members)
     logarithms[: None if bare else 1, runs] = measured
-    turns = _ends(_turns(steps, np.exp(logarithms)), plain.curves.weights, about[1])
+    turns = _ends(_turns(steps, np.exp(logarithms)), plain.curves.weights, levels)
     slower = {"what": "slower", "level": np.nan, **turns}
     # The verdict stands last.
     columns = dict(plain.curve)
     verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
     curves = []
     known = {kind: work for kind, work in works.items() if work is not None}
-    ratios = plain.curves.to_first(about[1], places) if known else np.empty(0)
+    ratios = plain.curves.to_first(levels, places) if known else np.empty(0)
     for kind, work in known.items():
         efficient = _efficiencies(steps.counts, work, values, ratios)
         one = replace(
@@ -213,16 +208,14 @@ def _of_kinds(
             best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
             curve=pd.DataFrame({**columns, **efficient, **verdicts}),
         )
-        curves.append((one, _points(plain, np.log(work) - logarithms, about, slower)))
+        curves.append((one, _points(plain, np.log(work) - logarithms, level, slower)))
     curves = curves or [(plain, [slower])]
-    return [replace(one, points=with_sentences(points, plain, result.schema.timed)) for one, points in curves]
+    return [replace(one, points=_with_sentences(points, plain, result.schema.timed)) for one, points in curves]
 
 
-def _points(
-    plain: Scaling, rates: Array, about: tuple[float, tuple[float, float]], slower: dict[str, Any]
-) -> list[dict[str, Any]]:
+def _points(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:
     """Return where the efficiency falls below a level, and where more workers stop to help; `rates` are ln of those."""
-    counts, (level, levels) = plain.steps.counts, about
+    counts, levels = plain.steps.counts, ends_of(plain.interval)
     efficiency = rates - rates[:, :1]
     relative = efficiency - efficiency.max(axis=1, keepdims=True)
     rows = []
@@ -236,7 +229,7 @@ def _points(
     return [*rows, slower, {"what": "throughput", "level": np.nan, **turns}]
 
 
-def with_sentences(points: Sequence[dict[str, Any]], plain: Scaling, timed: str) -> pd.DataFrame:
+def _with_sentences(points: Sequence[dict[str, Any]], plain: Scaling, timed: str) -> pd.DataFrame:
     """Return the table of points, each with its sentence."""
     about = (plain.along, plain.upto, plain.interval, timed)
     rows = [{**point, "sentence": point_sentence(point, *about)} for point in points]

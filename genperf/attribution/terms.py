@@ -112,23 +112,6 @@ class Parts:
         """The part of each term, all members by weight, shape (terms, rows); they add up to the predicted value."""
         return np.asarray(np.einsum("m,mtr->tr", self.weights, self.shares) * self.central)
 
-    def of_label(self, places: Sequence[int], members: Sequence[Member], columns: Mapping[str, Any]) -> Parts:
-        """Return the parts of some members alone, which are one ensemble by their weights."""
-        same, starts = [members[k] for k in places], np.cumsum([0, *(len(m.draws) for m in members)])
-        terms = {t.name for m in same for t in m.expression.terms} | {FORM}
-        terms |= set() if all(m.expression.is_sum for m in same) else {HIDDEN}
-        kept = [j for j, name in enumerate(self.names) if name in terms]
-        weights, here = self.weights[list(places)], self.of_members[list(places)]
-        return Parts(
-            tuple(self.names[j] for j in kept),
-            self.shares[list(places)][:, kept],
-            np.concatenate([self.drawn[starts[k] : starts[k + 1]][:, kept] for k in places]),
-            here,
-            here[0] if len(same) == 1 else central_times(same, columns),
-            weights / weights.sum(),
-            shares(same),
-        )
-
 
 def parts_of(
     result: FitResult, columns: Mapping[str, Any], forecast: Forecast | None = None, drawn: bool = True
@@ -198,9 +181,10 @@ def term_tables(
     levels : tuple of float
         The quantiles of the interval's ends.
     """
-    members, parts, value = result.members, parts_of(result, query.columns), term_column(result.schema.target)
+    members, value = result.members, term_column(result.schema.target)
 
-    def table(parts: Parts, **member: Any) -> pd.DataFrame:
+    def table(some: Sequence[Member], **member: Any) -> pd.DataFrame:
+        parts = parts_of(replace(result, members=tuple(some)), query.columns)
         amounts, rows = parts.amounts, np.repeat(np.arange(query.rows), len(parts.names))
         lower, upper = quantiles(parts.drawn, parts.draw_shares, levels)
         columns = {
@@ -216,10 +200,10 @@ def term_tables(
 
     labels = by_label(members) if stack_of(members) is None else []
     of_labels = [
-        table(parts.of_label(one.places, members, query.columns), member=one.label, weight=one.weight)
+        table([members[k] for k in one.places], member=one.label, weight=one.weight)
         for one in (labels if len(labels) > 1 else [])
     ]
-    return table(parts), pd.concat(of_labels, ignore_index=True) if of_labels else pd.DataFrame()
+    return table(members), pd.concat(of_labels, ignore_index=True) if of_labels else pd.DataFrame()
 
 
 def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
