@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import count, islice
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from genperf.errors import GenperfError, suggest
+from genperf.errors import GenperfError, known_name
 
 ENGINES = ("local", "dask", "ray")
 
@@ -38,8 +38,7 @@ class Engine:
     address: str | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in ENGINES:
-            raise GenperfError(f"unknown engine '{self.name}'", hint=suggest(self.name, ENGINES))
+        known_name("engine", self.name, ENGINES)
         if self.name == "local" and self.address is not None:
             raise GenperfError(
                 f"the local engine has no address ('{self.address}')", hint="--engine dask or --engine ray with it"

@@ -152,6 +152,22 @@ def suggest(word: str, known: Collection[str]) -> str:
     return did_you_mean(word, known) or f"one of {', '.join(known) or 'none'}"
 
 
+def known_name(kind: str, name: str, known: Collection[str], error: type[GenperfError] = GenperfError) -> str:
+    """Return a name of those that there are; an error suggests one for any other.
+
+    Examples
+    --------
+    >>> known_name("colour", "rde", ["red", "blue"])
+    Traceback (most recent call last):
+    ...
+    genperf.errors.GenperfError: unknown colour 'rde'
+      try: did you mean 'red'?
+    """
+    if name not in known:
+        raise error(f"unknown {kind} '{name}'", hint=suggest(name, known))
+    return name
+
+
 def did_you_mean(word: str, known: Collection[str], similarity: float = 0.6) -> str:
     """Return a hint: the known word that the user may have meant; empty where none is spelled nearly so."""
     import difflib

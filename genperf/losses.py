@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from genperf.arrays import Array
-from genperf.errors import FitError, suggest
+from genperf.errors import FitError, known_name
 
 Scale: TypeAlias = float | Array
 
@@ -120,9 +120,7 @@ def loss_named(name: str) -> Loss:
     >>> float(loss_named("relative").value(np.array([1.1]), np.array([1.0]), 1.0)[0].round(6))
     0.01
     """
-    if name not in LOSSES:
-        raise FitError(f"unknown loss '{name}'", hint=suggest(name, LOSSES))
-    return LOSSES[name]
+    return LOSSES[known_name("loss", name, LOSSES, FitError)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +173,7 @@ def penalty_named(name: str, strength: float) -> Penalty:
     >>> penalty_named("elastic-net", 0.01)
     Penalty(strength=0.01, l1_share=0.5)
     """
-    if name not in PENALTIES:
-        raise FitError(f"unknown penalty '{name}'", hint=suggest(name, PENALTIES))
+    l1_share = PENALTIES[known_name("penalty", name, PENALTIES, FitError)]
     if not (np.isfinite(strength) and strength >= 0.0):
         raise FitError(f"the strength of the penalty is {strength}; it must be zero or above", hint="--lambda 0.001")
-    return Penalty(float(strength), PENALTIES[name])
+    return Penalty(float(strength), l1_share)

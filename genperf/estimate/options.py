@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from genperf.errors import FitError, suggest
+from genperf.errors import FitError, known_name
 from genperf.losses import loss_named, penalty_named
 from genperf.models.generic import STRUCTURES
 from genperf.models.network import checked_hints
@@ -55,9 +55,7 @@ class FitOptions:
         loss_named(self.loss)
         penalty_named(self.penalty, self.strength if self.lam != "cv" else 0.0)
         solver_named(self.solver)
-        known = ("auto", *STRUCTURES)
-        if self.structure not in known:
-            raise FitError(f"unknown structure '{self.structure}'", hint=suggest(self.structure, known))
+        known_name("structure", self.structure, ("auto", *STRUCTURES), FitError)
 
     @property
     def request(self) -> str:

@@ -164,9 +164,7 @@ class GenericModel(ExpressionModel):
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         wanted, candidates = self.options.structure, structures(factors)
         if wanted == "grown":
-            candidates = [Structure("grown", s.products) for s in candidates if s.name == "product"][
-                : GENERIC.max_grown
-            ]
+            candidates = [s for s in candidates if s.name == "product"][: GENERIC.max_grown]
         elif wanted != "auto":
             named = [s for s in candidates if s.name == wanted]
             candidates = named or [Structure(s) for s in STRUCTURES if s == wanted]

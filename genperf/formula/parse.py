@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy.typing as npt
 
@@ -46,6 +46,10 @@ def _operator(example: str) -> type[ast.AST]:
 _OPERATORS = {
     _operator(f"a {f.symbol} b" if f.least == 2 else f"{f.symbol} a"): name for name, f in FUNCTIONS.items() if f.symbol
 }
+
+
+#: What the value of a formula may be; `any` is also a text.
+Value = Literal["any", "number", "number or comparison"]
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ def parse(
       ^^^^^^^^^^
       try: one of log, log2, sqrt, exp, abs, min, max, ceil, floor, where
     """
-    return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters)
+    return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters, "any")
 
 
 def parse_number(
@@ -137,27 +141,20 @@ def parse_number(
     >>> parse_number("framework", ["framework"], ["framework"])
     Traceback (most recent call last):
     ...
-    genperf.errors.FormulaError: a number is needed here, not a text
+    genperf.errors.FormulaError: 'framework' is a text column
       framework
       ^^^^^^^^^
-      try: compare it: where(column == 'text', 1, 2)
+      try: compare it: framework == 'value', inside where(…) for a number
     """
-    formula = parse(text, names, texts)
-    node = formula.node
-    if isinstance(node, Text) or (isinstance(node, Name) and node.name in texts):
-        given, hint = "a text", "compare it: where(column == 'text', 1, 2)"
-    elif formula.logical and not logical:
-        given, hint = "a comparison", "write where(comparison, 1, 0)"
-    else:
-        return formula
-    raise FormulaError(f"a number is needed here, not {given}", text=text, column=0, width=len(text), hint=hint)
+    value: Value = "number or comparison" if logical else "number"
+    return _read(text, None if names is None else frozenset(names), frozenset(texts), LIMITS.max_characters, value)
 
 
 # An error is not kept: the cache holds returned values only.
 @lru_cache(maxsize=LIMITS.cached_formulas)
-def _read(text: str, names: frozenset[str] | None, texts: frozenset[str], most: int) -> Formula:
-    """Read a formula; the parameters are those of `parse`, hashable."""
-    return _Reader(text, names, texts).read(most)
+def _read(text: str, names: frozenset[str] | None, texts: frozenset[str], most: int, value: Value) -> Formula:
+    """Read a formula; the parameters are those of `parse`, hashable, and what its value may be."""
+    return _Reader(text, names, texts).read(most, value)
 
 
 class _Reader:
@@ -169,7 +166,7 @@ class _Reader:
         self.texts = texts
         self.quoted: dict[str, str] = {}
 
-    def read(self, most: int) -> Formula:
+    def read(self, most: int, value: Value) -> Formula:
         """Return the checked formula."""
         if not self.text.strip():
             raise FormulaError("the formula is empty", text=self.text or " ", column=0)
@@ -184,7 +181,10 @@ class _Reader:
                 tree = ast.parse(self.source.lstrip(), mode="eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.explain_syntax(error)
-        return Formula(self.text.strip(), self.node(tree.body, 0))
+        formula = Formula(self.text.strip(), self.node(tree.body, 0))
+        if value == "number" or (value == "number or comparison" and not formula.logical):
+            self.checked_number(tree.body, formula.node)
+        return formula
 
     def check_nesting(self) -> None:
         """Refuse deep nesting before Python's parser reads it."""

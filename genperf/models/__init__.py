@@ -3,7 +3,7 @@
 The command line, the documentation's table, `auto` and the tests read `MODELS`; adding a family is a file and a line.
 """
 
-from genperf.errors import ModelError, suggest
+from genperf.errors import ModelError, known_name
 from genperf.models import (
     adam,
     amdahl,
@@ -47,6 +47,4 @@ def family_named(name: str) -> Family:
     >>> family_named("amdahl").equation
     'c + a/workers, or c + s·batch·workers + a·batch'
     """
-    if name not in MODELS:
-        raise ModelError(f"unknown family '{name}'", hint=suggest(name, MODELS))
-    return MODELS[name]
+    return MODELS[known_name("family", name, MODELS, ModelError)]

@@ -69,11 +69,11 @@ class Structure:
     #: intrinsic and extrinsic, with separate exponents. `grown`: the same, to which a fit adds the interactions
     #: (`genperf.models.interactions`) that the configurations support.
     name: StructureName = "separable"
-    #: Terms of the `product` and the `grown` structure.
+    #: Terms of the `product` structure.
     products: int = 1
 
     def __str__(self) -> str:
-        return f"{self.name} {self.products}" if self.name in ("product", "grown") else self.name
+        return f"{self.name} {self.products}" if self.name == "product" else self.name
 
 
 SEPARABLE = Structure()
@@ -132,7 +132,7 @@ class _Writer:
     def write(self) -> Expression:
         """Return the expression of the structure."""
         terms = [Term(CONSTANT_TERM, self.constant(coefficient("C")))]
-        if self.structure.name in ("product", "grown"):
+        if self.structure.name == "product":
             products = range(1, self.structure.products + 1)
             terms += [self.term(f"a{k}", f"a{k}", f"{k}", Meaning("scale", term=k)) for k in products]
         elif self.intrinsic:

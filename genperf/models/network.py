@@ -163,7 +163,7 @@ def _devices(hints: Mapping[str, str]) -> float | None:
     if DEVICES not in hints:
         return None
     count = amount(hints[DEVICES])
-    if count is None or count < 1.0 or count != int(count):
+    if count is None or count < 1.0 or not count.is_integer():
         raise _refused(hints, DEVICES, f"number of {DEVICES}", "8")
     return count
 

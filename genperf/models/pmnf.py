@@ -6,7 +6,7 @@ from itertools import product
 from typing import NamedTuple
 
 from genperf.expression import Expression, Term, coefficient
-from genperf.formula import Name, Node, call, chain
+from genperf.formula import Name, parse, quote_name
 from genperf.models.compose import unused_name
 from genperf.models.family import Family
 from genperf.models.generic import rounded
@@ -110,26 +110,25 @@ def _written(columns: set[str], terms: Terms) -> Expression:
     written = [Term("constant", Name(names[0]))]
     for name, powers in zip(names[1:], terms, strict=True):
         parts = [part for factor, block in powers for part in _parts(factor, block)]
-        written.append(Term(" · ".join(_text(f, b) for f, b in powers), chain("multiply", [Name(name), *parts])))
+        product_of = "*".join([quote_name(name), *parts])
+        written.append(Term(" · ".join(_text(f, b) for f, b in powers), parse(product_of).node))
     return Expression("pmnf", tuple(written), tuple(coefficient(name) for name in names))
 
 
-def _parts(factor: Factor, block: Exponents) -> Iterator[Node]:
+def _parts(factor: Factor, block: Exponents) -> Iterator[str]:
     """Yield the power of the factor over its centre, and the power of its logarithm."""
-    x: Node = Name(factor.name)
-    centre = rounded(factor.centre)
-    relative: Node = x if centre == 1.0 else call("divide", x, centre)
+    x, centre = quote_name(factor.name), rounded(factor.centre)
+    relative = x if centre == 1.0 else f"{x}/{centre!r}"
     if not factor.positive and factor.distinct:
-        relative = call("add", 1.0, relative)
-    i = block.i
-    if i == Fraction(1, 2):
-        yield call("sqrt", relative)
-    elif i != 0:
-        power: Node | float = float(i) if i.denominator == 1 else call("divide", i.numerator, i.denominator)
-        yield relative if i == 1 else call("power", relative, power)
+        relative = f"1 + {relative}"
+    if block.i:
+        yield f"sqrt({relative})" if block.i == Fraction(1, 2) else _raised(f"({relative})", block.i)
     if block.j:
-        logarithm = call("log2", x)
-        yield logarithm if block.j == 1 else call("power", logarithm, block.j)
+        yield _raised(f"log2({x})", block.j)
+
+
+def _raised(base: str, power: Fraction | int) -> str:
+    return base if power == 1 else f"{base}**({power})"
 
 
 def _text(factor: Factor, block: Exponents) -> str:

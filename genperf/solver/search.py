@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from genperf.arrays import Array, Index, Mask
-from genperf.errors import FitError, suggest
+from genperf.errors import FitError, known_name
 from genperf.solver.polish import Optima, PolishSettings, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
@@ -301,6 +301,4 @@ SOLVERS: dict[str, Solver] = {"projected": projected_search, "de": direct_search
 
 def solver_named(name: str) -> Solver:
     """Return a solver; a `FitError` names those that there are."""
-    if name not in SOLVERS:
-        raise FitError(f"unknown solver '{name}'", hint=suggest(name, SOLVERS))
-    return SOLVERS[name]
+    return SOLVERS[known_name("solver", name, SOLVERS, FitError)]

@@ -48,6 +48,7 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
         ({"bandwidth": "25Gbit/s", "message": "0"}, "no number of message bytes"),
         ({"bandwidth": "25Gbit/s", "message": "1MB", "parameters": "1M"}, "both hinted"),
         ({"devices per node": "2.5"}, "no number of devices per node"),
+        ({"devices per node": "1e999"}, "no number of devices per node"),
     ],
 )
 def test_refused_hints(hints: dict[str, str], message: str) -> None:
