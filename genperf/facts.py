@@ -2,6 +2,21 @@
 
 from dataclasses import dataclass
 
+from genperf.errors import GenperfError
+
+
+def check_interval(interval: float) -> None:
+    """Refuse a nominal coverage that no interval has."""
+    if not 0.0 < interval < 1.0:
+        raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
+
+
+def ends_of(interval: float) -> tuple[float, float]:
+    """Return the levels of the two quantiles between which an interval of some nominal coverage lies."""
+    check_interval(interval)
+    tail = (1.0 - interval) / 2.0
+    return tail, 1.0 - tail
+
 
 @dataclass(frozen=True)
 class Interval:

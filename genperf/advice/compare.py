@@ -15,10 +15,9 @@ from genperf.advice.search import JOINT_DRAWS, winners
 from genperf.advice.suggest import uncertainty
 from genperf.arrays import Array, Mask
 from genperf.attribution.answers import Line, Shown, described, records
-from genperf.attribution.draws import ends_of
 from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError, did_you_mean
-from genperf.facts import Paid
+from genperf.facts import Paid, ends_of
 from genperf.fitting import model_of
 from genperf.formula import Number, call, values_of
 from genperf.models import MODELS

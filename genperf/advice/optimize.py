@@ -24,6 +24,7 @@ from genperf.advice.space import Space, checked_space, in_model_names, read_grid
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Line, Shown
 from genperf.errors import LISTED, GenperfError, Note, counted
+from genperf.facts import check_interval
 from genperf.formula import Node, names_in
 from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
@@ -272,8 +273,7 @@ def optimize(
     >>> optimum.feasible, optimum.configuration
     (32, {'workers': 8.0})
     """
-    if not 0.0 < interval < 1.0:
-        raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
+    check_interval(interval)
     if top < 1:
         raise GenperfError(f"at least one configuration is shown, not {top}", hint="--top 10")
     goal.check()

@@ -10,9 +10,10 @@ import pandas as pd
 
 from genperf.arrays import Array
 from genperf.attribution.answers import Comparison
-from genperf.attribution.draws import ends_of, quantiles
+from genperf.attribution.draws import quantiles
 from genperf.attribution.terms import FORM, HIDDEN, TERMS, Parts, parts_of, serving
 from genperf.errors import GenperfError
+from genperf.facts import ends_of
 from genperf.formula import Call, Node, evaluate, names_in
 from genperf.prediction import Query
 from genperf.result import FitResult, answering

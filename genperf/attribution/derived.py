@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from genperf.arrays import Array
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import ends_of
 from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.facts import Growth, Interval, Paid, Stage
+from genperf.facts import Growth, Interval, Paid, Stage, ends_of
 from genperf.formula import Formula, Name, Node, Number, Text, call, evaluate, parse, values_of
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.normal.record import departs

@@ -15,12 +15,6 @@ from genperf.prediction.member import pooled_covariance
 from genperf.result import FitResult
 
 
-def ends_of(interval: float) -> tuple[float, float]:
-    """Return the levels of the two quantiles between which an interval lies."""
-    tail = (1.0 - interval) / 2.0
-    return tail, 1.0 - tail
-
-
 def shares(members: Sequence[Member]) -> Array:
     """Return every draw's share of the ensemble, shape (draws,), adding up to one."""
     by_draw = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])

@@ -10,9 +10,9 @@ import pandas as pd
 
 from genperf.arrays import Array
 from genperf.attribution.answers import Sensitivity
-from genperf.attribution.draws import curves_of, ends_of, quantiles, shares, thinned
+from genperf.attribution.draws import curves_of, quantiles, shares, thinned
 from genperf.errors import GenperfError, did_you_mean, suggest
-from genperf.facts import Doubling
+from genperf.facts import Doubling, ends_of
 from genperf.formula import Call, Node, names_in
 from genperf.panel.configurations import each_doubled, following
 from genperf.prediction import Member, Query, central_times, stack_of

@@ -8,11 +8,11 @@ import pandas as pd
 
 from genperf.attribution.answers import Explanation
 from genperf.attribution.comparison import compare, single
-from genperf.attribution.draws import ends_of
 from genperf.attribution.elasticity import DOUBLING, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.terms import TERMS, aliased, term_tables
 from genperf.errors import GenperfError
+from genperf.facts import ends_of
 from genperf.prediction import substitution_notes
 from genperf.prediction.query import known_names
 from genperf.result import FitResult, answering
@@ -73,12 +73,10 @@ def explain(
     """
     if not isinstance(result, FitResult):
         raise GenperfError("explain takes one model, and this holds those of several groups", hint="result[GROUP]")
-    if not 0.0 < interval < 1.0:
-        raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
+    levels = ends_of(interval)
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
     fitted, result = result, answering(result, at, versus)
     query = result.query(at)
-    levels = ends_of(interval)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
     starts = range(0, query.rows, TERMS.block_rows)
     blocks = [query.take(np.arange(start, min(start + TERMS.block_rows, query.rows))) for start in starts]

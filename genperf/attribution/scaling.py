@@ -11,10 +11,11 @@ import pandas as pd
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import curves_of, ends_of, shares
+from genperf.attribution.draws import curves_of, shares
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.terms import TERMS, by_label
 from genperf.errors import GenperfError
+from genperf.facts import ends_of
 from genperf.formula import Node
 from genperf.panel.configurations import relative_work
 from genperf.panel.work import POSSIBLE

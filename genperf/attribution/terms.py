@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from genperf.arrays import Array, Mask
-from genperf.attribution.draws import curves_of, ends_of, quantiles, shares
+from genperf.attribution.draws import curves_of, quantiles, shares
 from genperf.attribution.elasticity import doublings_at
-from genperf.facts import Interval, Limit, Part
+from genperf.facts import Interval, Limit, Part, ends_of
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
 from genperf.prediction.bands import Forecast

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from genperf.arrays import Array, Index
+from genperf.facts import ends_of
 
 Band = Literal["prediction", "confidence"]
 
@@ -90,14 +91,14 @@ class Forecast:
         floor : float
             The least ln T of a draw: a logarithm must exist.
         """
-        tail, sd = (1.0 - interval) / 2.0, np.sqrt(self.variance if band == "confidence" else self.total)
+        levels, sd = ends_of(interval), np.sqrt(self.variance if band == "confidence" else self.total)
         if self.central_shares is None:
             away = NormalDist().inv_cdf(0.5 + 0.5 * interval) * sd[0]
             ends = np.clip([self.mean[0] - away, self.mean[0] + away], -LARGEST, LARGEST)
             lower, upper = np.exp(ends)
         else:
             mean = np.maximum(np.nan_to_num(self.mean, nan=floor, neginf=floor), floor)
-            lower, upper = mixture_quantiles(mean, self.shares, sd, np.array([tail, 1.0 - tail]))
+            lower, upper = mixture_quantiles(mean, self.shares, sd, np.array(levels))
         return lower, upper
 
 

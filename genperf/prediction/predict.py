@@ -108,8 +108,6 @@ def predict(
         it comes before the time with its own bounds; further quantities come behind the bounds as `NAME`, `NAME_lower`
         and `NAME_upper`.
     """
-    if not 0.0 < interval < 1.0:
-        raise GenperfError(f"the interval must lie between 0 and 1, not {interval}", hint="--interval 0.9")
     if band not in ("prediction", "confidence"):
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
     query, names = query_of(source, model.schema, new_levels=True), model.predicted_names

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from genperf.attribution.terms import serving
 from genperf.discrepancy import Discrepancy, Stack
 from genperf.discrepancy.stack import NORMAL
+from genperf.facts import ends_of
 from genperf.formula import JAVASCRIPT, Node, in_language, parse
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
 from genperf.prediction.bands import POINTS
@@ -77,7 +78,7 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
     result = model.result
     discrepancies = discrepancies_of(result.members)
     spread, schema = result.spread, result.schema
-    tail = (1.0 - interval) / 2.0
+    levels = ends_of(interval)
     return {
         "members": [_member(m, model, discrepancies) for m in result.members],
         "discrepancies": [_discrepancy(d, model) for d in discrepancies],
@@ -88,8 +89,8 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
         # Of the distance from the data; those of the verdicts leave out what follows the scale of series.
         "settled": schema.panel.growing,
         "floor": result.floor if schema.lowest > 0 else None,
-        "levels": [tail, 1.0 - tail],
-        "quantiles": [[level, NormalDist().inv_cdf(level)] for level in (tail, 1.0 - tail, 0.05, 0.95)],
+        "levels": levels,
+        "quantiles": [[level, NormalDist().inv_cdf(level)] for level in (*levels, 0.05, 0.95)],
         "serves": result.members.index(serving(result.members)[0]),
         "derived": [
             [i, model.formula(schema.derived[name])]

@@ -16,6 +16,7 @@ from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import kernel_script
 from genperf.engine import Engine, Lost, doing, listening, run
 from genperf.errors import GenperfError
+from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
 from genperf.panel import Panel
@@ -104,8 +105,7 @@ def page(
 ) -> str:
     """Return the page's text."""
     view = view or View()
-    if not 0.0 < view.interval < 1.0:
-        raise GenperfError(f"the interval must lie between 0 and 1, not {view.interval}", hint="--interval 0.9")
+    check_interval(view.interval)
     first, groups = what.first, _groups(what, view, workers)
     data = {
         "rules": rules(),

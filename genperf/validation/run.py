@@ -14,6 +14,7 @@ import pandas as pd
 from genperf.arrays import Mask
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError, GenperfError, ModelError, Note, did_you_mean
+from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
 from genperf.models import MODELS
@@ -139,8 +140,7 @@ def validate(
     0  last-point  3.85
     1      linear  5.33
     """
-    if not 0 < interval < 1:
-        raise ModelError(f"an interval of {interval:g} is not between 0 and 1", hint="0.9")
+    check_interval(interval)
     address = options.pop("address", None)
     place = Engine(engine, workers, address)
     if table.mapping:
