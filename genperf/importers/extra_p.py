@@ -15,7 +15,7 @@ from genperf.importers.imported import (
     Imported,
     Json,
     Rows,
-    json_values,
+    read_values,
     refuse_clashes,
     shortened,
 )
@@ -56,7 +56,7 @@ def read(text: str, name: str) -> Imported:
     for series, point, values in measured:
         for value in values:
             rows.add({**series, **dict(zip(parameters, point, strict=True))}, {VALUE: value})
-    return rows.table(parameters, name, "holds no measurement")
+    return rows.table(name, "holds no measurement")
 
 
 def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
@@ -131,7 +131,7 @@ Held = TypeVar("Held")
 
 def measurements_of(text: str, name: str) -> Read:
     """Return the parameters' names and what was measured."""
-    file, *others = json_values(text, name)
+    file, *others = read_values(text, name)
     if others or file.has("params"):
         return _of_lines([file, *others])
     if not file.has("measurements") or not file.has("parameters"):

@@ -25,12 +25,12 @@ def read(text: str, name: str) -> Imported:
      ("runs.json: results[0], run 1 of 'train 2': exit code 1",))
     """
     file = export_of(text, name, "results", "export of hyperfine", "hyperfine --export-json FILE …")
-    rows, parameters = Rows(TIME), dict[str, None]()
+    rows = Rows(TIME)
     for result in file.member("results").list():
         given = result.member("parameters").object() if result.has("parameters") else {}
         scanned = {key: _scanned(value) for key, value in given.items()}
         refuse_clashes(scanned, (COMMAND, REPEAT, TIME, MEMORY), result.where)
-        parameters.update(dict.fromkeys(scanned))
+        rows.factors |= dict.fromkeys(scanned)
         command = result.member("command").text()
         for run, (seconds, why) in enumerate(_runs(result)):
             if why:
@@ -39,8 +39,10 @@ def read(text: str, name: str) -> Imported:
                 rows.append({COMMAND: command, **scanned, REPEAT: run, **seconds})
     empty = f"holds no run{' that ended well' * bool(rows.left_out)}"
     hint = "look at what the command prints: hyperfine --show-output …" if rows.left_out else None
+    notes = _ambiguous(rows)
     # Without a scan, the commands are what was compared.
-    return rows.table(parameters or [COMMAND], name, empty, hint, _ambiguous(rows, list(parameters)))
+    rows.factors = rows.factors or {COMMAND: None}
+    return rows.table(name, empty, hint, notes)
 
 
 def _scanned(value: Json) -> str:
@@ -71,11 +73,10 @@ def _why(code: object) -> str:
     return "ended by a signal" if code is None else f"exit code {code}"
 
 
-def _ambiguous(rows: Rows, parameters: list[str]) -> tuple[Note, ...]:
+def _ambiguous(rows: Rows) -> tuple[Note, ...]:
     """Note where a scan ran several commands at the same parameters: only the command separates these runs."""
-    points = {tuple(row.get(p) for p in parameters) for row in rows}
-    runs = {tuple(row.get(p) for p in (*parameters, COMMAND)) for row in rows}
-    if not parameters or len(points) == len(runs):
+    points, runs = ({tuple(map(row.get, names)) for row in rows} for names in (rows.factors, (*rows.factors, COMMAND)))
+    if not rows.factors or len(points) == len(runs):
         return ()
     text = "several commands ran at the same parameters: export each to another file, and name it by --from-name"
     return (Note(text, "several_commands"),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from genperf.errors import GenperfError, Note, TableError, listed
 from genperf.table.cells import csv_pieces
 from genperf.table.clean import is_number
+from genperf.table.text import json_values
 
 #: A missing cell is one whose column the row does not have.
 Cell = str | int | float
@@ -88,16 +88,17 @@ class Rows(list[Row]):
         self.time, self.group, self.rate = time, tuple(group), rate
         self.left_out: list[str] = []
         self.repeats: Counter[tuple[Cell, ...]] = Counter()
+        #: The columns that a time may depend on.
+        self.factors: dict[str, None] = {}
 
     def add(self, factors: Row, measured: Row) -> None:
         """Add a row, with the number of its repeat between the factors and what was measured."""
         key = tuple(factors.values())
         self.append({**factors, REPEAT: self.repeats[key], **measured})
         self.repeats[key] += 1
+        self.factors |= dict.fromkeys(name for name in factors if name not in self.group)
 
-    def table(
-        self, factors: Iterable[str], where: str, empty: str, hint: str | None = None, notes: Sequence[Note] = ()
-    ) -> Imported:
+    def table(self, where: str, empty: str, hint: str | None = None, notes: Sequence[Note] = ()) -> Imported:
         """Return the table of the rows.
 
         Raises
@@ -107,10 +108,8 @@ class Rows(list[Row]):
         """
         if not self:
             raise TableError(empty, where=where, hint=hint)
-        names = tuple(dict.fromkeys(factors))
-        return Imported(
-            tuple(self), self.time, REPEAT, names, self.group, tuple(self.left_out), tuple(notes), self.rate
-        )
+        left_out, factors = tuple(self.left_out), tuple(self.factors)
+        return Imported(tuple(self), self.time, REPEAT, factors, self.group, left_out, tuple(notes), self.rate)
 
 
 def joined(parts: Sequence[Imported]) -> Imported:
@@ -215,8 +214,8 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
 
 
-def read_json(text: str, name: str, line: int | None = None, path: str = "") -> Json:
-    """Read JSON, control characters in its strings included; of a file with a value a line, its line.
+def read_json(text: str, name: str, line: int | None = None) -> Json:
+    """Read JSON of one value; of a file with a value a line, its line.
 
     Examples
     --------
@@ -226,21 +225,18 @@ def read_json(text: str, name: str, line: int | None = None, path: str = "") -> 
     genperf.errors.TableError: runs.json: line 1, column 14: the file is cut off here
       try: export it again
     """
-    if not text.strip():
+    value, *others = read_values(text, name, line)
+    if others:
+        raise FormatError("holds several values of JSON in the place of one", where=name)
+    return value
+
+
+def read_values(text: str, name: str, line: int | None = None) -> list[Json]:
+    """Read JSON of one value or several, each of which has its line."""
+    values = json_values(text, name, line=line or 1)
+    if not values:
         raise TableError("the file is empty", where=name, hint="export it again")
-    try:
-        return Json(json.loads(text, strict=False), name, path)
-    except json.JSONDecodeError as error:
-        place = f"{name}: line {error.lineno + (line or 1) - 1}, column {error.colno}"
-        # Python names the start of a string that has no end.
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-            raise TableError("the file is cut off here", where=place, hint="export it again") from None
-        raise FormatError(f"this is not JSON ({error.msg.lower()})", where=place) from None
-    except RecursionError:
-        raise TableError("is nested too deeply to be read", where=name) from None
-    except ValueError as error:
-        # Python refuses whole numbers of thousands of digits.
-        raise TableError(f"holds a number that cannot be read ({error})", where=name) from None
+    return [Json(value, name, f"line {at}" if line or len(values) > 1 else "") for value, at in values]
 
 
 def export_of(text: str, name: str, key: str, what: str, hint: str) -> Json:
@@ -249,14 +245,6 @@ def export_of(text: str, name: str, key: str, what: str, hint: str) -> Json:
     if not file.has(key):
         raise FormatError(f"is JSON, but no {what}", where=name, hint=hint)
     return file
-
-
-def json_values(text: str, name: str) -> list[Json]:
-    """Return the objects of a file that has one a line, or else the one value of the file."""
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if len(lines) < 2 or not all(line.lstrip().startswith("{") for _, line in lines):
-        return [read_json(text, name)]
-    return [read_json(line, name, number, f"line {number}") for number, line in lines]
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def read(text: str, name: str) -> Imported:
     for speed in speeds:
         rows.add(settings, {THROUGHPUT: speed, TIME: batch / speed})
     hint = "log tracked_stats with a throughput, or the samples_count of each block"
-    return rows.table(settings, name, "logs neither a throughput nor the samples of an epoch or block", hint, notes)
+    return rows.table(name, "logs neither a throughput nor the samples of an epoch or block", hint, notes)
 
 
 def _events(text: str, name: str, left_out: list[str]) -> tuple[list[_Event], dict[str, Cell]]:
@@ -70,7 +70,7 @@ def _events(text: str, name: str, left_out: list[str]) -> tuple[list[_Event], di
             continue
         where = f"{name}: line {number}"
         try:
-            entry = read_json(tagged[2], name, number, f"line {number}")
+            entry = read_json(tagged[2], name, number)
             if tagged[1] == "SYSJSON":
                 system = system or _system(entry)
                 continue

@@ -16,7 +16,7 @@ def read(text: str, name: str) -> Imported:
     >>> read(export, "bench.json").rows[1]
     {'test': 't.py::test_step', 'workers': 2, 'repeat': 1, 'time_s': 0.25}
     """
-    hint, rows, factors = "pytest --benchmark-json=FILE", Rows(TIME, [NAME]), list[str]()
+    hint, rows = "pytest --benchmark-json=FILE", Rows(TIME, [NAME])
     file = export_of(text, name, "benchmarks", "export of pytest-benchmark", hint)
     for test in file.member("benchmarks").list():
         given = test.member("params").object() if test.has("params") and test.value["params"] else {}
@@ -24,7 +24,6 @@ def read(text: str, name: str) -> Imported:
             key: v.value if isinstance(v.value, int | float) else str(v.value) for key, v in given.items()
         }
         refuse_clashes(params, (NAME, REPEAT, TIME), test.where)
-        factors += params
         stats = test.member("stats")
         label = test.member("fullname" if test.has("fullname") else "name").text().split("[")[0]
         if not stats.has("data"):
@@ -32,4 +31,4 @@ def read(text: str, name: str) -> Imported:
             continue
         for time in stats.member("data").list():
             rows.add({NAME: label, **params}, {TIME: time.number()})
-    return rows.table(factors, name, "holds no round", hint.replace(" ", " --benchmark-save-data "))
+    return rows.table(name, "holds no round", hint.replace(" ", " --benchmark-save-data "))

@@ -3,7 +3,7 @@
 JSON, or a JSON object a line. Names are those of vLLM's `benchmarks/serve.py` and SGLang's `bench_serving.py` of 2025.
 """
 
-from genperf.importers.imported import FormatError, Imported, Rows, json_values
+from genperf.importers.imported import FormatError, Imported, Rows, read_values
 
 RATE = "output_throughput"
 SIGNATURE = r'"output_throughput"\s*:'
@@ -25,7 +25,7 @@ def read(text: str, name: str) -> Imported:
     >>> read(run, "serve.json").rows
     ({'max_concurrency': 8, 'repeat': 0, 'output_throughput': 910.5, 'mean_ttft_ms': 41.0},)
     """
-    runs = json_values(text, name)
+    runs = read_values(text, name)
     if isinstance(runs[0].value, list):
         runs = runs[0].list()
     if not any(run.has(RATE) for run in runs):
@@ -41,5 +41,4 @@ def read(text: str, name: str) -> Imported:
             {key: run.value[key] for key in SETTINGS if isinstance(run.value.get(key), int | float | str)},
             {key: run.member(key).number() for key in measured},
         )
-    used = (key for key in SETTINGS if any(key in row for row in rows))
-    return rows.table(used, name, "holds no run that answered a request")
+    return rows.table(name, "holds no run that answered a request")

@@ -34,4 +34,4 @@ def read(text: str, name: str) -> Imported:
             rows.add(batch, {RATE: samples, **({"step_time_s": 1.0 / steps} if steps > 0.0 else {})})
     note = Note("the throughput is that of the whole run, its start included", "whole_run")
     hint = "train to the end: the Trainer logs train_samples_per_second there"
-    return rows.table(batch, name, "logs no throughput", hint, [note])
+    return rows.table(name, "logs no throughput", hint, [note])

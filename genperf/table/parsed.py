@@ -224,5 +224,5 @@ def _lists(unique: Counter[str]) -> dict[str, float] | None:
     rising = all(one == sorted(set(one)) for one in lists)
     # 0,1 alone may be a decimal: a list of three, or two that begin with device 0, shows that it is none.
     certain = any(len(one) > 2 and max(one) - min(one) < 2 * len(one) for one in lists)
-    certain = certain or any(text.startswith("[") for text in filled)
+    certain = certain or all(text.startswith("[") for text in filled)
     return {t: float(len(one)) for t, one in zip(filled, lists, strict=True)} if rising and certain else None

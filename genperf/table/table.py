@@ -225,12 +225,10 @@ class Table:
 
     @cached_property
     def _medians(self) -> Table:
-        number, values, rows = self.configuration, self.measured, self.repeats
+        number = self.configuration
         first = np.unique(number, return_index=True)[1]
-        ordered = values[np.lexsort((values, number))]
-        start = np.cumsum(rows) - rows
-        middle = 0.5 * (ordered[start + (rows - 1) // 2] + ordered[start + rows // 2])
-        changed = {self.target.column: middle, REPEATS: rows}
+        middle = pd.Series(self.measured).groupby(number).median().to_numpy()
+        changed = {self.target.column: middle, REPEATS: self.repeats}
         if self.weight is not None:
             changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
         return self._with(with_columns(self.frame.iloc[first].reset_index(drop=True), changed))
@@ -522,13 +520,11 @@ def parting_notes(table: Table, scale: str) -> list[Note]:
     order = np.argsort(counts, kind="stable")
     # A summarised table names the columns in no role, and does not keep them.
     for name, cells in ((name, table.frame[name].to_numpy()) for name in table.unused if name in table.frame):
-        smallest, largest = cells[order[0]], cells[order[-1]]
-        if {type(cell) for cell in cells} != {str} or {*cells} != {smallest, largest} or smallest == largest:
-            continue
-        first, last = cells == smallest, cells == largest
-        ends, begins = np.unique(counts[first]), np.unique(counts[last])
-        if ends[-1] < begins[0] and min(len(ends), len(begins)) > 1:
-            change = f"'{name}' is {smallest} up to {scale}={ends[-1]:g} then {largest} from {begins[0]:g}"
+        smallest, largest = cells[order[[0, -1]]]
+        below, above = (np.unique(counts[cells == machine]) for machine in (smallest, largest))
+        two = {type(cell) for cell in cells} == {str} and {*cells} == {smallest, largest}
+        if two and below[-1] < above[0] and min(len(below), len(above)) > 1:
+            change = f"'{name}' is {smallest} up to {scale}={below[-1]:g} then {largest} from {above[0]:g}"
             hint = f"if they are different machines, --group {shlex.quote(name)} parts them"
             notes.append(Note(f"{change}: {hint}", "mixture"))
     return notes

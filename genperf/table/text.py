@@ -3,7 +3,6 @@
 JSON: lines, arrays, records by name, columns by name; nested objects are flattened to `memory.peak`.
 """
 
-import bisect
 import contextlib
 import csv
 import io
@@ -34,9 +33,9 @@ _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "s
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
 _RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+][ \t]*:?[-=]{2,}:?[ \t]*)*[|+]?[ \t]*$")
 _RULES = re.compile(rf"^(?=.*[|+]){_RULE.pattern}", re.MULTILINE)
-
-
 _JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
+#: Between two values of JSON.
+_BETWEEN = re.compile(r"[\s,\ufeff]*")
 #: Between two pairs of a line, tried in this order.
 _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 
@@ -44,11 +43,11 @@ _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
 #: above them in which a header is looked for. Half and double read the tables of docs/results/settings.md alike.
 FIRST_ROWS = 200
+#: Characters of a cell, as many as the longest argument of a command on Linux: a longer one is a quote left open.
+_MAX_CELL = csv.field_size_limit()
 #: Objects of JSON inside objects that are flattened; what is deeper is left out. Settings are nested thrice; half
 #: and double change no answer (docs/results/settings.md).
 MAX_DEPTH = 8
-#: Characters of a cell, as many as the longest argument of a command on Linux: a longer one is a quote left open.
-_MAX_CELL = csv.field_size_limit()
 
 
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
@@ -343,8 +342,8 @@ def read_records(text: str, name: str) -> Source | None:
         pairs = pairs_of_lines(text)
         return None if pairs is None else _source(name, [*pairs.values()], [*pairs], "line", "lines of name=value")
     records, lines, unit = _json_records(text, name)
-    left_out, lengths = Counter[str](), Counter[str]()
-    flat = [dict(_flattened(record, "", 0, left_out, lengths)) for record in records]
+    left_out = Counter[str]()
+    flat = [dict(_flattened(record, "", 0, left_out)) for record in records]
     source = _source(name, flat, lines, unit, "records of JSON" if len(flat) > 1 else "record of JSON")
     if not source.cells:
         raise TableError("is JSON without a number or a text in its records", where=name, hint="a record per run")
@@ -352,12 +351,10 @@ def read_records(text: str, name: str) -> Source | None:
         what = f"is JSON whose records hold {len(source.cells):,} different keys"
         hint = "write a record per run, each with the same keys"
         raise TableError(f"{what}; at most {MOST_NAMES:,} are columns", hint=hint, where=name)
-    steps = [*source.steps]
-    for lists, done in ((lengths, "replaced by how many they name"), (left_out, "left out")):
-        if lists:
-            shown = listed([f"'{key}'" for key in lists], 4)
-            steps.append(step(f"{counted(lists.total(), 'list')} of {shown} {done}"))
-    return replace(source, steps=tuple(steps))
+    if not left_out:
+        return source
+    shown = listed([f"'{key}'" for key in left_out], 4)
+    return replace(source, steps=(*source.steps, step(f"{counted(left_out.total(), 'list')} of {shown} left out")))
 
 
 def _source(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], unit: str, what: str) -> Source:
@@ -394,36 +391,65 @@ def _pairs(line: str) -> dict[str, str] | None:
     return None
 
 
-def _json_records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str]:
-    """Return the records of a text, the line or the number of each, and which of them it is."""
-    values: list[Any] = []
-    starts: list[int] = []
+def json_values(text: str, name: str, hint: str | None = None, line: int = 1) -> list[tuple[Any, int]]:
+    r"""Return the values of a JSON text, control characters in their strings included, each with its line.
+
+    Parameters
+    ----------
+    hint : str, optional
+        What to try where the text is no JSON.
+    line : int
+        Of the first line of the text.
+
+    Raises
+    ------
+    TableError
+        Naming the place at fault.
+
+    Examples
+    --------
+    >>> json_values('{"gpus": 1}\n{"gpus": 2}\n', "runs.jsonl")
+    [({'gpus': 1}, 1), ({'gpus': 2}, 2)]
+    """
+    values, first, before, decoder = list[tuple[Any, int]](), line, 0, json.JSONDecoder(strict=False)
     at = _after_blanks(text, 0)
     while at < len(text):
-        starts.append(at)
+        line += text.count("\n", before, at)
         try:
-            value, at = json.JSONDecoder().raw_decode(text, at)
+            value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            where = f"{name}: line {error.lineno}, column {error.colno}"
-            raise TableError(f"is JSON with a fault ({error.msg})", hint="a record per line", where=where) from None
+            place = f"{name}: line {first + error.lineno - 1}, column {error.colno}"
+            # Python names the start of a string that has no end.
+            if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+                raise TableError("the file is cut off here", where=place, hint="export it again") from None
+            what = "is JSON with a fault" if values or error.pos > at else "this is not JSON"
+            raise TableError(f"{what} ({error.msg})", where=place, hint=hint) from None
         except RecursionError:
-            raise TableError("is JSON nested too deeply", hint="a record per run", where=name) from None
-        values.append(value)
-        at = _after_blanks(text, at)
+            raise TableError("is JSON that is nested too deeply", where=name, hint=hint) from None
+        except ValueError as error:
+            # Python refuses whole numbers of thousands of digits.
+            raise TableError(f"holds a number that cannot be read ({error})", where=name) from None
+        values.append((value, line))
+        before, at = at, _after_blanks(text, end)
+    return values
+
+
+def _after_blanks(text: str, at: int) -> int:
+    return _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _json_records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int], str]:
+    """Return the records of a text, the line or the number of each, and which of them it is."""
+    values = json_values(text, name, "an array of objects, or an object per line")
     if len(values) > 1:
-        if not all(isinstance(value, dict) for value in values):
+        if not all(isinstance(value, dict) for value, _ in values):
             raise TableError("holds JSON lines that are no records", hint="an object per line", where=name)
-        ends = [match.start() for match in re.finditer("\n", text)]
-        return values, [bisect.bisect(ends, start) + 1 for start in starts], "line"
-    records = _records_in(values[0]) if values else None
+        return [value for value, _ in values], [line for _, line in values], "line"
+    records = _records_in(values[0][0])
     if not records:
         hint = "an array of objects, an object per line, or genperf import for the files of a tool"
         raise TableError("is JSON without records of runs", hint=hint, where=name)
     return records, [*range(1, len(records) + 1)], "record"
-
-
-def _after_blanks(text: str, at: int) -> int:
-    return re.compile(r"[\s,\ufeff]*").match(text, at).end()  # type: ignore[union-attr]
 
 
 def _records_in(value: Any) -> list[dict[str, Any]] | None:
@@ -456,23 +482,18 @@ def _records_in(value: Any) -> list[dict[str, Any]] | None:
     return [value]
 
 
-def _numbers_devices(item: list[Any]) -> bool:
+def _numbers_devices(item: Any) -> bool:
     """Tell whether a list names devices by number: 0, 1, 2."""
     return bool(item) and all(type(c) is int for c in item) and item == sorted({*item}) and item[-1] < 1000
 
 
-def _flattened(
-    value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str], lengths: Counter[str]
-) -> Iterator[tuple[str, Any]]:
-    """Yield the scalars of a record under their paths; lists are counted or left out."""
+def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted."""
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
         if isinstance(item, Mapping) and depth < MAX_DEPTH:
-            yield from _flattened(item, f"{path}.", depth + 1, left_out, lengths)
-        elif isinstance(item, list) and _numbers_devices(item):
-            lengths[path] += 1
-            yield path, str(len(item))
-        elif isinstance(item, list | Mapping):
+            yield from _flattened(item, f"{path}.", depth + 1, left_out)
+        elif isinstance(item, list | Mapping) and not _numbers_devices(item):
             left_out[path] += 1
         else:
-            yield path, "" if item is None else json.dumps(item) if isinstance(item, bool | float | int) else item
+            yield path, "" if item is None else item if isinstance(item, str) else json.dumps(item)

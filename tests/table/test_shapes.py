@@ -98,8 +98,8 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     "JSON lines": (
         '{"gpus": 1, "memory": {"peak": 3.5, "all": [1, 3.5]}, "devices": [0]}\n'
         '{"gpus": 2, "memory": {"peak": 2.5, "all": [2, 2.5]}, "devices": [0, 1]}\n',
-        {"gpus": ["1", "2"], "memory.peak": ["3.5", "2.5"], "devices": ["1", "2"]},
-        ["2 records of JSON", "2 lists of 'devices' replaced", "2 lists of 'memory.all' left out"],
+        {"gpus": ["1", "2"], "memory.peak": ["3.5", "2.5"], "devices": [1.0, 2.0]},
+        ["2 records of JSON", "2 lists of 'memory.all' left out", "2 cells: lists of 'devices' replaced"],
     ),
     "a JSON array": ('[{"n": 1, "s": 9}, {"n": 2, "s": null}]', {"n": ["1", "2"], "s": ["9", ""]}, ["2 records"]),
     "JSON results in an object": (
@@ -457,6 +457,7 @@ REFUSED = {
     "a trace": ('{"traceEvents": [{"ph": "X", "ts": 1}]}', "genperf import pytorch-profiler"),
     "a log of MLPerf": (lines(':::MLLOG {"key": "a"}', ':::MLLOG {"key": "b"}'), "genperf import mlperf"),
     "JSON of lists only": ('[{"a": [1.5, 2.5]}]', "is JSON without a number or a text"),
+    "JSON of a number without end": (f'[{{"a": {"1" * 5000}}}]', "holds a number that cannot be read"),
     "broken JSON": ('{"a": 1}\n{"a": }\n', "line 2, column 7: is JSON with a fault"),
     "JSON of numbers and records": ('{"a": 1}\n3\n', "JSON lines that are no records"),
     "very many keys": (f"[{{{', '.join(f'{chr(34)}k{i}{chr(34)}: 1' for i in range(2500))}}}]", "2,500 different keys"),
