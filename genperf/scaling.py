@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from genperf.arrays import Array
 
 Scaling = Literal["weak", "strong", "job"]
 
@@ -39,9 +38,9 @@ class Kind:
         """
         return {0.0: "1", -1.0: f"1/{count}"}.get(self.power, f"{count}**{self.power:g}")
 
-    def relative(self, counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def relative(self, counts: Array) -> Array:
         """Return the work of one worker W(n)/W(n₀), relative to that at the first count; shape (rows,)."""
-        work: npt.NDArray[np.float64] = (counts[0] / counts) ** -self.power
+        work: Array = (counts[0] / counts) ** -self.power
         return work
 
 

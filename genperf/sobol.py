@@ -1,9 +1,8 @@
 """Evenly spread points."""
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Integers
 
 #: Binary digits of a point.
 BITS = 30
@@ -47,7 +46,7 @@ def sobol(points: int, dimension: int) -> Array:
     return np.asarray((np.bitwise_xor.accumulate(steps, axis=0) / 2.0**BITS + 0.5 / points) % 1.0)
 
 
-def _directions(dimension: int) -> npt.NDArray[np.int64]:
+def _directions(dimension: int) -> Integers:
     """Return the direction numbers of a dimension, shape (bits,)."""
     degree, coefficients, initial = POLYNOMIALS[dimension - 1] if dimension else (0, 0, (1,) * BITS)
     m = list(initial)

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Columns
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
 from genperf.panel import Panel
@@ -20,8 +19,6 @@ from genperf.table.clean import label
 from genperf.words.numbers import join_values
 from genperf.words.quantity import heading
 from genperf.words.verdict import LIKELY_TO_FIT
-
-Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)

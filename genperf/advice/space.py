@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array, Index
+from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import FormulaError, GenperfError, TableError, suggest
 from genperf.formula import Name, parse, render, substitute
 from genperf.formula.amounts import amount
@@ -20,7 +19,7 @@ from genperf.panel import Panel
 from genperf.panel.configurations import determined, settled
 from genperf.prediction import Schema, read_query
 
-Columns = dict[str, npt.NDArray[Any]]
+Columns = dict[str, AnyArray]
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Axis:
     """One name and the values it may take: floats, or texts for levels."""
 
     name: str
-    values: npt.NDArray[Any]
+    values: AnyArray
 
     @property
     def numeric(self) -> bool:
@@ -71,9 +70,9 @@ class Grid:
         """How many configurations there are."""
         return math.prod(len(a.values) for a in self.axes)
 
-    def columns(self, positions: Index) -> dict[str, npt.NDArray[Any]]:
+    def columns(self, positions: Index) -> dict[str, AnyArray]:
         """Return the configurations at some positions, by name."""
-        columns: dict[str, npt.NDArray[Any]] = {}
+        columns: dict[str, AnyArray] = {}
         left = np.asarray(positions)
         for axis in reversed(self.axes):
             left, place = np.divmod(left, len(axis.values))

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.attribution.answers import Line, Shown
 from genperf.attribution.draws import shares
 from genperf.errors import FormulaError, GenperfError, listed
@@ -386,7 +385,7 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     last = float(target.columns[factor.name][0])
     per_node = devices_on_several(result.panel, target.columns, factor)
     counts = np.append(_doublings(factor.lower, last, per_node), last)
-    columns: dict[str, npt.NDArray[Any]] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
+    columns: dict[str, AnyArray] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
     columns[factor.name] = counts
     columns.update(following(result.panel, factor, columns, per_node=per_node))
     columns = {name: np.append(cells[:-1], target.columns[name]) for name, cells in columns.items()}

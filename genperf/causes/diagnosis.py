@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.special import softmax
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.causes.laws import CAUSES, FORMS, NONE, Evidence, Runs, evidence_of
 from genperf.errors import GenperfError, suggest
 from genperf.formula import names_in, parse, values_of
@@ -284,9 +283,7 @@ def _same(value: float | str, given: Any) -> bool:
         return str(value) == str(given)
 
 
-def _batch(
-    schema: Schema, panel: Panel, columns: Mapping[str, npt.NDArray[Any]], devices: Array, work: str | None
-) -> Array:
+def _batch(schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None) -> Array:
     """Return what one device works on in a step: its samples, or a share of one amount; one where that is not known."""
     node = None if panel.of_jobs or work else panel.node("batch")
     whole = parse(work, list(columns)).node if work else panel.measured_work or panel.samples
@@ -298,7 +295,7 @@ def _batch(
     return 1.0 / devices if shared else np.ones(len(devices))
 
 
-def _exchange(panel: Panel, columns: Mapping[str, npt.NDArray[Any]], hints: Mapping[str, str]) -> float | None:
+def _exchange(panel: Panel, columns: Mapping[str, AnyArray], hints: Mapping[str, str]) -> float | None:
     """Return the least seconds in which two nodes exchange the message, by hints."""
     network = network_of(checked_hints(hints))
     message = None if network is None else network.message_at(panel, {n: cells[:1] for n, cells in columns.items()})

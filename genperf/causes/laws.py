@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp, softmax
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Mask
 from genperf.table.axis import several_nodes
 
 #: Of a parameter above zero: its median, and the standard deviation of its ln.
@@ -27,7 +26,7 @@ class Runs:
     seconds: Array
     scatter: Array
     #: The rows that are slow. The others are sound runs of the same program.
-    slow: npt.NDArray[np.bool_]
+    slow: Mask
     #: Seconds in which two nodes exchange the message, by hints; None without them.
     exchange: float | None = None
     #: Whether a time is that of a whole job, whose work all devices share.

@@ -18,10 +18,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import AnyArray, Array, Integers, Mask
 from genperf.errors import ModelError
 from genperf.estimate.candidates import folds_of
 from genperf.estimate.prepare import CONTENT_SEED
@@ -124,7 +123,7 @@ class _Outcomes:
     """The distinct configurations: their factors, and whether each succeeded."""
 
     factors: tuple[Factor, ...]
-    columns: dict[str, npt.NDArray[Any]]
+    columns: dict[str, AnyArray]
     #: Shape (rows,).
     succeeded: Mask
     #: Shape (rows,). Their memory, in any unit; NaN where it was not measured.
@@ -172,7 +171,7 @@ class _Outcomes:
         ends = {"larger": (0.0, np.inf), "smaller": (-np.inf, np.inf if free else 0.0), "unordered": FREE}
         return [ends[demand.more] for demand in self.demands.values()]
 
-    def take(self, rows: npt.NDArray[np.int64]) -> tuple[Values, ...]:
+    def take(self, rows: Integers) -> tuple[Values, ...]:
         """Return some configurations: their numbers, then their levels."""
         cells = [self.columns[f.name][rows].tolist() for f in self.factors]
         return tuple(zip(*cells, strict=True))
@@ -470,7 +469,7 @@ def _certain(demanded: Array, good: Mask) -> float:
     return CERTAINTY if not wrong else _rounded(min(CERTAINTY, max(0.5, (right + 0.5) / (right + wrong + 1.0))))
 
 
-def _extreme(demanded: Array, among: Mask, sign: int) -> npt.NDArray[np.int64]:
+def _extreme(demanded: Array, among: Mask, sign: int) -> Integers:
     """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1)."""
     rows = np.flatnonzero(among)
     needs, first = np.unique(sign * demanded[rows], axis=0, return_index=True)

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Index, Mask
+from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.expression import Expression
 from genperf.formula import Name, evaluate
 from genperf.models.generic import CONSTANT_TERM, GENERIC
@@ -327,7 +325,7 @@ def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, 
             by_base[:, :, place] = 1.0
         return predicted, np.concatenate([by_base, (predicted - alone)[:, :, None] * columns], axis=2)
 
-    def beside(values: npt.NDArray[Any], each: float) -> npt.NDArray[Any]:
+    def beside(values: AnyArray, each: float) -> AnyArray:
         return np.concatenate([values, np.full(columns.shape[1], each, values.dtype)])
 
     return replace(

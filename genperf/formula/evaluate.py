@@ -10,15 +10,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.formula.nodes import FUNCTIONS, Call, Column, Function, Name, Node, Number, PowerSum, Text
 
 Gradient = dict[str, Any]
 
 
-def spread(value: Any, inputs: Iterable[Any]) -> npt.NDArray[Any]:
+def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
     """Return a value with the shape that it and its inputs have together; a view where it is an array.
 
     A tree that reads few of the inputs it was evaluated from may give a smaller shape than theirs.
@@ -54,7 +53,7 @@ def values_of(node: Node, columns: Mapping[str, Any]) -> Array:
     return np.array(spread(evaluate(node, columns), columns.values()), float)
 
 
-def _stacked(values: Iterable[Any]) -> npt.NDArray[np.float64]:
+def _stacked(values: Iterable[Any]) -> Array:
     """Return numbers and arrays of shape (sets, 1) as one array of shape (sets, values); (1, values) of numbers."""
     parts = [np.asarray(value, float) for value in values]
     stacked = np.empty((max(p.shape[0] if p.ndim else 1 for p in parts), len(parts)))

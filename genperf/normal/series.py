@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.panel import Panel
 from genperf.panel.configurations import devices_and_nodes, medians_along
 from genperf.prediction.bands import quantiles
@@ -162,7 +161,7 @@ def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lac
     return placed(step, {**(known or {}), "doublings": step.doublings}, published())
 
 
-def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, npt.NDArray[Any]]) -> Normal | Lack:
+def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) -> Normal | Lack:
     """Return where a step stands among given ones, arrays by name as `published` returns them."""
     keep = np.flatnonzero(steps["kind"] == step.kind)
     series, clusters = (len(np.unique(steps[name][keep])) for name in ("series", "cluster"))
@@ -189,7 +188,7 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, npt.NDArray
 
 
 @cache
-def published() -> dict[str, npt.NDArray[Any]]:
+def published() -> dict[str, AnyArray]:
     """Return the steps of the published series as arrays by name, what is known of a series beside each."""
     content = json.loads(FILE.read_text(encoding="utf-8"))
     steps = {name: np.asarray(values) for name, values in content["steps"].items()}
@@ -321,7 +320,7 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
 
 
 def series_of(
-    panel: Panel, along: Mapping[str, npt.NDArray[Any]], work_at: Callable[[Mapping[str, Array]], Array | None]
+    panel: Panel, along: Mapping[str, AnyArray], work_at: Callable[[Mapping[str, Array]], Array | None]
 ) -> Series | None:
     """Return the measured configurations along the count as a series; None where these are no times of devices.
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.attribution import Comparison, Scaling, Sensitivity
 from genperf.attribution.terms import FORM, HIDDEN, parts_of
 from genperf.errors import GenperfError, counted
@@ -448,7 +447,7 @@ def waterfall(comparison: Comparison) -> Figure:
     return figure
 
 
-def published(steps: Mapping[str, npt.NDArray[Any]]) -> Figure:
+def published(steps: Mapping[str, AnyArray]) -> Figure:
     """Draw the efficiency of a doubling on each cluster by the kind of step: the median, and nine in ten of them."""
     clusters = np.unique(steps["cluster"])[::-1]
     each = 100.0 * steps["efficiency"] ** (1.0 / steps["doublings"])

@@ -13,12 +13,11 @@ everywhere inside a full factorial design.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Columns, Index
+from genperf.arrays import AnyArray, Array, Columns, Index, Integers
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 
@@ -106,7 +105,7 @@ class Corner(NamedTuple):
     runs: Array
 
 
-def positions(factor: Factor, values: npt.NDArray[Any]) -> Array:
+def positions(factor: Factor, values: AnyArray) -> Array:
     """Return where values lie along a factor: in doublings, in shares of its range, or the places of its levels."""
     if not factor.numeric:
         place = {level: number for number, level in enumerate(factor.levels)}
@@ -157,7 +156,7 @@ def _measured(schema: Schema, place: int) -> Array:
     return positions(schema.factors[place], np.array([m.values[place] for m in schema.medians], dtype=object))
 
 
-def _staircase(pair: Array, signs: tuple[int, int]) -> npt.NDArray[np.int64]:
+def _staircase(pair: Array, signs: tuple[int, int]) -> Integers:
     """Return the places of the pairs that no other pair exceeds in both directions."""
     order = np.lexsort((-signs[1] * pair[:, 1], -signs[0] * pair[:, 0]))
     if 0 in signs:

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.expression import Constant, Expression
 from genperf.prediction.bands import Forecast
@@ -100,7 +99,7 @@ class Member:
         """The constants that the data does not determine."""
         return tuple(c for c in self.expression.constants if c.name in self.unidentified)
 
-    def kept(self, draws: npt.NDArray[Any]) -> Member:
+    def kept(self, draws: AnyArray) -> Member:
         """Return the member with some of its draws, by position."""
         return replace(
             self,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import AnyArray, Array, Mask
 from genperf.losses import Loss, Penalty
 from genperf.solver.nonnegative import diagonal, penalised_least_squares
 
@@ -58,7 +56,7 @@ class Conditions:
     #: Shape (sets,). λ.
     strength: Array
 
-    def __getitem__(self, sets: slice | npt.NDArray[Any]) -> Conditions:
+    def __getitem__(self, sets: slice | AnyArray) -> Conditions:
         """Return those of some sets."""
         parts = self.shares, self.mean, self.scale, self.strength
         return Conditions(*(part if len(part) == 1 else part[sets] for part in parts))

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Integers
 from genperf.errors import FitError
 from genperf.formula import Node, call, evaluate
 from genperf.panel import Panel
@@ -315,7 +314,7 @@ def _one_worker(panel: Panel, train: Table) -> Node:
     return panel.node("batch") or ONE
 
 
-def _nearest(train: Table, panel: Panel, data: pd.DataFrame, apart: bool) -> npt.NDArray[np.int64]:
+def _nearest(train: Table, panel: Panel, data: pd.DataFrame, apart: bool) -> Integers:
     """Return the number of the training row nearest to each row; `apart`: of training rows, the nearest other one."""
     batches = {f.name for f in (panel.find("batch"), panel.find("global_batch")) if f is not None}
     tiers: dict[str, list[tuple[Array, Array]]] = {"intrinsic": [], "extrinsic": [], "batch": []}

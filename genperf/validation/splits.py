@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Mask
+from genperf.arrays import AnyArray, Integers, Mask, Objects
 from genperf.errors import TableError, did_you_mean, suggest
 from genperf.table import Table
 from genperf.table.clean import label, labels, numbers
@@ -96,14 +95,14 @@ def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
     return _by_configuration(table, np.argsort(order) % folds)
 
 
-def _by_configuration(table: Table, fold: npt.NDArray[np.int64]) -> tuple[Split, ...]:
+def _by_configuration(table: Table, fold: Integers) -> tuple[Split, ...]:
     """Return the splits for the fold of each configuration, shape (configurations,)."""
     if len(fold) < 2:
         raise TableError("there is only one configuration: nothing can be held out", where=table.source)
     return _each(fold[table.configuration] + 1, range(1, int(fold.max()) + 2))
 
 
-def _each(of_row: npt.NDArray[Any], folds: Iterable[Any], of: str = "") -> tuple[Split, ...]:
+def _each(of_row: AnyArray, folds: Iterable[Any], of: str = "") -> tuple[Split, ...]:
     """Return the splits of which each holds out the rows of one fold."""
     return tuple(Split(f"{of}{fold}", of_row != fold, of_row == fold) for fold in folds)
 
@@ -168,7 +167,7 @@ def _column(table: Table, name: str) -> pd.Series[Any]:
     return table.frame[name]
 
 
-def _same_within_configurations(table: Table, column: str) -> npt.NDArray[np.object_]:
+def _same_within_configurations(table: Table, column: str) -> Objects:
     """Return a column as text; refuse one that would put repeats of one configuration on both sides."""
     texts = labels(table.frame[column])
     if len({*zip(table.configuration.tolist(), texts, strict=True)}) > _count(table):
