@@ -6,8 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from genperf.advice.question import Question
 from genperf.attribution import Scaling
 from genperf.attribution.derived import Work
@@ -67,7 +65,7 @@ def beside_published(result: FitResult, curve: Scaling, count: float, work: Work
     normal = None if series is None else among_published(series, count, words)
     exchange = None
     if hints and curve.quantity.is_time:
-        here = int(np.argmin(np.abs(curve.steps.counts - count)))
+        here = curve.steps.nearest(count)
         target = {name: cells[here : here + 1] for name, cells in rows.items()}
         seconds = float(curve.curve[curve.quantity.name].iloc[here]) if question.steps and not work.whole else None
         exchange = exchange_of(panel, hints, target, seconds, {} if series is None else series.kept)

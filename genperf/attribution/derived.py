@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from genperf.arrays import Array
 from genperf.attribution.answers import Scaling
-from genperf.attribution.ladder import ladder
+from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import Growth, Interval, Paid, Stage, ends_of
@@ -260,7 +260,19 @@ def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval:
     count = result.panel.along()
     # The best count is looked for as far as a verdict trusts.
     upto = max(float(target[count.name]), 2.0**RULES.blind * count.upper)
-    return scaling_along(result, ladder(result, target, upto=upto, work=work.formula), interval=interval)
+    steps = ladder(result, target, upto=upto, work=work.formula)
+    places = places_of_growth(steps, float(target[count.name]))
+    return scaling_along(result, steps, interval=interval, places=np.unique(places))
+
+
+def places_of_growth(steps: Ladder, count: float) -> list[int]:
+    """Return the steps that growth to a count is read from.
+
+    They are the smallest count, that before growing (the largest measured one, the smallest for a count inside), the
+    count itself, its half and its quarter.
+    """
+    first = steps.nearest(steps.largest) if count > steps.largest else 0
+    return [0, first, *(steps.nearest(count / part) for part in (1.0, 2.0, 4.0))]
 
 
 def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = None, per: str | None = None) -> Growth:
@@ -271,9 +283,7 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
     what is paid for, in the place of the workers.
     """
     counts, panel = curve.steps.counts, curve.steps.panel
-    largest = curve.steps.largest
-    last = int(np.argmin(np.abs(counts - count)))
-    first = int(np.argmin(np.abs(counts - largest))) if count > largest else 0
+    _, first, last, *less = places_of_growth(curve.steps, count)
     paid_name, paid = paid_for(panel, per)
     given = {"machines": paid, "work": work.node, "price": ONE if price is None else Number(price.per_second)}
     # The cost is that of one sample.
@@ -287,14 +297,12 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         # Of work that is not known by its samples, what counts is how it grows.
         samples = curve.steps.work * counts / counts[0]
     smallest, start, end = (_stage(curve, place, follow) for place in (0, first, last))
-    # A quarter of the count, its half and itself.
-    near = sorted({int(np.argmin(np.abs(np.log(counts * part / count)))) for part in (4.0, 2.0, 1.0)})
-    beside = tuple(_stage(curve, place, follow) for place in near)
+    beside = tuple(_stage(curve, place, follow) for place in sorted({last, *less}))
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > first:
         gain, marginal, chance = _marginal(curve, (first, last), machines, samples)
         # Where the series departs from what is known of series, it may pay or not.
-        departing = departs(np.log2(counts[last] / largest))
+        departing = departs(np.log2(counts[last] / curve.steps.largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
         places, logarithms = curve.steps.measured
         best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last

@@ -53,6 +53,10 @@ class Ladder:
         measured = {place: known[values] for place, values in enumerate(rows) if values in known}
         return np.array(list(measured), dtype=np.intp), np.array(list(measured.values()))
 
+    def nearest(self, count: float) -> int:
+        """Return the step whose count is nearest, over the logarithm."""
+        return int(np.argmin(np.abs(np.log(self.counts / count))))
+
     def taken(self, places: list[int]) -> Ladder:
         """Return some of the steps."""
         columns = {name: cells[places] for name, cells in self.columns.items()}

@@ -167,7 +167,7 @@ def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Sca
     """
     steps, panel = unknown.steps, unknown.steps.panel.scaled_along(unknown.steps.along)
     values = unknown.curve[unknown.quantity.name].to_numpy(float)
-    last = int(np.argmin(np.abs(steps.counts - steps.along.upper)))
+    last = steps.nearest(steps.along.upper)
     works = {kind: relative_work(panel, steps.columns, steps.counts, kind) for kind in POSSIBLE}
     able = {
         kind: work
@@ -281,7 +281,7 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     if count <= result.panel.along().lower:
         return 1.0, 1.0, 1.0
     steps = ladder(result, at, upto=count)
-    steps = steps.taken([0, int(np.argmin(np.abs(steps.counts - count)))])
+    steps = steps.taken([0, steps.nearest(count)])
     if steps.work is None:
         raise GenperfError(scaling_question(steps.along.name))
     values = central_times(result.members, steps.columns)

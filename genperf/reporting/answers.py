@@ -18,7 +18,7 @@ from genperf.facts import Interval
 from genperf.normal.record import Record, record_like
 from genperf.normal.series import Normal, judged
 from genperf.prediction.predict import THROUGHPUT
-from genperf.reporting.place import PAGE, Place, nearest, short, with_intervals
+from genperf.reporting.place import PAGE, Place, short, with_intervals
 from genperf.table.axis import several_nodes
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence, percent_text
 from genperf.words.limit import limit_sentence, limit_short
@@ -171,7 +171,7 @@ def _record(place: Place, ratio: float, verdict: str) -> list[str]:
 
 def _efficiency(answer: Scaling, count: float) -> Interval:
     """Return the efficiency at a count with its interval."""
-    place = nearest(answer.steps.counts, count)
+    place = answer.steps.nearest(count)
     ends = (answer.curve[f"efficiency{end}"].to_numpy(float)[place] for end in ("", "_lower", "_upper"))
     return Interval(*map(float, ends))
 

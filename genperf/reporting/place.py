@@ -11,7 +11,7 @@ from genperf.advice.plan import Plan, plan_of
 from genperf.advice.question import Question, expectation, work_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling
-from genperf.attribution.derived import Work, growth_of, price_of
+from genperf.attribution.derived import Work, growth_of, places_of_growth, price_of
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
@@ -166,7 +166,7 @@ class Place:
         """What all draws predict at the configuration, where that is known."""
         if self.forecast is None or self.scaling is None:
             return None
-        return self.forecast.at(np.array([nearest(self.scaling.steps.counts, self.count)]))
+        return self.forecast.at(np.array([self.scaling.steps.nearest(self.count)]))
 
     @cached_property
     def work(self) -> Work:
@@ -228,7 +228,7 @@ def place_of(
     answered = answering(result, at)
     steps = ladder(answered, at, name, upto)
     curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
-    row = nearest(curve.steps.counts, count)
+    row = steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     forecast = curve.forecast if answered is result else None
     return Place(result, question, values, curve, target_given=name in given, forecast=forecast)
@@ -248,14 +248,9 @@ def slider(counts: Array) -> Index:
     return thinned(counts, PAGE.slider_steps, np.arange(1.0, PAGE.whole_stops + 1.0))
 
 
-def nearest(counts: Array, count: float) -> int:
-    """Return the place of the count that is nearest, over the logarithm."""
-    return int(np.argmin(np.abs(np.log(counts / count))))
-
-
 def with_intervals(count: float, steps: Ladder) -> Index:
     """Return the steps whose efficiency is shown with an interval: those of the figure and of the answers."""
-    answered = [nearest(steps.counts, n) for n in (count / 4.0, count / 2.0, count, steps.along.upper)]
+    answered = [steps.nearest(steps.along.upper), *places_of_growth(steps, count)]
     return np.unique([*thinned(steps.counts, PAGE.drawn_steps, np.empty(0)), *answered])
 
 
