@@ -454,13 +454,7 @@ class _Reader:
         counted = beyond or scale in self.reading.derived or any(f.role == "extrinsic" for f in factors.values())
         if not counted and self.question.plan is None:
             out[scale] = self._largest(0)
-        workers, nodes, devices = (result.panel.find(name) for name in ("workers", "nodes", "devices_per_node"))
-        if workers is None or nodes is None or devices is None or devices.lower != devices.upper:
-            return out
-        if workers.name not in out or {nodes.name, devices.name} & {*out}:
-            return out
-        # Every run has as many devices on a node.
-        return {**out, nodes.name: float(np.ceil(out[workers.name] / devices.upper)), devices.name: devices.upper}
+        return out
 
     def _largest(self, multiple: int) -> float:
         """Return one of the multiples of the largest count."""

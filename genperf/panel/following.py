@@ -124,7 +124,7 @@ def rules_of(
         settles = substitute(needed, {PER_NODE: Number(held)}) if known else None
         rules.append(Rule(workers.name, call("multiply", Name(nodes.name), Name(PER_NODE)), nodes.name, per_node=ratio))
         rules.append(Rule(nodes.name, needed, workers.name, per_node=held, settles=settles))
-    if workers is not None and inside is not None and (nodes is not None or inside.distinct > 1):
+    if workers is not None and inside is not None and inside.distinct > 1:
         at_most = call("min", Name(workers.name), inside.upper)
         over = at_most if nodes is None else call("divide", Name(workers.name), Name(nodes.name))
         rules.append(Rule(inside.name, over, workers.name, unless=None if nodes is None else nodes.name))

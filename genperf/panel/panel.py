@@ -222,8 +222,9 @@ class Panel:
     def node_size(self, like: Mapping[str, Any] | None = None) -> float | None:
         """Return the workers of a full node, by the largest scale of the runs, or of those `like` a configuration.
 
-        One node is filled before the next begins. Where no run went beyond one count of nodes, a node holds
-        `PANEL.usual_devices` at least. None where workers or nodes are not counted.
+        One node is filled before the next begins. A column of the devices of a node that never varies decides. Where no
+        run went beyond one count of nodes, a node holds `PANEL.usual_devices` at least. None where workers or nodes are
+        not counted.
 
         Examples
         --------
@@ -232,9 +233,11 @@ class Panel:
         >>> Panel((gpus, nodes)).node_size()
         8.0
         """
-        workers, nodes = self.workers, self.nodes
+        workers, nodes, inside = self.workers, self.nodes, self.find("devices_per_node")
         if workers is None or nodes is None:
             return None
+        if inside is not None and inside.distinct == 1:
+            return inside.upper
         runs = [] if like is None else self.runs_like(like)
         sizes = ((float(run[workers.name]), float(run[workers.name] / run[nodes.name])) for run in runs)
         held = max(sizes, default=(0.0, workers.upper / nodes.upper))[1]

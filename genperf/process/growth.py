@@ -65,7 +65,7 @@ class Growth:
         if nodes is not None and nodes.name not in self.scaled:
             held = panel.node_size() or float(np.max(workers / self.rows.values("nodes")))
             out[nodes.name] = np.maximum(1.0, np.ceil(workers[row] * grown / held - 1e-9))
-            if inside is not None:
+            if inside is not None and inside.distinct > 1:
                 out[inside.name] = workers[row] * grown / out[nodes.name]
         return out
 

@@ -256,3 +256,13 @@ def test_a_run_is_proposed_wherever_the_verdict_is_blind() -> None:
     advice = suggest(result, {"gpus": 24}, within=1e3)
     assert not advice.met
     assert advice.chosen["gpus"].tolist() == [24.0]
+
+
+def test_a_count_that_never_varied_is_kept() -> None:
+    # Every run is on one node of 8 devices, however many of them it used.
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "nodes": 1, "gpus_per_node": 8, "s": [4.0, 2.2, 1.3]})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes,gpus_per_node"), "a/gpus + b", draws=20)
+    found = suggest(result, {"gpus": 64}).candidates.sort_values("gpus")
+    assert found["gpus"].tolist() == [8.0, 16.0, 32.0]
+    assert found["nodes"].tolist() == [1.0, 2.0, 4.0]
+    assert set(found["gpus_per_node"]) == {8.0}
