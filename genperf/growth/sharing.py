@@ -175,7 +175,7 @@ def shared_by(curves: Sequence[Curve]) -> list[Shared]:
         each = others
         if k in clusters:
             each = Shared(combined([one for other, one in clusters.items() if other != k]), len(beyond - {k}))
-        out.append(replace(similar[k], beyond=each.beyond) if similar.get(k, ALONE).changes else each)
+        out.append(replace(similar[k], beyond=each.beyond) if k in similar else each)
     return [*out, others]
 
 

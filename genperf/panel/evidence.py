@@ -91,11 +91,6 @@ class Evidence:
         return tuple(dict.fromkeys(text for text in self.texts.tolist() if text))
 
     @property
-    def often_empty(self) -> bool:
-        """Whether so many cells are empty that the column would lose too many rows."""
-        return bool(np.mean(self.texts == "") > READING.max_empty)
-
-    @property
     def varies(self) -> bool:
         """Whether the column has several levels."""
         return len(self.levels) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -160,9 +160,9 @@ class Panel:
         """The workers and the nodes, those that are there."""
         return tuple(f for f in map(self.find, LEVELS) if f is not None)
 
-    def axis(self, varying: Collection[str] | None = None) -> Axis:
+    def axis(self) -> Axis:
         """Return the factor along which the runs are scaled: see `genperf.table.axis.axis_of`."""
-        return axis_of(self.factors, self.mapping, varying)
+        return axis_of(self.factors, self.mapping)
 
     def along(self, name: str | None = None) -> Factor:
         """Return the factor of a name as the count of workers; without a name, the axis where it varies.

@@ -243,14 +243,18 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         (requested, "setting" if evidence.numeric else "kind", "the question names it"),
         (is_repeat(name, evidence.texts), "repeat", "it numbers the repeats of a configuration"),
         *((True, *named) for named in [role_by_words(name)] if named is not None),
-        (header.kind != "" and len(evidence.known) > 0, "measured", _HEADERS[header.kind]),
+        (
+            header.kind != "" and len(evidence.known) > 0,
+            "measured",
+            f"its header or its unit is that of {_KINDS[header.kind]}",
+        ),
         (evidence.numeric and is_statistic(name), "measured", "its header is that of a statistic"),
         (texts and is_provenance(name), "label", "it says where a run was written down"),
         (texts and not evidence.varies, "constant", "one level"),
         (texts and names_kinds(evidence), "kind", f"{len(evidence.levels)} levels"),
         (texts, "label", "a text for almost each row"),
         (set(evidence.levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
-        (evidence.often_empty, "empty", "many cells are empty"),
+        (bool(np.mean(evidence.texts == "") > READING.max_empty), "empty", "many cells are empty"),
         (not evidence.varies and canonical is None, "constant", "one number"),
     )
     role = next((Meaning(role, (reason,)) for holds, role, reason in rules if holds), None)
@@ -446,8 +450,8 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any])
     _add(roles, "extrinsic", [n for n in settings if n in named or (n == scale and not is_size(n))])
     rest = [n for n in settings if n not in names_of(roles["extrinsic"])]
     texts = [n for n in reading.of("kind") if n not in names_of(roles.get("group", ""))]
-    kinds = {n: columns[n] for n in texts if not is_provenance(n)}
-    texts = [n for n in texts if n not in repeated_kinds(kinds, requested)]
+    repeated = repeated_kinds({n: columns[n] for n in texts if not is_provenance(n)}, requested)
+    texts = [n for n in texts if n not in repeated]
     texts += [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]
     rest = [n for n in rest if not _repeats_the_scale(reading, n, scale, requested)]
     of_a_worker = column_of("batch", columns)

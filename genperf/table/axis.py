@@ -4,7 +4,7 @@ Which one has one of the field's names, which counts the workers, and what is on
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -143,9 +143,7 @@ def factor_of(canonical: str, factors: Sequence[Factor], mapping: Mapping[str, s
     return data if split else None
 
 
-def axis_of(
-    factors: Sequence[Factor], mapping: Mapping[str, str] | None = None, varying: Collection[str] | None = None
-) -> Axis:
+def axis_of(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> Axis:
     """Return which factor counts the workers: the first of these that varies.
 
     1. the workers, by the mapping or by the field's names (`genperf.vocabulary.names`);
@@ -154,15 +152,13 @@ def axis_of(
 
     If none of them varies, it is the factor of the workers or of the nodes. Without such a factor, it is the only
     extrinsic factor above zero, which may also count servers, threads or the devices of a node; never an amount (a
-    batch, bytes). The only factor is the only one that varies, or else the only one at all. Workers that the mapping
-    names exclude an assumed factor.
+    batch, bytes). The only factor is the only one that varies, or else the only one at all; one that is not measured
+    yet counts as if it varied. Workers that the mapping names exclude an assumed factor.
 
     Parameters
     ----------
     mapping : mapping of str to str, optional
         Canonical name → column.
-    varying : collection of str, optional
-        The factors that vary. Where omitted, those of several values; a factor that is not measured yet counts as one.
 
     Examples
     --------
@@ -173,13 +169,11 @@ def axis_of(
     ('cores', 'workers', True)
     """
     mapping = mapping or {}
-    if varying is None:
-        varying = {f.name for f in factors if f.distinct != 1}
     levels = {f: name for name in LEVELS if (f := factor_of(name, factors, mapping)) is not None}
     counts = [] if "workers" in mapping else _counts(factors, mapping)
-    unnamed = _only([f for f in counts if canonical_of(f.name) not in GENERAL], varying)
-    factor = next((f for f in (*levels, unnamed) if f is not None and f.name in varying), None)
-    factor = factor or next(iter(levels), None) or _only(counts, varying) or unnamed
+    unnamed = _only([f for f in counts if canonical_of(f.name) not in GENERAL])
+    factor = next((f for f in (*levels, unnamed) if f is not None and f.distinct != 1), None)
+    factor = factor or next(iter(levels), None) or _only(counts) or unnamed
     if factor is None or factor in levels:
         return Axis(factor, "workers" if factor is None else levels[factor])
     return Axis(factor, assumed=True)
@@ -191,7 +185,7 @@ def _counts(factors: Sequence[Factor], mapping: Mapping[str, str]) -> list[Facto
     return [f for f in above_zero if canonical_of(f.name) not in AMOUNTS and f.name not in mapping.values()]
 
 
-def _only(candidates: Sequence[Factor], varying: Collection[str]) -> Factor | None:
+def _only(candidates: Sequence[Factor]) -> Factor | None:
     """Return the only candidate that varies, or else the only one at all; None where there are several."""
-    changing = [factor for factor in candidates if factor.name in varying]
+    changing = [factor for factor in candidates if factor.distinct != 1]
     return next((choice[0] for choice in (changing, candidates) if len(choice) == 1), None)

@@ -96,11 +96,9 @@ def test_the_mapping_decides() -> None:
         replace(world, mapping={"wrkers": "world"})
 
 
-def test_groups_may_vary_other_columns_than_the_whole_table() -> None:
-    # Two groups, one on 8 workers and one on 16, each on 1, 2 and 4 instances.
+def test_of_two_counts_that_vary_the_devices_are_the_scale() -> None:
     table = panel({"gpus": [8, 8, 8, 16, 16, 16], "instances": [1, 2, 4, 1, 2, 4]})
     assert name_of(table.axis()) == "gpus"
-    assert name_of(table.axis(varying={"instances"})) == "instances"
 
 
 def test_a_factor_that_is_not_measured_yet_may_be_the_scale() -> None:
