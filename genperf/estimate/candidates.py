@@ -228,7 +228,7 @@ def candidates_of(
     first = parts.with_the_weakest(expressions, path[0])
     if not first:
         raise no_values()
-    grown = parts.enlarged(first, [(base, ()) for base in growth.bases if growth.offered], growth.offered)
+    grown = parts.enlarged(first, growth.bases if growth.offered else (), growth.offered)
     if growth.alone and grown:
         return list(grown.values())
     sized = parts.enlarged(first, growth.sized)
@@ -302,19 +302,16 @@ class _Parts:
         return out
 
     def enlarged(
-        self,
-        first: Sequence[Candidate],
-        bases: Sequence[tuple[Expression, Sequence[str]]],
-        offered: Sequence[Interaction] = (),
+        self, first: Sequence[Candidate], bases: Sequence[Expression], offered: Sequence[Interaction] = ()
     ) -> dict[int, Candidate]:
         """Let expressions grow, or learn their constants' sizes, until one with more terms errs more; by identity."""
         out: dict[int, Candidate] = {}
         fitted = {id(candidate.expression): candidate for candidate in first}
-        for base, kinds in bases:
+        for base in bases:
             alone = fitted.get(id(base))
             if alone is None:
                 continue
-            growing = GrowthProblem(base, alone.problem, offered, self.table, kinds)
+            growing = GrowthProblem(base, alone.problem, offered, self.table)
             grown = grow(growing, alone.sets[:, 0], self.rows)
             with np.errstate(all="ignore"):
                 predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])

@@ -17,7 +17,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.expression import Expression
 from genperf.formula import Name, evaluate
-from genperf.models.generic import CONSTANT_TERM, GENERIC
+from genperf.models.generic import CONSTANT_TERM, GENERIC, kinds_of
 from genperf.models.interactions import Interaction, with_interactions
 from genperf.solver import ROUGHLY, Problem, polish
 from genperf.table import Table
@@ -156,9 +156,8 @@ class Growth:
     offered: tuple[Interaction, ...] = ()
     #: Whether an expression that has grown is wanted, and none without interactions.
     alone: bool = False
-    #: Expressions whose constants' sizes may be learned, fewest terms first, with the kind of each of their constants;
-    #: an empty text where a constant keeps its size.
-    sized: tuple[tuple[Expression, tuple[str, ...]], ...] = ()
+    #: Expressions whose constants' sizes may be learned, fewest terms first.
+    sized: tuple[Expression, ...] = ()
 
 
 NO_GROWTH = Growth()
@@ -166,15 +165,13 @@ NO_GROWTH = Growth()
 
 @dataclass(frozen=True, eq=False)
 class GrowthProblem:
-    """An expression on a table, and the columns of the interactions that it may grow."""
+    """An expression on a table: the interactions that it may grow, or without any the sizes that it may learn."""
 
     base: Expression
     #: Of the expression alone.
     problem: Problem
     offered: Sequence[Interaction]
     table: Table
-    #: Kind of each constant of the expression, of which the sizes are learned; an empty text where it keeps its size.
-    kind_names: Sequence[str] = ()
 
     @cached_property
     def columns(self) -> list[Array]:
@@ -187,10 +184,10 @@ class GrowthProblem:
 
     @cached_property
     def kinds(self) -> Index:
-        """Shape (m,). Number of each constant's kind, or −1."""
-        learned = sorted(set(self.kind_names) - {""})
-        places = [learned.index(kind) if kind else -1 for kind in self.kind_names]
-        return np.array(places or [-1] * len(self.base.constants), np.intp)
+        """Shape (m,). Number of each constant's kind, whose size is learned; −1 where a constant keeps its size."""
+        names = [""] * len(self.base.constants) if self.offered else kinds_of(self.base)
+        learned = sorted(set(names) - {""})
+        return np.array([learned.index(kind) if kind else -1 for kind in names], np.intp)
 
     @cached_property
     def counts(self) -> Index:

@@ -10,11 +10,10 @@ import pandas as pd
 
 from genperf.engine import one_blas_thread
 from genperf.errors import LISTED, FitError, GenperfError, Note
-from genperf.fitting.model import Model, attempted
+from genperf.fitting.model import Model, attempted, refuse_one_value
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import series_of
 from genperf.growth.sharing import TableShares, table_shares
-from genperf.panel import Panel
 from genperf.prediction import Member
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
@@ -75,7 +74,7 @@ class Auto(Model):
         one = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
         series = series_of(table, self.options.mapping, self.options.hints, single=one or bool(shared.changes))
         if series is None:
-            _refuse_one_scale(table)
+            refuse_one_value(table)
             # A series needs none of it.
             from genperf.process import fit_factors
 
@@ -99,18 +98,6 @@ def _in_half_precision(member: Member) -> Member:
         discrepancy = msgspec.structs.replace(discrepancy, scales=scales, offsets=offsets)
     central = None if member.central is None else in_half_precision(member.central)
     return replace(member, draws=in_half_precision(member.draws), discrepancy=discrepancy, central=central)
-
-
-def _refuse_one_scale(table: Table) -> None:
-    """Refuse a table in which nothing varies: which measurement to add."""
-    if any(f.distinct > 1 for f in table.factors):
-        return
-    scale = Panel(table.factors).counted or next(iter(table.numeric), None)
-    more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more scales"
-    hint = f"measure {more}; three scales or more give a useful interval"
-    raise FitError(
-        "one scale is measured, and from one nothing can be said of any other", where=table.source, hint=hint
-    )
 
 
 def could_name(table: Table) -> list[str]:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from genperf import estimate
-from genperf.errors import FitError, GenperfError, Note
+from genperf.errors import GenperfError, Note
 from genperf.expression import Expression
-from genperf.fitting.model import Model, attempted
+from genperf.fitting.model import Model, attempted, refuse_one_value
 from genperf.models import MODELS, family_named, held_at
-from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, kinds_of, products_of, structures
+from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, products_of, structures
 from genperf.models.interactions import interactions
 from genperf.models.user import user_expression
 from genperf.panel.following import following_counts
@@ -49,9 +49,7 @@ class ExpressionModel(Model):
         ModelError, FitError
             Also where every factor has one value.
         """
-        if all(f.distinct <= 1 for f in table.factors):
-            fault = "every factor has one value, so nothing can be said of any other"
-            raise FitError(fault, where=table.source, hint="measure at least one more value of a factor")
+        refuse_one_value(table)
         return self.expressions(table)
 
     def tables_per_task(self, table: Table) -> int:
@@ -158,7 +156,7 @@ class GenericModel(ExpressionModel):
             # One term has the sizes of its interactions.
             least = 2 if offered else 1
             free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]
-            growth = estimate.Growth(bases, offered, alone, tuple((e, kinds_of(e)) for e in free))
+            growth = estimate.Growth(bases, offered, alone, tuple(free))
         return estimate.estimate(expressions, table, self.options, seed, growth=growth)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:

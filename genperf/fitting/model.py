@@ -11,6 +11,7 @@ import numpy as np
 from genperf import metrics
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions, feasibility_of
+from genperf.panel import Panel
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Table
@@ -24,6 +25,16 @@ def attempted(work: Callable[..., R], *given: Any) -> R | GenperfError:
         return work(*given)
     except GenperfError as error:
         return error
+
+
+def refuse_one_value(table: Table) -> None:
+    """Refuse a table in which nothing varies: which measurement to add."""
+    if any(f.distinct > 1 for f in table.factors):
+        return
+    scale = Panel(table.factors).counted or next(iter(table.numeric), None)
+    more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more values"
+    fault = "every factor has one value, so nothing can be said of any other"
+    raise FitError(fault, where=table.source, hint=f"measure {more}; three values or more give a useful interval")
 
 
 @dataclass(frozen=True)

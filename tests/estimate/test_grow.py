@@ -127,7 +127,7 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
     problem = problem_of(base, table, options)
     kinds = kinds_of(base)
     start = solve(problem, seed=0).constants
-    growing = GrowthProblem(base, problem, (), table, kinds)
+    growing = GrowthProblem(base, problem, (), table)
     grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
     plain = [c.size for c in growing.expression(grown).constants]
     size = dict(zip(kinds, plain, strict=True))
@@ -141,11 +141,10 @@ def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> N
 def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
     table = runs(1.5, noise=0.1)
     base, problem = base_of(table)
-    kinds = kinds_of(base)
     start = solve(problem, seed=0).constants
     number = np.arange(len(table))
     rows = np.array([number % 3 != 0, number % 3 != 1, number >= 0])
-    growing = GrowthProblem(base, problem, (), table, kinds)
+    growing = GrowthProblem(base, problem, (), table)
     together = grow(growing, np.tile(start, (3, 1)), rows)
     alone = [grow(growing, start[None], counted[None])[0] for counted in rows]
     for one, other in zip(together, alone, strict=True):
