@@ -28,9 +28,11 @@ from genperf.prediction import (
     stack_of,
 )
 from genperf.prediction.member import pooled, pooled_covariance
+from genperf.prediction.query import query_of
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table import Target
+from genperf.table.cells import source_of_columns
 from genperf.words.numbers import join_values
 
 
@@ -406,7 +408,7 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
             + ("" if exists.all() else ", or no multiple of the target's split"),
             hint="--candidates CSV, with the configurations that could be",
         )
-    return read_query(pd.DataFrame({k: v[below] for k, v in columns.items()}), result.schema)
+    return query_of(source_of_columns({k: v[below] for k, v in columns.items()}), result.schema)
 
 
 def _doublings(first: float, last: float, per_node: float | None) -> Array:

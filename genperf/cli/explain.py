@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from genperf import plots
 from genperf.attribution import Explanation, Knee, Sobol, compare, explain, scaling
+from genperf.attribution.comparison import single
 from genperf.causes import why
 from genperf.cli.fit import formula_lines, shares_line
 from genperf.cli.options import (
@@ -60,7 +61,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
     if across:
         key, second = _other_group(fitted, o.group, other)
         factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
-        a = {str(k): v for k, v in chosen.completed(here).iloc[0].items()}
+        a = single(chosen.query(here), "groups are compared at one configuration")
         b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
         b |= {name: v for name, v in other.items() if name in factors}
         names = ", ".join(_key(o.group)), ", ".join(key)
@@ -146,5 +147,5 @@ def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] |
     if explanation.scaling is not None:
         return plots.efficiency(explanation.scaling)
     result = answering(result, at)
-    here = {str(name): value for name, value in result.completed(at).iloc[0].items()}
+    here = {name: cells[0] for name, cells in result.query(at).columns.items()}
     return plots.terms(result, scaling(result, here, interval=interval))

@@ -13,8 +13,6 @@ from genperf.importers import Imported, csv_lines, import_files
 from genperf.table.clean import is_number
 from genperf.vocabulary.names import COUNTED, canonical_of
 
-#: Factors of families that are properties of a run and not of the program.
-
 
 def run(o: SimpleNamespace, out: Output) -> None:
     """Write the table, and print which commands read it."""

@@ -14,7 +14,6 @@ from genperf.cli.progress import progress
 from genperf.errors import GenperfError
 from genperf.facts import Paid
 from genperf.panel.derived import paid_for
-from genperf.prediction import read_query
 from genperf.result import FitResult, GroupedResult, answering, load_model
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
@@ -47,6 +46,7 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
     # What follows needs pandas, which a prediction alone does not.
     from genperf import plots
     from genperf.attribution import scaling
+    from genperf.attribution.comparison import single
 
     rows, result = frame_of(predicted), fitted.first
     groups = rows[list(fitted.group)].drop_duplicates()
@@ -57,10 +57,8 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
         result = fitted.results[tuple(str(v) for v in groups.iloc[0])]
     first = rows[[f.name for f in result.schema.factors if f.name in rows]].head(1).reset_index(drop=True)
     result = answering(result, first)
-    at = {name: values[0] for name, values in read_query(first, result.schema).columns.items()}
-    answer = scaling(result, at, interval=interval)
-    largest = float(rows[answer.along].max()) if answer.along in rows else answer.upto
-    upto = max(largest, *(2.0 * f.upper for f in result.schema.factors if f.name == answer.along))
+    at, along = single(result.query(first), "a figure is of one configuration"), result.panel.along()
+    upto = max(float(rows[along.name].max()), 2.0 * along.upper) if along.name in rows else None
     return plots.scaling(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
 
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution import Comparison, Scaling, Sensitivity
 from genperf.attribution.terms import FORM, HIDDEN, parts_of
 from genperf.errors import GenperfError, counted
 from genperf.panel.configurations import medians_along
+from genperf.panel.panel import medians_of
 from genperf.plots.colors import BLUE, DASHES, FAINT, GREEN, INK, ORANGE, PALETTE, SKY, VERDICT_STYLE, VERMILION
 from genperf.plots.style import around, banded, cut, doubling_axis, legend, new_figure, plain_numbers, shown
-from genperf.prediction import central_times, read_query
+from genperf.prediction import central_times
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
 from genperf.validation import Validation
@@ -131,9 +132,8 @@ def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -
     """Draw the members of an ensemble; one lighter than the tail of the band may lie outside it, and is left out."""
     if len(result.members) < 2:
         return
-    columns = read_query(pd.DataFrame(answer.steps.columns), result.schema).columns
     kept = [m for m in result.members if m.weight >= (1.0 - answer.interval) / 2.0] or result.members
-    times = np.array([central_times([member], columns) for member in kept]).T
+    times = np.array([central_times([member], answer.steps.columns) for member in kept]).T
     drawn = times if work is None else work[:, None] / times
     lines = ax.plot(answer.curve[answer.along], drawn, color=FAINT, linewidth=0.8, alpha=0.8)
     lines[0].set_label("measured levels" if result.schema.substituted else "families")
@@ -242,8 +242,7 @@ def _highest(percent: Array) -> float:
 def terms(result: FitResult, answer: Scaling) -> Figure:
     """Draw the parts of the prediction along the number of workers: stacked, above, and as shares, below."""
     result = answering(result, answer.at)
-    rows = pd.DataFrame(answer.steps.columns)
-    x, (stack, hidden) = rows[answer.along].to_numpy(float), _term_stack(result, rows)
+    x, (stack, hidden) = answer.steps.counts, _term_stack(result, answer.steps.columns)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
     parts = np.array(list(stack.values()))
     whole = parts.sum(axis=0)
@@ -261,12 +260,12 @@ def terms(result: FitResult, answer: Scaling) -> Figure:
     return figure
 
 
-def _term_stack(result: FitResult, rows: pd.DataFrame) -> tuple[dict[str, Array], Array]:
+def _term_stack(result: FitResult, columns: Columns) -> tuple[dict[str, Array], Array]:
     """Return the part of each term, and what the prediction is beside their sum."""
-    split = parts_of(result, read_query(rows, result.schema).columns, drawn=False)
+    split = parts_of(result, columns, drawn=False)
     parts = dict(zip(split.names, split.amounts, strict=True))
     named = {name: part for name, part in parts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
-    hidden = sum((part for name, part in parts.items() if name not in named), np.zeros(len(rows)))
+    hidden = sum((part for name, part in parts.items() if name not in named), np.zeros(len(split.central)))
     large = sorted(named, key=lambda n: -float(named[n].max()))
     kept = {n: named[n] for n in named if n in large[: FIGURE.max_terms]}
     if len(named) > FIGURE.max_terms:
@@ -276,10 +275,7 @@ def _term_stack(result: FitResult, rows: pd.DataFrame) -> tuple[dict[str, Array]
 
 def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
     """Return the factors of the measured configurations and their values: of a table, or as the model keeps them."""
-    if table is not None:
-        medians = table.medians()
-        return medians.frame[[f.name for f in medians.factors]], medians.measured
-    kept = result.schema.medians
+    kept = result.schema.medians if table is None else medians_of(table, table.rows)
     if not kept:
         raise GenperfError("the model file has no measured configurations", hint="give the table, or fit again")
     frame = pd.DataFrame([m.values for m in kept], columns=[f.name for f in result.schema.factors])

@@ -11,6 +11,7 @@ from genperf.advice.plan import Plan, plan_of
 from genperf.advice.question import Question, expectation, work_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling
+from genperf.attribution.comparison import single
 from genperf.attribution.derived import Work, growth_of, places_of_growth, price_of
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
@@ -72,6 +73,7 @@ class PageSettings:
 
 
 PAGE = PageSettings()
+ONE = "a report is about one target"
 
 
 @dataclass(frozen=True)
@@ -214,13 +216,12 @@ def place_of(
         if only is not None:
             given.setdefault(only.name, PAGE.answered * only.upper)
             why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
-        columns = read_query(_completed(result, given), result.schema).columns
-        return Place(result, question, {k: v[0] for k, v in columns.items()}, why_not=why, only=only)
+        return Place(result, question, single(result.query(given), ONE), why_not=why, only=only)
     name = factor.name
     for above in (f for f in result.panel.counts if f != factor and f.name in given and f.distinct > 1):
         # A count of nodes determines that of the workers.
         given.setdefault(name, float(given[above.name]) * factor.upper / above.upper)
-    at = _completed(result, {**most_measured(result.panel, name), **given})
+    at = single(result.query({**most_measured(result.panel, name), **given}), ONE)
     upto = max(factor.upper * PAGE.evaluated, float(given.get(name, 0.0)))
     if name not in given:
         del at[name]
@@ -252,14 +253,6 @@ def with_intervals(count: float, steps: Ladder) -> Index:
     """Return the steps whose efficiency is shown with an interval: those of the figure and of the answers."""
     answered = [steps.nearest(steps.along.upper), *places_of_growth(steps, count)]
     return np.unique([*thinned(steps.counts, PAGE.drawn_steps, np.empty(0)), *answered])
-
-
-def _completed(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
-    filled = {name: cells.tolist() for name, cells in result.completed_columns(at or None).items()}
-    rows = len(next(iter(filled.values())))
-    if rows != 1:
-        raise GenperfError(f"a report is about one target, not {rows}", hint="one value for each factor")
-    return {name: cells[0] for name, cells in filled.items()}
 
 
 def short(value: float, digits: int = 6) -> float:

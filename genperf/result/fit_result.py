@@ -208,10 +208,9 @@ class FitResult(Result, Fitted):
         >>> result.completed({"gpus": [8, 64]})["nodes"].tolist(), result.completed({"nodes": [8]})["gpus"].tolist()
         ([1.0, 8.0], [64.0])
         """
-        return frame_of(self.completed_columns(at))
+        return frame_of(self._completed(at))
 
-    def completed_columns(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> dict[str, AnyArray]:
-        """Return completed configurations, as `completed` does, as columns by name."""
+    def _completed(self, at: Mapping[str, Any] | pd.DataFrame | None) -> dict[str, AnyArray]:
         if at is None or not len(at):
             return {name: np.array([value]) for name, value in typical_run(self.panel, {}).items()}
         return completed(self.panel, cells_of(at, self.schema).columns)
@@ -229,7 +228,7 @@ class FitResult(Result, Fitted):
         TableError
             As `predict` does.
         """
-        return query_of(source_of_columns(self.completed_columns(at)), self.schema)
+        return query_of(source_of_columns(self._completed(at)), self.schema)
 
     @property
     def first(self) -> FitResult:
