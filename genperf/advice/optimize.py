@@ -395,7 +395,7 @@ def _joint_front(fronts: Sequence[pd.DataFrame], predicted: str) -> pd.DataFrame
 def _front_places(frame: pd.DataFrame, predicted: str) -> Index:
     """Return the rows of the Pareto front of answers."""
     time = "total" if "total" in frame else predicted
-    return front_of(frame[time].to_numpy(float), frame["cost"].to_numpy(float), np.arange(len(frame)))
+    return front_of(frame[time].to_numpy(float), frame["cost"].to_numpy(float))
 
 
 def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
@@ -502,7 +502,7 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
 
 def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.DataFrame, str]:
     """Return the Pareto front of total time against cost, thinned where it is long, and a note where it is."""
-    positions = evaluation.front.positions
+    positions = evaluation.front[2].astype(np.intp)
     if not positions.size:
         return pd.DataFrame(), ""
     if search.goal.capacity or search.goal.trusted or search.goal.budget is not None:

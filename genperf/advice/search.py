@@ -11,7 +11,7 @@ from genperf.advice.space import Columns, Space
 from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
 from genperf.errors import GenperfError
-from genperf.formula import Formula, Name
+from genperf.formula import Formula, Name, Number
 from genperf.prediction import central_times
 from genperf.prediction.predict import ENDS, THROUGHPUT, central_values
 from genperf.result import FitResult
@@ -38,51 +38,25 @@ class SearchSettings:
 
 
 SEARCH = SearchSettings()
+#: The cost where no machines are counted.
+ZERO = Formula("0", Number(0.0))
 #: Draws of alternatives together: a probability of one half is then known to half a per cent.
 JOINT_DRAWS = 10_000
 
 
-class Front:
-    """The points than which no other point is smaller in one quantity and not larger in the other: a Pareto front.
+def front_of(first: Array, second: Array) -> Index:
+    """Return the places of a Pareto front: no point is smaller in one number and not larger in the other.
 
-    Points are added block by block; `first` rises, `second` falls, and `positions` are where they came from, of equal
-    points the first.
+    They are in order of the first number; of equal points it is the first one.
 
     Examples
     --------
-    >>> front = Front()
-    >>> front.add(np.array([1.0, 2.0, 3.0]), np.array([9.0, 9.5, 4.0]), np.arange(3))
-    >>> front.add(np.array([2.5]), np.array([5.0]), np.array([3]))
-    >>> front.positions
+    >>> front_of(np.array([1.0, 2.0, 3.0, 2.5]), np.array([9.0, 9.5, 4.0, 5.0]))
     array([0, 3, 2])
     """
-
-    def __init__(self) -> None:
-        self.first: Array = np.empty(0)
-        self.second: Array = np.empty(0)
-        self.positions: Index = np.empty(0, dtype=np.intp)
-
-    def add(self, first: Array, second: Array, positions: Index) -> None:
-        """Take in a block of points, whose positions are larger than those of the blocks before."""
-        # Most points of a later block are beaten by the front there is: they need no sorting.
-        left = np.searchsorted(self.first, first, side="right") - 1
-        least = np.where(left >= 0, self.second[np.maximum(left, 0)] if self.second.size else np.inf, np.inf)
-        kept = second < least
-        x = np.concatenate([self.first, first[kept]])
-        y = np.concatenate([self.second, second[kept]])
-        where = np.concatenate([self.positions, positions[kept]])
-        order = np.lexsort((where, y, x))
-        falling = y[order]
-        best_before = np.concatenate([[np.inf], np.minimum.accumulate(falling)[:-1]]) if falling.size else falling
-        chosen = order[falling < best_before]
-        self.first, self.second, self.positions = x[chosen], y[chosen], where[chosen]
-
-
-def front_of(first: Array, second: Array, positions: Index) -> Index:
-    """Return the positions of the Pareto front of some points."""
-    front = Front()
-    front.add(first, second, positions)
-    return front.positions
+    order = np.lexsort((second, first))
+    least = np.minimum.accumulate(second[order])
+    return np.asarray(order[least < np.append(np.inf, least[:-1])])
 
 
 @dataclass(eq=False)
@@ -98,7 +72,7 @@ class Evaluation:
     not_finite: int = 0
     #: Otherwise feasible ones whose central time is after the deadline.
     late: int = 0
-    #: The least total time of those that satisfy all constraints; infinite where there is no deadline.
+    #: The least total time of those that satisfy all constraints.
     fastest: float = np.inf
     #: `unfit`, `uncertain`: configurations that satisfy all constraints but may fail; and how many of them are
     #: uncertain.
@@ -106,8 +80,8 @@ class Evaluation:
     uncertain: int = 0
     #: The largest probability of fitting of those left out.
     likeliest: float = 0.0
-    #: Of total time against cost.
-    front: Front = field(default_factory=Front)
+    #: Shape (3, points). The Pareto front of total time against cost: both, and where the points stand in the grid.
+    front: Array = field(default_factory=lambda: np.empty((3, 0)))
     #: Shape (candidates,). Where the feasible ones with a finite objective stand in the grid, the late ones left out.
     positions: Index = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     #: `objective`, `cost`: shape (candidates,). The cost is 0 where no machines are counted.
@@ -118,15 +92,17 @@ class Evaluation:
         """Return the positions, the best first; of equal objectives, but for rounding errors, the cheapest first."""
         return np.asarray(self.positions[best_first(self.objective, self.cost)])
 
-    def count(self, first: int, fails: Sequence[Mask], rows: int) -> Mask:
-        """Count what each constraint from place `first` on excludes, and return which rows all of them leave."""
-        number = np.zeros(rows, np.int16)
-        for failed in fails:
-            number += failed
-        for j, failed in enumerate(fails, start=first):
-            self.excludes[j] += int(failed.sum())
-            self.only_this[j] += int(np.sum(failed & (number == 1)))
+    def count(self, places: slice, fails: Mask) -> Mask:
+        """Count what the constraints at some places exclude, and return which rows all of them leave."""
+        number = fails.sum(axis=0, dtype=np.int16)
+        self.excludes[places] += fails.sum(axis=1)
+        self.only_this[places] += np.sum(fails & (number == 1), axis=1)
         return np.asarray(number == 0)
+
+    def add_to_front(self, points: Array) -> None:
+        """Take in points whose positions are larger than those of the points before."""
+        both = np.hstack([self.front, points])
+        self.front = both[:, front_of(*both[:2])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,81 +117,60 @@ class Search:
     goal: Goal
 
     def run(self) -> Evaluation:
-        """Evaluate the grid, block by block."""
+        """Evaluate the grid, block by block: first the constraints that read no prediction, then what they leave."""
         count = len(self.problem.constraints)
         evaluation = Evaluation(np.zeros(count, np.intp), np.zeros(count, np.intp))
-        size, rows = self.space.grid.size, SEARCH.block_rows
-        if self._walks:
-            self._check_drawn()
-            rows = max(SEARCH.least_rows, min(rows, SEARCH.block_values // self._walks))
-        blocks = [self._block(start, min(start + rows, size), evaluation) for start in range(0, size, rows)]
-        evaluation.positions, evaluation.objective, evaluation.cost = map(np.concatenate, zip(*blocks, strict=True))
+        grid, rows = np.arange(self.space.grid.size), SEARCH.block_rows
+        if self.problem.simple:
+            grid = np.concatenate([self._possible(block, evaluation) for block in _blocks(grid, rows)])
+        # The draws of all members, where a central time is a median over them.
+        draws = sum(len(m.draws) for m in self.result.members)
+        if any(m.discrepancy is not None for m in self.result.members):
+            if len(grid) > SEARCH.max_drawn_configurations:
+                raise GenperfError(
+                    f"every prediction of this model is a median over {draws:,} draws, and {len(grid):,} "
+                    f"configurations are to be evaluated; at most {SEARCH.max_drawn_configurations:,} are",
+                    hint="vary fewer values (workers=1:256:*2), add a constraint, or fit one family",
+                )
+            rows = max(SEARCH.least_rows, min(rows, SEARCH.block_values // draws))
+        if grid.size:
+            blocks = [self._answers(block, evaluation) for block in _blocks(grid, rows)]
+            evaluation.positions, evaluation.objective, evaluation.cost = map(np.concatenate, zip(*blocks, strict=True))
         return evaluation
 
-    @property
-    def _walks(self) -> int:
-        """The draws of all members where a central time is a median over them; else 0."""
-        members = self.result.members
-        return sum(len(m.draws) for m in members) if any(m.discrepancy is not None for m in members) else 0
+    def _possible(self, positions: Index, evaluation: Evaluation) -> Index:
+        """Return the configurations of a block that satisfy the constraints that read no prediction."""
+        fails = _fails(self.problem.simple, self.space.take(positions), positions.shape)
+        return positions[evaluation.count(np.s_[: len(fails)], fails)]
 
-    def _check_drawn(self) -> None:
-        """Refuse what would take hours, after a look at what the constraints leave."""
-        size = self.space.grid.size
-        if size <= SEARCH.max_drawn_configurations:
-            return
-        left = 0
-        for start in range(0, size, SEARCH.block_rows):
-            stop = min(start + SEARCH.block_rows, size)
-            columns, holds = self.space.take(np.arange(start, stop)), np.ones(stop - start, bool)
-            for formula in self.problem.simple:
-                holds &= _holds(formula, columns, stop - start)
-            left += int(holds.sum())
-        if left > SEARCH.max_drawn_configurations:
-            raise GenperfError(
-                f"every prediction of this model is a median over {self._walks:,} draws, and {left:,} configurations "
-                f"are to be evaluated; at most {SEARCH.max_drawn_configurations:,} are",
-                hint="vary fewer values (workers=1:256:*2), add a constraint, or fit one family",
-            )
-
-    def _block(self, start: int, stop: int, evaluation: Evaluation) -> tuple[Index, Array, Array]:
+    def _answers(self, positions: Index, evaluation: Evaluation) -> tuple[Index, Array, Array]:
         """Return the configurations of a block that may be answers, with their objective and their cost."""
-        positions = np.arange(start, stop)
-        columns = self.space.take(positions)
-        fails = [~_holds(formula, columns, len(positions)) for formula in self.problem.simple]
-        columns, positions = _keep(columns, positions, evaluation.count(0, fails, len(positions)))
-        if not positions.size:
-            return positions, np.empty(0), np.empty(0)
-        predicted = self.predicted(columns)
-        first = len(fails)
-        fails = [~_holds(formula, predicted, len(positions)) for formula in self.problem.further]
-        predicted, positions = _keep(predicted, positions, evaluation.count(first, fails, len(positions)))
-        predicted, positions = _keep(predicted, positions, self._fitting(predicted, evaluation))
-        evaluation.feasible += positions.size
-        objective, total = value(self.problem.objective, predicted), value(self.problem.total, predicted)
-        objective = np.broadcast_to(objective, positions.shape)
-        finite = np.isfinite(objective) & np.isfinite(total)
-        evaluation.not_finite += int(np.sum(~finite))
-        cost = np.zeros(positions.shape)
-        if self.problem.cost is not None:
-            cost = np.array(np.broadcast_to(value(self.problem.cost, predicted), positions.shape))
+        problem, shape = self.problem, positions.shape
+        predicted = self.predicted(self.space.take(positions))
+        kept = evaluation.count(np.s_[len(problem.simple) :], _fails(problem.further, predicted, shape))
+        kept &= self._fitting(predicted, kept, evaluation)
+        formulas = (problem.objective, problem.total, problem.cost or ZERO)
+        objective, total, cost = (np.broadcast_to(value(formula, predicted), shape) for formula in formulas)
+        finite = kept & np.isfinite(objective) & np.isfinite(total)
+        if problem.cost is not None:
             shown = finite & np.isfinite(cost)
-            evaluation.front.add(total[shown], cost[shown], positions[shown])
-        if self.goal.deadline is not None:
-            evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
-            late = finite & (total > self.goal.deadline)
-            evaluation.late += int(late.sum())
-            evaluation.feasible -= int(late.sum())
-            finite &= ~late
-        return positions[finite], objective[finite], cost[finite]
+            evaluation.add_to_front(np.array([total[shown], cost[shown], positions[shown]]))
+        late = finite & (total > (self.goal.deadline or np.inf))
+        evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
+        evaluation.not_finite += int(np.sum(kept & ~finite))
+        evaluation.late += int(late.sum())
+        evaluation.feasible += int(np.sum(kept & ~late))
+        answers = finite & ~late
+        return positions[answers], objective[answers], cost[answers]
 
-    def _fitting(self, columns: Columns, evaluation: Evaluation) -> Mask:
-        """Return which configurations are likely enough to fit, and count the others."""
+    def _fitting(self, columns: Columns, kept: Mask, evaluation: Evaluation) -> Mask:
+        """Return which configurations are likely enough to fit, and count the others of those that are kept."""
         feasibility, least = self.result.feasibility, self.goal.fits
         if feasibility is None:
-            return np.ones(len(next(iter(columns.values()))), dtype=bool)
-        probability = feasibility.probability(self._factors(columns))
-        fails = feasibility.known_to_fail(self._factors(columns))
-        left_out = fails | (probability < least)
+            return kept
+        factors = self._factors(columns)
+        probability, fails = feasibility.probability(factors), feasibility.known_to_fail(factors)
+        left_out = kept & (fails | (probability < least))
         evaluation.unfit += int(left_out.sum())
         evaluation.uncertain += int(np.sum(left_out & ~fails & (probability > 1.0 - least)))
         evaluation.likeliest = max(evaluation.likeliest, float(probability[left_out].max(initial=0.0)))
@@ -334,9 +289,7 @@ class Search:
         columns = self.drawn(self.space.take(positions))
         shape = (shares(self.result.members).size, positions.size)
         objective = np.broadcast_to(value(self.problem.objective, columns), shape)
-        feasible = np.isfinite(objective)
-        for formula in self.problem.further:
-            feasible = feasible & _holds(formula, columns, shape)
+        feasible = np.isfinite(objective) & ~_fails(self.problem.further, columns, shape).any(axis=0)
         if self.goal.deadline is not None:
             feasible = feasible & (np.broadcast_to(value(self.problem.total, columns), shape) <= self.goal.deadline)
         return np.where(feasible, objective, np.inf)
@@ -356,13 +309,14 @@ def winners(drawn: Array) -> Mask:
     return np.asarray(np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-SEARCH.tied_digits, atol=0.0))
 
 
-def _holds(formula: Formula, columns: Columns, shape: int | tuple[int, ...]) -> Mask:
-    """Return whether a comparison holds, in each row."""
-    return np.asarray(np.broadcast_to(value(formula, columns) != 0.0, shape))
+def _blocks(positions: Index, rows: int) -> list[Index]:
+    """Return positions in blocks of so many at most."""
+    return [positions[start : start + rows] for start in range(0, len(positions), rows)]
 
 
-def _keep(columns: Columns, positions: Index, kept: Mask) -> tuple[Columns, Index]:
-    """Return some of the rows, and where they stand."""
-    if kept.all():
-        return columns, positions
-    return {name: values[kept] for name, values in columns.items()}, positions[kept]
+def _fails(formulas: Sequence[Formula], columns: Columns, shape: tuple[int, ...]) -> Mask:
+    """Return whether each comparison does not hold, shape (comparisons, *shape)."""
+    fails = np.empty((len(formulas), *shape), dtype=bool)
+    for row, formula in zip(fails, formulas, strict=True):
+        row[:] = value(formula, columns) == 0.0
+    return fails
