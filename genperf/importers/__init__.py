@@ -24,7 +24,7 @@ from genperf.importers import (
     trainer_state,
     training_log,
 )
-from genperf.importers.imported import SOURCE, FormatError, Imported, csv_lines, factors_from_name, joined
+from genperf.importers.imported import SOURCE, Imported, csv_lines, factors_from_name, joined
 from genperf.table.clean import is_number
 from genperf.table.content import CONTENT, SIGNATURES, files_of, head_of
 from genperf.table.opened import read_text
@@ -125,7 +125,7 @@ def _read(format: Format, path: str) -> Imported:
         start = text[: CONTENT.head]
         return format.read(text, name)
     except TableError as error:
-        if not isinstance(error, FormatError) and re.search(format.signature, start):
+        if re.search(format.signature, start):
             raise
         if not start and Path(path).is_file():
             start = head_of(path).decode("utf-8", "replace")

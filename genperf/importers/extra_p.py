@@ -11,7 +11,6 @@ from typing import TypeVar
 from genperf.errors import TableError, counted
 from genperf.importers.imported import (
     REPEAT,
-    FormatError,
     Imported,
     Json,
     Rows,
@@ -73,13 +72,12 @@ def _of_text(text: str, name: str) -> tuple[list[str], list[Measured]]:
             raise TableError(what, where=f"{name}: line {begun}", hint="write one a point")
 
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
+        keyword, words = [*line.split(None, 1), "", ""][:2]
+        if not keyword or keyword.startswith("#"):
             continue
-        keyword, words = [*line.split(None, 1), ""][:2]
         where = f"{name}: line {number}"
         if keyword not in _KEYWORDS:
-            kind = FormatError if not parameters else TableError
-            raise kind(f"'{shortened(keyword)}' is none of {', '.join(_KEYWORDS)}", where=where)
+            raise TableError(f"'{shortened(keyword)}' is none of {', '.join(_KEYWORDS)}", where=where)
         if keyword == "PARAMETER":
             if points:
                 raise TableError("PARAMETER comes after POINTS", where=where, hint="write every PARAMETER first")
@@ -136,7 +134,7 @@ def measurements_of(text: str, name: str) -> Read:
         return _of_lines([file, *others])
     if not file.has("measurements") or not file.has("parameters"):
         hint = "it needs 'parameters' and 'measurements', or a line of 'params' and 'value' for each measurement"
-        raise FormatError("is JSON, but not as Extra-P writes it", where=name, hint=hint)
+        raise TableError("is JSON, but not as Extra-P writes it", where=name, hint=hint)
     return _with_ids(file) if file.has("callpaths") else _nested(file)
 
 
@@ -192,7 +190,7 @@ def _of_lines(lines: Iterable[Json]) -> Read:
     measured: list[Measured] = []
     for one in lines:
         if not one.has("params") and not measured:
-            raise FormatError("is not as Extra-P writes it (no 'params')", where=one.where)
+            raise TableError("is not as Extra-P writes it (no 'params')", where=one.where)
         given = one.member("params").object()
         parameters = parameters or list(given)
         if set(given) != set(parameters):

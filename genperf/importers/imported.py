@@ -24,10 +24,6 @@ Row = Mapping[str, Cell]
 SOURCE, REPEAT = "source", "repeat"
 
 
-class FormatError(TableError):
-    """A file is not what its format's tool writes."""
-
-
 @dataclass(frozen=True, eq=False)
 class Imported:
     """Measurements of one file or several."""
@@ -227,7 +223,7 @@ def read_json(text: str, name: str, line: int | None = None) -> Json:
     """
     value, *others = read_values(text, name, line)
     if others:
-        raise FormatError("holds several values of JSON in the place of one", where=name)
+        raise TableError("holds several values of JSON in the place of one", where=name)
     return value
 
 
@@ -243,7 +239,7 @@ def export_of(text: str, name: str, key: str, what: str, hint: str) -> Json:
     """Return an export: JSON that has a member of its own."""
     file = read_json(text, name)
     if not file.has(key):
-        raise FormatError(f"is JSON, but no {what}", where=name, hint=hint)
+        raise TableError(f"is JSON, but no {what}", where=name, hint=hint)
     return file
 
 

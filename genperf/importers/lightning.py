@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 from genperf.errors import TableError
-from genperf.importers.imported import FormatError, Imported
+from genperf.importers.imported import Imported
 from genperf.importers.training_log import MEASURED, named, table_of
 from genperf.table.clean import numbers
 from genperf.table.target import TIME_UNITS
@@ -28,7 +28,7 @@ def read(text: str, name: str) -> Imported:
     ({'repeat': 0, 'step_time_s': 0.0815},)
     """
     if not re.search(SIGNATURE, text):
-        raise FormatError("is no metrics.csv of Lightning: it has no 'epoch' and 'step'", where=name)
+        raise TableError("is no metrics.csv of Lightning: it has no 'epoch' and 'step'", where=name)
     source = read_delimited(text, name, ",")
     measured = {key: column for key in source.cells if (column := _measured(key)) is not None}
     rows = zip(*(numbers(source.cells[key])[0].tolist() for key in measured), strict=True)

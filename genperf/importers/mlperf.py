@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import Cell, FormatError, Imported, Json, Rows, read_json
+from genperf.importers.imported import Cell, Imported, Json, Rows, read_json
 
 TIME, THROUGHPUT = "step_time_s", "throughput"
 _LINE = re.compile(r":::(MLLOG|SYSJSON)\s+(.*)")
@@ -82,7 +82,7 @@ def _events(text: str, name: str, left_out: list[str]) -> tuple[list[_Event], di
             left_out.append(f"{error.where}: {error.message}")
     if not events:
         hint = "name the log of mlperf_logging"
-        raise FormatError("holds no ':::MLLOG' line that can be read", where=name, hint=hint)
+        raise TableError("holds no ':::MLLOG' line that can be read", where=name, hint=hint)
     return events, system
 
 

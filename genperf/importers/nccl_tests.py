@@ -6,7 +6,8 @@ place. The ranks are the lines `#  Rank  0 Group … on HOST device …`.
 
 import re
 
-from genperf.importers.imported import Cell, FormatError, Imported, Rows
+from genperf.errors import TableError
+from genperf.importers.imported import Cell, Imported, Rows
 from genperf.table.content import SIGNATURES
 
 TIME = "time_s"
@@ -44,5 +45,5 @@ def read(text: str, name: str) -> Imported:
             factors = {"bytes": int(size), "type": kind, "operation": operation, "buffers": buffers}
             rows.add({**counts, **factors}, {TIME: float(cell) / 1e6})
     if not rows and not re.search(SIGNATURES["nccl-tests"], text):
-        raise FormatError("is no output of nccl-tests", where=name, hint="name what all_reduce_perf printed")
+        raise TableError("is no output of nccl-tests", where=name, hint="name what all_reduce_perf printed")
     return rows.table(name, "holds no time of a message")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from genperf.errors import TableError
-from genperf.importers.imported import Cell, FormatError, Imported, joined
+from genperf.importers.imported import Cell, Imported, joined
 from genperf.importers.pytorch_profiler import table_of
 
 SIGNATURE = r"\ASQLite format 3\0"
@@ -56,7 +56,7 @@ def read(path: str, name: str) -> Imported:
             database.execute("PRAGMA trusted_schema = OFF")
             tables = {str(row[0]) for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not {"NVTX_EVENTS", "StringIds"} <= tables:
-                raise FormatError("holds no NVTX ranges of Nsight Systems", where=name, hint=_EXPORT)
+                raise TableError("holds no NVTX ranges of Nsight Systems", where=name, hint=_EXPORT)
             known = "TARGET_INFO_GPU" in tables
             first = database.execute("SELECT name FROM TARGET_INFO_GPU").fetchone() if known else None
             events = [
@@ -66,7 +66,7 @@ def read(path: str, name: str) -> Imported:
                 for process, event in _events(database, category, query)
             ]
     except sqlite3.Error as error:
-        raise FormatError(f"cannot be read as an SQLite export ({error})", where=name, hint=_EXPORT) from None
+        raise TableError(f"cannot be read as an SQLite export ({error})", where=name, hint=_EXPORT) from None
     ranges = Counter(re.sub(r"\d+", "N", e["name"]) for _, e in events if e["cat"] == "user_annotation")
     processes = sorted({process for process, event in events if event["name"].startswith("ProfilerStep#")})
     if not processes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import Cell, FormatError, Imported, read_json
+from genperf.importers.imported import Cell, Imported, read_json
 from genperf.table import PHASES
 
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
@@ -278,7 +278,7 @@ def read(text: str, name: str) -> Imported:
     events = file.get("traceEvents") if isinstance(file, dict) else file
     if not isinstance(events, list) or not any(isinstance(event, dict) and "ph" in event for event in events):
         hint = "prof.export_chrome_trace(FILE), or tensorboard_trace_handler(FOLDER)"
-        raise FormatError("is JSON, but no trace of torch.profiler", where=name, hint=hint)
+        raise TableError("is JSON, but no trace of torch.profiler", where=name, hint=hint)
     return table_of(events, _run(file) if isinstance(file, dict) else {}, name)
 
 

@@ -3,7 +3,8 @@
 JSON, or a JSON object a line. Names are those of vLLM's `benchmarks/serve.py` and SGLang's `bench_serving.py` of 2025.
 """
 
-from genperf.importers.imported import FormatError, Imported, Rows, read_values
+from genperf.errors import TableError
+from genperf.importers.imported import Imported, Rows, read_values
 
 RATE = "output_throughput"
 SIGNATURE = r'"output_throughput"\s*:'
@@ -30,7 +31,7 @@ def read(text: str, name: str) -> Imported:
         runs = runs[0].list()
     if not any(run.has(RATE) for run in runs):
         hint = "vllm bench serve --save-result"
-        raise FormatError(f"holds no '{RATE}' of a serving benchmark", where=name, hint=hint)
+        raise TableError(f"holds no '{RATE}' of a serving benchmark", where=name, hint=hint)
     rows = Rows(RATE, rate=True)
     for run in runs:
         if not run.has(RATE) or run.member(RATE).number() <= 0:

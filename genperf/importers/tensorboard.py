@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import Cell, FormatError, Imported
+from genperf.importers.imported import Cell, Imported
 from genperf.importers.training_log import put, table_of
 
 SIGNATURE = r"(?s)\A.{0,60}brain\.Event:"
@@ -22,7 +22,7 @@ def read(path: str, name: str) -> Imported:
     scalars = list(_scalars(path, name))
     if not scalars:
         hint = "name a file events.out.tfevents.… that has scalars"
-        raise FormatError("holds no scalar of TensorBoard", where=name, hint=hint)
+        raise TableError("holds no scalar of TensorBoard", where=name, hint=hint)
     steps: dict[int, dict[str, Cell]] = defaultdict(dict)
     settings: dict[str, Cell] = {}
     for step, _, tag, value in scalars:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from genperf.errors import Note
-from genperf.importers.imported import REPEAT, Cell, FormatError, Imported
+from genperf.errors import Note, TableError
+from genperf.importers.imported import REPEAT, Cell, Imported
 from genperf.table.content import SIGNATURES
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ def read(text: str, name: str) -> Imported:
             unread += bool(re.search(SIGNATURES["training-log"], line))
     if not steps:
         hint = f"the names that are read: {', '.join(list(MEASURED)[:7])}, …"
-        raise FormatError("holds no line of a step with its time or throughput", where=name, hint=hint)
+        raise TableError("holds no line of a step with its time or throughput", where=name, hint=hint)
     notes = [Note(f"{unread} lines look like steps and have no number that can be read", "lines_unread")]
     return table_of(steps, notes if unread else [])
 

@@ -53,8 +53,7 @@ class Columns:
     def __init__(self, source: Source, texts: Collection[str] = (), derived: Mapping[str, str] | None = None) -> None:
         self.source = source
         self.texts = set(texts)
-        self.derived: dict[str, str] = {}
-        self.made_from: dict[str, frozenset[str]] = {}
+        self.derived: dict[str, Formula] = {}
         self.reasons: dict[str, Reasons] = {}
         self._numbers: dict[str, Array] = {}
         for name, text in (derived or {}).items():
@@ -96,8 +95,7 @@ class Columns:
         formula = parse_number(text, self.names, self.texts)
         values = self._evaluate(formula).astype(float)
         inherited = ~self.usable(formula.names - self.texts)
-        self.derived[name] = text
-        self.made_from[name] = formula.names
+        self.derived[name] = formula
         self._numbers[name] = values
         bad = np.flatnonzero(~np.isfinite(values) & ~inherited)
         self.reject(name, {int(i): f"is not finite ({name} = {text})" for i in bad})
@@ -120,7 +118,7 @@ class Columns:
         """Return the columns, with all those they are made from."""
         origins: set[str] = set()
         for name in names:
-            origins |= {name} | self.origins(self.made_from.get(name, ()))
+            origins |= {name} | self.origins(self.derived[name].names if name in self.derived else ())
         return frozenset(origins)
 
     def rejections(self, keep: Mask) -> list[Rejection]:
@@ -245,7 +243,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         source=opened.name,
         rejected=tuple(rejected),
         unused=tuple(c for c in remaining if c not in read),
-        derived=dict(columns.derived),
+        derived={name: formula.text for name, formula in columns.derived.items()},
         reading=options.beside_roles(),
         notes=(
             *opened.steps,

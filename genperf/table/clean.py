@@ -113,7 +113,7 @@ def faults_of(values: Array, positive: str = "", count: str = "") -> Reasons:
     {2: 'is larger than 1e+30 in size', 1: 'is negative (a weight must not be)'}
     """
     small, large = (values > 0.0) & (values < SMALLEST), np.abs(values) > LARGEST
-    faults = [(large & np.isfinite(values), f"is larger than {LARGEST:g} in size")]
+    faults = [(large, f"is larger than {LARGEST:g} in size")]
     if positive:
         faults.insert(0, (small, f"is nearer to zero than {SMALLEST:g}"))
         must = f"({positive} must be above zero)"

@@ -128,12 +128,10 @@ def _refuse_foreign(data: bytes, name: str) -> None:
     """Refuse a file of a format that is no text."""
     for kind in _FORMATS["foreign"]:
         begins = tuple(magic.encode("latin-1") for magic in kind["begins"])
-        if data.startswith(begins) and kind.get("holds", "").encode() in data:
+        if data.startswith(begins, kind.get("at", 0)) and kind.get("holds", "").encode() in data:
             raise TableError(f"is {kind['is']}", hint=kind["try"], where=name)
     if b"brain.Event:" in data[:64]:
         raise _to_import("tensorboard", name)
-    if data[257:262] == b"ustar":
-        raise TableError("is an archive, which is not read", hint="unpack it: tar -xf FILE", where=name)
 
 
 def refuse_other_text(text: str, name: str) -> None:

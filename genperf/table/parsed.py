@@ -99,9 +99,7 @@ def parsed_column(
     >>> cells.tolist(), unit, [str(step) for step in steps]
     ([0.691931, 0.5], 's', ["2 cells: 'microsegundos' and 's' of 'Tiempo' converted to 's'"])
     """
-    unique = Counter[str]()
-    for text, count in Counter(cell for cell in cells if isinstance(cell, str)).items():
-        unique[text.strip()] += count
+    unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     missing = {*MISSING, ""}
     plain_cells = all_plain(list(unique)) is not None
     odd = [] if plain_cells else [t for t in unique if not is_number(t) and t.lower() not in missing]

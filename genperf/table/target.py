@@ -128,12 +128,7 @@ class Measurement:
     def faults(self, values: Array) -> Reasons:
         """Return why some numbers of the column cannot be used: zero, negative, or not representable in seconds."""
         name = self.kind if self.kind != "quantity" else self.column
-        converted = self.in_target_unit(values)
-        overflow = np.flatnonzero(np.isfinite(values) & ~np.isfinite(converted)).tolist()
-        return {
-            **faults_of(converted, positive=name),
-            **dict.fromkeys(overflow, f"is too large for a {name} in seconds"),
-        }
+        return faults_of(self.in_target_unit(values), positive=name)
 
     def notes(self) -> tuple[Note, ...]:
         """Say that the column was converted, or that its name says another unit than seconds."""

@@ -121,7 +121,7 @@ def test_faults_name_the_target():
         read_table(RUNS.assign(memory_gb=[-1.0, 2.0, 3.0]), quantity="memory_gb:GB", extrinsic="n")
     with pytest.raises(TableError, match=r"is zero \(time must be above zero\)"):
         read_table(RUNS.assign(t=[5e-324, 2.0, 3.0]), time="t", unit="ns", extrinsic="n")
-    with pytest.raises(TableError, match="is too large for a time in seconds"):
+    with pytest.raises(TableError, match=r"'1e\+306' is larger than 1e\+30 in size"):
         read_table(RUNS.assign(t=[1e306, 2.0, 3.0]), time="t", unit="h", extrinsic="n")
     with pytest.raises(TableError, match="what may the memory_gb depend on"):
         read_table(RUNS, quantity="memory_gb")
