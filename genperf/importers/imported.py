@@ -207,7 +207,9 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
     return {name: value.strip() for name, value in zip(names, match.groups(), strict=True)}
 
 
+#: What the types of JSON's values are called.
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+_KINDS |= dict.fromkeys((int, float), "a number")
 
 
 def read_json(text: str, name: str, line: int | None = None) -> Json:
@@ -271,46 +273,40 @@ class Json:
 
     def member(self, key: str) -> Json:
         """Return a member of an object."""
-        self._expect(dict)
-        if key not in self.value:
+        if key not in self._of(dict):
             has = ", ".join(shortened(plain(k)) for k in list(self.value)[:6]) or "nothing"
             raise TableError(f"has no '{key}' (it has {has})", where=self.where)
         return Json(self.value[key], self.file, f"{self.path}.{key}" if self.path else key)
 
     def object(self) -> dict[str, Json]:
         """Return an object's members."""
-        self._expect(dict)
         dot = f"{self.path}." if self.path else ""
-        named = {plain(key): value for key, value in self.value.items()}
+        named = {plain(key): value for key, value in self._of(dict).items()}
         return {key: Json(value, self.file, f"{dot}{shortened(key)}") for key, value in named.items()}
 
     def list(self) -> list[Json]:
         """Return a list's items."""
-        self._expect(list)
-        return [Json(value, self.file, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
+        return [Json(value, self.file, f"{self.path}[{i}]") for i, value in enumerate(self._of(list))]
 
     def text(self) -> str:
         """Return a text."""
-        self._expect(str)
-        return plain(self.value)
+        return plain(self._of(str))
 
     def number(self) -> int | float:
         """Return a finite number."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise self._unexpected("a number")
-        if not is_number(self.value):
+        value: int | float = self._of(int, float)
+        if not is_number(value):
             raise TableError("is not a finite number", where=self.where)
-        return self.value
+        return value
 
     def numbers(self) -> tuple[int | float, ...]:
         """Return a list's finite numbers."""
         return tuple(item.number() for item in self.list())
 
-    def _expect(self, kind: type) -> None:
-        if not isinstance(self.value, kind):
-            raise self._unexpected(_KINDS[kind])
-
-    def _unexpected(self, wanted: str) -> TableError:
-        kind = _KINDS.get(type(self.value), "a number")
-        shown = f" ('{shortened(plain(self.value))}')" if isinstance(self.value, str) else ""
-        return TableError(f"{wanted} is expected here, not {kind}{shown}", where=self.where)
+    def _of(self, *kinds: type) -> Any:
+        """Return the value, which is of one of some types."""
+        kind = type(self.value)
+        if kind not in kinds:
+            shown = f" ('{shortened(plain(self.value))}')" if kind is str else ""
+            raise TableError(f"{_KINDS[kinds[0]]} is expected here, not {_KINDS[kind]}{shown}", where=self.where)
+        return self.value

@@ -28,8 +28,6 @@ from genperf.vocabulary import words_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_DECIMAL_COMMA = frozenset(words_of("headers.decimal_comma"))
-
 
 def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
     """Read the cells of a file, of standard input ("-") or of a DataFrame, before anything is understood of them.
@@ -194,7 +192,8 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
 
 def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     """Read numbers beside units, ±, brackets and footnotes."""
-    comma = not _DECIMAL_COMMA.isdisjoint(re.split(r"[\W\d_]+", " ".join(source.columns).lower()))
+    words = re.split(r"[\W\d_]+", " ".join(source.columns).lower())
+    comma = any(word in words for word in words_of("headers.decimal_comma"))
     columns = {name: cells.tolist() for name, cells in source.columns.items() if cells.dtype.kind == "O"}
     read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma) for n, cells in columns.items()}
     parsed = {name: column for name, column in read.items() if column is not None}

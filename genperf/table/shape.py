@@ -25,7 +25,6 @@ SCATTER = 0.15
 #: Numbers in this range are years where all are.
 YEARS = (1900, 2100)
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
-_MEASURED = frozenset(words_of("headers.measured"))
 _JOINS = rf"(?:{any_of('headers.preposition')}|@)"
 _ORDINAL = r"(?:st|nd|rd|th|nda|era|ra|da|ta|er|ere|ère|eme|ème|ª|º|°|\.)"
 _WORD = r"[^\W\d_]+"
@@ -172,7 +171,7 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
             (match,) = matches
             rest = _tidy(f"{name[: match.start()]} {name[match.end() :]}")
             word, number = match["word"], int(match["number"])
-            if kind == "after" and _stem(word) in _MEASURED:
+            if kind == "after" and _stem(word) in words_of("headers.measured"):
                 return "measured", "", f"{word} {rest}".strip(), number
             given = kind == "after" and re.search("[=:(]", match["joint"])
             return "given" if given else kind, word, rest, number
@@ -261,8 +260,6 @@ def names_of(column: str, names: list[str]) -> Names | None:
     `resnet101`; `V100`, `A100`) stay.
     """
     for read in (_placed(names), _grid_of(column), _pairs, _multiple, _counted):
-        if read is None:
-            continue
         parsed = {name: taken for name in names if (taken := read(name)) is not None}
         without = [name for name in names if name not in parsed]
         if read is _multiple and parsed:
@@ -347,7 +344,7 @@ def _on_nodes(nodes: float, each: float) -> dict[str, float]:
     return {"nodes": nodes, "devices_per_node": each, "devices": nodes * each}
 
 
-def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
+def _grid_of(column: str) -> Callable[[str], Taken | None]:
     """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
     words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
@@ -355,13 +352,13 @@ def _grid_of(column: str) -> Callable[[str], Taken | None] | None:
     of_nodes |= len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
 
     def read(name: str) -> Taken | None:
-        match = _GRID.fullmatch(name.strip())
+        match = _GRID.fullmatch(name.strip()) if of_nodes or len(words) == 2 else None
         if match is None:
             return None
         one, other = float(match[1]), float(match[2])
         return _on_nodes(one, other) if of_nodes else {words[0]: one, words[1]: other}, ""
 
-    return read if of_nodes or len(words) == 2 else None
+    return read
 
 
 def _pairs(name: str) -> Taken | None:

@@ -23,8 +23,6 @@ JOB_WORDS = frozenset(words_of("headers.job"))
 _RATES, _TIMES, _QUANTITIES = (frozenset(words_of(f"headers.{kind}")) for kind in ("rate", "time", "quantity"))
 #: Behind a word for a time: what is chosen, and counts of steps.
 _CHOSEN_TIME = STEP_WORDS | {*words_of("headers.chosen_time")}
-_TIME_LETTERS = frozenset(words_of("headers.time_letter"))
-_PREPOSITIONS = frozenset(words_of("headers.preposition"))
 _UNIT_OF_RATE = {
     word: counted for counted in ("images", "tokens", "requests") for word in words_of(f"headers.rate_of_{counted}")
 }
@@ -33,13 +31,11 @@ _MEMORY_UNITS = {unit.lower(): unit for unit in words_of("headers.memory_unit")}
 _UNITS = _MEMORY_UNITS | {
     word.lower(): words_of(f"headers.{u}")[0] for u in ("joule", "watt") for word in words_of(f"headers.{u}")
 }
-_GIVEN_AMOUNTS = frozenset(words_of("headers.given_amount"))
 #: What is counted, as it is spelled and as it is called.
 _COUNTED = {word: called for called, spelled in section("counted").items() for word in spelled}
 _CALLED = _COUNTED | dict.fromkeys(words_of("headers.iterations"), "iterations")
 _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.counted_or_timed")})
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
-_ALONE = frozenset(words_of("headers.time_alone"))
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
 _SECTION = re.compile(rf"{any_of('headers.section')}[./](?=[a-z_])", re.IGNORECASE)
@@ -191,10 +187,10 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     if others:
         named_unit = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
         return Header("time", named_unit or "s", of=of) if named_unit or set(first) & _TIMES else None
-    if ends is None and len(words) == 1 and words[0] in _ALONE:
+    if ends is None and len(words) == 1 and words[0] in words_of("headers.time_alone"):
         ends = TIME_WORDS[words[0]]
     words = _head(words)
-    timed = words[0] in _TIMES or (len(words) > 1 and words[0] in _TIME_LETTERS)
+    timed = words[0] in _TIMES or (len(words) > 1 and words[0] in words_of("headers.time_letter"))
     if ends is None and (words[-1] in _TIMES or (timed and not {*words} & _CHOSEN_TIME)):
         ends = "s"
     return None if ends is None else Header("time", ends, of=of)
@@ -202,7 +198,7 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
 
 def _head(words: list[str]) -> list[str]:
     """Return the words before a preposition: what a header names, without what it is with, without or for."""
-    ends = [place for place, word in enumerate(words) if place and word in _PREPOSITIONS]
+    ends = [place for place, word in enumerate(words) if place and word in words_of("headers.preposition")]
     return words[: ends[0]] if ends else words
 
 
@@ -222,8 +218,8 @@ def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
         # Joules per step.
         end = chain[0][-1]
     if end in _UNITS:
-        given = end in _MEMORY_UNITS and bool(_GIVEN_AMOUNTS & {*words}) and not _QUANTITIES & {*words}
-        return None if given else Header("quantity", _UNITS[end])
+        given = end in _MEMORY_UNITS and any(word in words_of("headers.given_amount") for word in words)
+        return None if given and not _QUANTITIES & {*words} else Header("quantity", _UNITS[end])
     return Header("quantity") if _QUANTITIES & {*words[:2]} else None
 
 
@@ -241,7 +237,7 @@ SECONDS_IN = {
 }
 _UNITS_OF_TIME = {word: unit for unit, spelled in section("time").items() for word in spelled}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_PREFIXES |= {"ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
 #: Units that take a prefix, each with what it measures.
 _PREFIXED = re.compile(r"([kKMGTP]i?)?(B|o|bytes?|bit|bits|b|FLOPS|FLOP|Flops|W|J|Wh|Hz)(/s|/sec|ps)?")
 #: Behind a number without a blank: so many thousands, millions or billions of whatever the column counts.
@@ -273,7 +269,7 @@ def unit_of(text: str) -> tuple[str, float, float]:
             base, base
         )
         rated = f"{base}/s" if rate and base != "FLOPS" else base
-        return rated, _BINARY[prefix] if prefix.endswith("i") else _PREFIXES[prefix], 1.0
+        return rated, _PREFIXES[prefix], 1.0
     return re.sub(r"/(?:sec|second|seg|segundo|sekunde|seconde)s?\b", "/s", re.sub(r"\s*/\s*", "/", text)), 1.0, 1.0
 
 

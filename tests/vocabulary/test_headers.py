@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from genperf.table import read_table
-from genperf.vocabulary.headers import Header, bare, header_of
+from genperf.vocabulary.headers import Header, bare, header_of, unit_of
 from genperf.vocabulary.names import canonical_of, column_of, noun_of
 
 
@@ -122,3 +122,10 @@ def test_times_in_another_unit_than_their_name_says_are_noted() -> None:
     assert not [
         n for n in read_table(runs, time="step_ms", unit="ms", extrinsic="gpus").notes if n.kind == "unit_named"
     ]
+
+
+@pytest.mark.parametrize("prefix", ["k", "K", "M", "G", "T", "P"])
+def test_every_prefix_has_a_size_in_tens_and_in_twos(prefix: str) -> None:
+    (kind, plain, _), (_, binary, _) = unit_of(f"{prefix}B"), unit_of(f"{prefix}iB")
+    assert kind == "B"
+    assert 1.0 < binary / plain < 1.13
