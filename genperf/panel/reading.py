@@ -243,11 +243,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         (requested, "setting" if evidence.numeric else "kind", "the question names it"),
         (is_repeat(name, evidence.texts), "repeat", "it numbers the repeats of a configuration"),
         *((True, *named) for named in [role_by_words(name)] if named is not None),
-        (
-            header.kind != "" and len(evidence.known) > 0,
-            "measured",
-            f"its header or its unit is that of {_KINDS[header.kind]}",
-        ),
+        (header.kind != "" and len(evidence.known) > 0, "measured", _HEADERS[header.kind]),
         (evidence.numeric and is_statistic(name), "measured", "its header is that of a statistic"),
         (texts and is_provenance(name), "label", "it says where a run was written down"),
         (texts and not evidence.varies, "constant", "one level"),
