@@ -1,7 +1,5 @@
 """The answer to a question: facts about one configuration, and the numbers and sentences that they make."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property

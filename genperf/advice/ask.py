@@ -1,7 +1,5 @@
 """`ask`: the facts about one configuration, each gathered once, in the order in which they rest on each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`compare`: groups, levels of a factor or changes of a configuration, ranked, with the probability of being best."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

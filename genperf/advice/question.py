@@ -1,7 +1,5 @@
 """What is asked beside the configuration, and what every answer refers to: the work of a step, and the prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The answers of attribution: frozen, printable, plain values for JSON. Definitions: docs/attribution.md."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields

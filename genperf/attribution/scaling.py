@@ -1,7 +1,5 @@
 """Efficiency and its band, the knee, the count beyond which more workers make it slower, and the crossovers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The part of each term in a predicted value, of each member and of all by weight; and what limits a configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """A family whose phases are measured: each is fitted to its column, and the total is composed from them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -8,8 +8,6 @@ with constants f and p, and g and L known from a table's columns, a few calls gi
 into the arithmetic.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

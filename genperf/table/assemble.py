@@ -1,7 +1,5 @@
 """Unchecked cells and the columns' roles → columns, checked, derived and filtered → a checked `Table`."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn

@@ -5,8 +5,6 @@ brackets each configuration's median and the second reads only the values betwee
 are held at once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
