@@ -11,7 +11,9 @@ import pandas as pd
 
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
+from genperf.facts import Interval
 from genperf.prediction.bands import Forecast
+from genperf.prediction.predict import ENDS
 from genperf.prediction.verdict import VERDICTS
 from genperf.table import Target
 from genperf.words.numbers import count_text, join_values, three_digits
@@ -170,6 +172,11 @@ class Scaling(Shown):
     #: ln of the predicted value of each draw there: how the rows vary together, and each by itself.
     curves: Curves
     forecast: Forecast
+
+    def efficiency(self, count: float) -> Interval:
+        """Return the efficiency at a count, of a time whose kind of scaling is known."""
+        step = self.steps.nearest(count)
+        return Interval(*(float(self.curve[f"efficiency{end}"].iloc[step]) for end in ENDS))
 
     @property
     def refusal(self) -> str:

@@ -1,7 +1,6 @@
 """Why the predicted value differs between two configurations: term by term, and what each overlap hides."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from genperf.attribution.draws import quantiles
 from genperf.attribution.terms import FORM, HIDDEN, TERMS, Parts, parts_of, serving
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
-from genperf.formula import Call, Node, evaluate, names_in
+from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
 from genperf.prediction import Query
 from genperf.result import FitResult, answering
 from genperf.table import Target
@@ -181,7 +180,7 @@ def _hidden(result: FitResult, parts: Parts, row: int, query: Query) -> dict[str
         if (total := member.expression.total) is None:
             continue
         terms = member.expression.term_values(query.columns, member.values)
-        values, maxima = {**member.values, **terms}, list(_maxima(total))
+        values, maxima = {**member.values, **terms}, [c for c in calls_in(total) if c.function == "max"]
         # From the innermost on: what is hidden there is not there to be hidden again.
         for place in reversed(range(len(maxima))):
             before, after = (evaluate(_added(total, maxima[:most]), values) for most in (place + 1, place))
@@ -192,20 +191,11 @@ def _hidden(result: FitResult, parts: Parts, row: int, query: Query) -> dict[str
     return amounts
 
 
-def _maxima(node: Node) -> Iterator[Call]:
-    """Yield the maxima of a total, the outer ones first."""
-    if isinstance(node, Call):
-        if node.function == "max":
-            yield node
-        for argument in node.arguments:
-            yield from _maxima(argument)
-
-
 def _added(node: Node, maxima: Sequence[Call]) -> Node:
     """Return a total in which the branches of some maxima are added up, as if they did not overlap."""
     if not isinstance(node, Call):
         return node
     arguments = tuple(_added(argument, maxima) for argument in node.arguments)
     if any(node is one for one in maxima):
-        return reduce(lambda left, right: Call("add", (left, right)), arguments)
+        return chain("add", arguments)
     return Call(node.function, arguments)

@@ -327,13 +327,11 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
 
 def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
     """Return what is predicted at one count of a curve."""
-    row = curve.curve.iloc[place]
-    efficiency = None
-    if "efficiency" in curve.curve:
-        efficiency = Interval(*(float(row[f"efficiency{end}"]) for end in ("", "_lower", "_upper")))
     rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
-    value, machines = float(row[curve.quantity.name]), float(follow["machines"][place])
-    return Stage(float(row[curve.along]), value, rate, efficiency, machines, cost)
+    value, machines = float(curve.curve[curve.quantity.name].iloc[place]), float(follow["machines"][place])
+    count = float(curve.steps.counts[place])
+    efficiency = curve.efficiency(count) if "efficiency" in curve.curve else None
+    return Stage(count, value, rate, efficiency, machines, cost)
 
 
 def _marginal(

@@ -13,7 +13,7 @@ from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import curves_of, quantiles, shares, thinned
 from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.facts import Doubling, ends_of
-from genperf.formula import Call, Node, names_in
+from genperf.formula import Node, calls_in, names_in
 from genperf.panel.configurations import each_doubled, following
 from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.query import model_names
@@ -81,9 +81,7 @@ def factors_read(result: FitResult) -> set[str]:
 
 def _steps(node: Node, name: str) -> bool:
     """Tell whether a function that jumps reads a factor."""
-    if not isinstance(node, Call) or name not in names_in(node):
-        return False
-    return node.function in STEPS or any(_steps(a, name) for a in node.arguments)
+    return any(each.function in STEPS and name in names_in(each) for each in calls_in(node))
 
 
 def _derivative(

@@ -16,6 +16,7 @@ from genperf.formula.nodes import (
     addends,
     bind_values,
     call,
+    calls_in,
     chain,
     names_in,
     ordered_names,

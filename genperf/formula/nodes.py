@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
@@ -102,6 +102,20 @@ def ordered_names(node: Node) -> list[str]:
             return list(names)
         case _:
             return []
+
+
+def calls_in(node: Node) -> Iterator[Call]:
+    """Yield every call in the tree, the outer ones first.
+
+    Examples
+    --------
+    >>> [one.function for one in calls_in(call("add", Name("a"), call("log2", Name("n"))))]
+    ['add', 'log2']
+    """
+    if isinstance(node, Call):
+        yield node
+        for argument in node.arguments:
+            yield from calls_in(argument)
 
 
 def addends(node: Node, sign: float = 1.0) -> list[tuple[float, Node]]:

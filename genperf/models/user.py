@@ -10,7 +10,7 @@ from typing import NoReturn
 from genperf.errors import FitError, FormulaError, ModelError, did_you_mean, misspelt, suggest
 from genperf.expression import Constant, Expression, Term, exponent
 from genperf.formula import addends, bind_values, parse_number, render, substitute
-from genperf.formula.nodes import Call, Name, Node, Number, added, chain, names_in, ordered_names
+from genperf.formula.nodes import Call, Name, Node, Number, added, calls_in, chain, names_in, ordered_names
 from genperf.panel import Panel
 from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
@@ -221,9 +221,7 @@ def _term(node: Node, coefficients: frozenset[str], terms: dict[str, Node]) -> N
 
 def _inside(node: Node, names: frozenset[str]) -> bool:
     """Return whether a maximum or a power reads any of some names: it may be homogeneous in them, but is not linear."""
-    if not isinstance(node, Call) or names.isdisjoint(names_in(node)):
-        return False
-    return node.function in ("max", "min", "power") or any(_inside(argument, names) for argument in node.arguments)
+    return any(c.function in ("max", "min", "power") and not names.isdisjoint(names_in(c)) for c in calls_in(node))
 
 
 def _constant(name: str, node: Node, linear: Collection[str]) -> Constant:

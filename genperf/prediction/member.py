@@ -108,10 +108,6 @@ class Member:
             central=None if self.central is None else self.central[draws],
         )
 
-    def times(self, columns: Mapping[str, Any]) -> Array:
-        """Return the target at the best constants, shape (rows,)."""
-        return np.asarray(np.exp(log_times([self], columns)[0]))
-
     def log_draws(self, columns: Mapping[str, Any]) -> Array:
         """Return ln of the expression in every draw, shape (draws, rows)."""
         with np.errstate(all="ignore"):

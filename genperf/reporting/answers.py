@@ -14,7 +14,6 @@ from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
-from genperf.facts import Interval
 from genperf.normal.record import Record, record_like
 from genperf.normal.series import Normal, judged
 from genperf.prediction.predict import THROUGHPUT
@@ -67,7 +66,7 @@ def summary(place: Place) -> dict[str, Any]:
     value, lower, upper = expected.value.ends
     efficiency = None
     if place.scaling is not None and "efficiency" in place.scaling.curve:
-        efficiency = 100.0 * _efficiency(place.scaling, place.count).value
+        efficiency = 100.0 * place.scaling.efficiency(place.count).value
     if place.growth is not None:
         parts = [first_sentence(place.growth, expected)]
     else:
@@ -118,7 +117,7 @@ def _why(causes: list[dict[str, Any]]) -> Answer:
 def _band(place: Place, answer: Scaling) -> Answer:
     """Return the answer about the efficiency."""
     count, largest, verdict = place.count, answer.steps.along.upper, place.expected[0].verdict
-    there, measured = (percent_text(_efficiency(answer, n), answer.interval) for n in (count, largest))
+    there, measured = (percent_text(answer.efficiency(n), answer.interval) for n in (count, largest))
     at, reference = (count_text(n, answer.along) for n in (largest, answer.reference))
     ratio = count / largest
     beyond = f", {ratio:g} times the largest measured count," if ratio > 1 else ""
@@ -167,13 +166,6 @@ def _record(place: Place, ratio: float, verdict: str) -> list[str]:
         return []
     unknown = f"No prediction at {ratio:.3g} times the largest measured count was ever compared with a run."
     return [unknown, record.sentence(shorter=True)] if ratio > Record.far else [record.sentence()]
-
-
-def _efficiency(answer: Scaling, count: float) -> Interval:
-    """Return the efficiency at a count with its interval."""
-    place = answer.steps.nearest(count)
-    ends = (answer.curve[f"efficiency{end}"].to_numpy(float)[place] for end in ("", "_lower", "_upper"))
-    return Interval(*map(float, ends))
 
 
 def _knee(place: Place, answer: Scaling) -> Answer:

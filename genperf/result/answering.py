@@ -35,7 +35,8 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
     >>> table = gp.read_table(pd.DataFrame(rows, columns=["n", "gpu", "t"]), time="t", extrinsic="n", categorical="gpu")
     >>> result = gp.fit(table, "where(gpu == 'A100', a, b)/n + c")
     >>> model = answering(result, {"gpu": "B200"})
-    >>> [round(float(member.times({"n": np.ones(1), "gpu": np.array(["B200"])})[0])) for member in model.members]
+    >>> alone = {"n": np.ones(1), "gpu": np.array(["B200"])}
+    >>> [round(float(member.expression.evaluate(alone, member.values)[0])) for member in model.members]
     [9, 19]
     """
     new: dict[str, tuple[str, ...]] = dict(result.schema.substituted)

@@ -13,6 +13,7 @@ from genperf.estimate.alike import batch_of
 from genperf.estimate.outcome import last_point_error, resampled
 from genperf.estimate.problem import problem_of
 from genperf.models import family_named
+from genperf.prediction import central_times
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import solve
 from genperf.solver.problem import EVALUATION
@@ -94,7 +95,9 @@ def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
     # The L1 penalty that the search sees is rounded off near zero, by less than 1e-4 a constant.
     room = 1e-6 if penalty == "l2" else 4 * 1e-4 * 0.01
     assert ours <= searched.cost * (1 + 1e-6) + room
-    assert member.times(part.columns) == pytest.approx(problem.predict(searched.constants[None])[0], rel=2e-3)
+    assert central_times([member], part.columns) == pytest.approx(
+        problem.predict(searched.constants[None])[0], rel=2e-3
+    )
 
 
 @pytest.mark.parametrize(
