@@ -15,6 +15,7 @@ from genperf.errors import GenperfError
 from genperf.facts import Paid
 from genperf.panel.derived import paid_for
 from genperf.result import FitResult, GroupedResult, answering, load_model
+from genperf.result.fit_result import rows_by_group
 from genperf.table.cells import Cells, frame_of
 from genperf.table.clean import labels
 from genperf.words.growth import price_text
@@ -88,13 +89,11 @@ def with_derived(
     from genperf.attribution.derived import derived_columns
 
     columns: dict[str, npt.NDArray[Any]] = {}
-    groups = [labels(predicted[g]).tolist() for g in fitted.group]
-    keys = list(zip(*groups, strict=True)) if groups else [()] * len(predicted["verdict"])
-    for key in dict.fromkeys(keys):
-        rows = np.array([k == key for k in keys])
+    count = len(predicted["verdict"])
+    for key, rows in rows_by_group({g: labels(predicted[g]) for g in fitted.group}, count).items():
         part = {name: np.asarray(values)[rows] for name, values in predicted.items()}
         for name, values in derived_columns(fitted.results[key], part, shows, price, interval, given).items():
-            columns.setdefault(name, np.full(len(keys), np.nan))[rows] = values
+            columns.setdefault(name, np.full(count, np.nan))[rows] = values
     words = {name: predicted[name] for name in ("verdict", "reason")}
     return {**{name: v for name, v in predicted.items() if name not in words}, **columns, **words}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from genperf.arrays import AnyArray
+from genperf.arrays import AnyArray, Index
 from genperf.errors import LISTED, Note, TableError, counted
 from genperf.panel import Panel
 from genperf.panel.configurations import completed, typical_run
@@ -351,6 +351,14 @@ def _beside(source: Source, predicted: Mapping[str, Cells], names: Iterable[str]
     return {**{name: cells for name, cells in source.columns.items() if name not in names}, **predicted}
 
 
+def rows_by_group(groups: Mapping[str, AnyArray], rows: int) -> dict[tuple[str, ...], Index]:
+    """Return the rows of each group by its values, which are columns of labels; all rows where nothing groups them."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for row, key in enumerate(zip(*(cells.tolist() for cells in groups.values()), strict=True)):
+        places.setdefault(key, []).append(row)
+    return {key: np.array(part) for key, part in places.items()} if groups else {(): np.arange(rows)}
+
+
 @dataclass(frozen=True, eq=False)
 class GroupedResult(Result):
     """One fitted model per group."""
@@ -394,16 +402,13 @@ class GroupedResult(Result):
         missing = [g for g in self.group if g not in source.columns]
         if missing and len(missing) < len(self.group):
             raise TableError(f"group column '{missing[0]}' is missing", hint="give all group columns, or none")
-        count = len(source.lines)
+        groups = {g: labels(source.columns[g]) for g in self.group if not missing}
         if missing:
-            keys = [key for key in self.results for _ in range(count)]
+            count = len(source.lines)
+            groups = {g: labels(values).repeat(count) for g, *values in zip(self.group, *self.results, strict=True)}
             source = source.take(np.tile(np.arange(count), len(self.results)))
-        else:
-            keys = list(zip(*(labels(source.columns[g]).tolist() for g in self.group), strict=True))
-        rows: dict[tuple[str, ...], list[int]] = {}
-        for row, key in enumerate(keys):
-            rows.setdefault(key, []).append(row)
-        parts = [predict(self[key], source.take(np.array(places)), interval, band) for key, places in rows.items()]
+        rows = rows_by_group(groups, len(source.lines))
+        parts = [predict(self[key], source.take(places), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
         names = dict.fromkeys(name for one in self.results.values() for name in one.predicted_names)
         further = dict.fromkeys(name for one in self.results.values() for name in one.further_names)
@@ -412,7 +417,6 @@ class GroupedResult(Result):
         # The work of a step may follow from the factors in some groups alone.
         shared = [name for name in parts[0] if all(name in part for part in parts)]
         joined = {name: np.concatenate([part[name] for part in parts])[back] for name in shared}
-        groups = {g: np.array([key[j] for key in keys], dtype=object) for j, g in enumerate(self.group)}
         columns = _beside(source, joined, names)
         return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
 
