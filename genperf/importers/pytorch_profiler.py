@@ -184,30 +184,19 @@ def phases_of(trace: Trace) -> tuple[list[dict[str, float]], list[str]]:
     what the host waits for. Without one, it is the time of the ranges themselves, less the calls of collectives in
     them.
     """
-    ranges = {phase: _ranges(trace.host, phase) for phase in _RANGES}
-    if trace.device:
-        return _on_device(trace, ranges), []
+    spans = {phase: _ranges(trace.host, phase) for phase in _RANGES}
+    calls = [span for span in trace.host if span.name.startswith(_CALL) and not trace.device]
     if trace.has_device:
+        launched = {phase: _merged(spans[phase]) for phase in ("forward", "backward", "update")}
         # What the host does is to launch: only what it waits for is a time.
-        return _on_host(trace, {"input": ranges["input"]})
-    return _on_host(trace, ranges)
-
-
-def _ranges(host: Sequence[Span], phase: str) -> list[Span]:
-    """Return the ranges that PyTorch marks itself, or else those that the program marks by one of the phase's names."""
-    marked = [span for span in host if re.match(_RANGES[phase], span.name)]
-    annotated = (span for span in host if span.category == "user_annotation")
-    named = [s for s in annotated if re.sub(r"[\s#_-]+", "_", s.name.lower()).strip("_") in PHASES[phase]]
-    # DistributedDataParallel's forward leaves the loss out, so that a named one is better.
-    return named or marked if phase == "forward" else marked or named
-
-
-def _on_host(trace: Trace, ranges: dict[str, list[Span]]) -> tuple[list[dict[str, float]], list[str]]:
-    calls = trace.by_step(span for span in trace.host if span.name.startswith(_CALL))
+        spans = {"input": spans["input"]}
+        for kernel in trace.device:
+            spans.setdefault(_phase(kernel, launched), []).append(kernel)
     steps: list[dict[str, float]] = [{} for _ in trace.steps]
-    unsure = []
-    for phase, spans in ranges.items():
-        for step, held, call, times in zip(trace.steps, trace.by_step(spans), calls, steps, strict=True):
+    unsure, called = [], trace.by_step(calls)
+    for phase in PHASES:
+        by_step = trace.by_step(spans.get(phase, ()))
+        for step, held, call, times in zip(trace.steps, by_step, called, steps, strict=True):
             if phase == "exchange" and len(held) < len(call):
                 # A worker thread that the profiler did not follow.
                 what = f"exchange ({len(held)} of {len(call)} collectives recorded)"
@@ -217,15 +206,13 @@ def _on_host(trace: Trace, ranges: dict[str, list[Span]]) -> tuple[list[dict[str
     return steps, unsure
 
 
-def _on_device(trace: Trace, ranges: dict[str, list[Span]]) -> list[dict[str, float]]:
-    launched = {phase: _merged(ranges[phase]) for phase in ranges if phase in ("forward", "backward", "update")}
-    steps: list[dict[str, float]] = []
-    for kernels, inputs in zip(trace.by_step(trace.device), trace.by_step(ranges["input"]), strict=True):
-        held: dict[str, list[Span]] = {"input": inputs}
-        for kernel in kernels:
-            held.setdefault(_phase(kernel, launched), []).append(kernel)
-        steps.append({phase: seconds(covered(held[phase])) for phase in PHASES if held.get(phase)})
-    return steps
+def _ranges(host: Sequence[Span], phase: str) -> list[Span]:
+    """Return the ranges that PyTorch marks itself, or else those that the program marks by one of the phase's names."""
+    marked = [span for span in host if re.match(_RANGES[phase], span.name)]
+    annotated = (span for span in host if span.category == "user_annotation")
+    named = [s for s in annotated if re.sub(r"[\s#_-]+", "_", s.name.lower()).strip("_") in PHASES[phase]]
+    # DistributedDataParallel's forward leaves the loss out, so that a named one is better.
+    return named or marked if phase == "forward" else marked or named
 
 
 def _phase(kernel: Span, launched: Mapping[str, list[tuple[float, float, float]]]) -> str:
