@@ -244,7 +244,7 @@ def open_stream(path: str | Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
     OSError
         Where it cannot be opened.
     """
-    if not _is_pipe(path):
+    if not Path(path).is_fifo():
         return open(path, mode)
     from concurrent.futures import Future
 
@@ -267,10 +267,3 @@ def open_stream(path: str | Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
         who, does = ("writer", "writes to") if mode == "rb" else ("reader", "reads")
         what, hint = f"is a pipe that no process {does}", f"start the {who} first, or name a file"
         raise GenperfError(f"{what}; waited {CONTENT.pipe_seconds:g} s", hint=hint, where=str(path)) from None
-
-
-def _is_pipe(path: str | Path) -> bool:
-    try:
-        return stat.S_ISFIFO(os.stat(path).st_mode)
-    except (OSError, ValueError):
-        return False

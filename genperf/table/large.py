@@ -196,6 +196,8 @@ class LargeSource:
         exact = self._run("select count(*) from rows").fetchone()[0] <= AGGREGATION.max_exact_rows
         function, beside = ("quantile_cont", 0.0) if exact else ("approx_quantile", AGGREGATION.median_bracket)
         by = ", ".join(names)
+        # 8 before 16, also where they are text.
+        order = ", ".join(f"try_cast(cast({name} as varchar) as double), {name}" for name in names)
         self._run(
             f"create or replace temp table summary as select {by}, count(*) filter (good) as _repeats, "
             "avg(x) filter (good) as _mean, var_samp(x) filter (good) as _variance, min(x) filter (good) as _shortest, "
@@ -204,14 +206,13 @@ class LargeSource:
             "sum(w) filter (good) as w, count(*) filter (not good and not failed) as _unusable, "
             "count(*) filter (failed) as _failed, "
             "cast(any_value(cell) filter (not good and not failed) as varchar) as _example "
-            f"from measured group by {by} order by {by}"
+            f"from measured group by {by} order by {order}"
         )
         count = self._run("select count(*) from summary").fetchone()[0]
         if count > AGGREGATION.min_rows:
             what = "a column that differs from row to row is named as a factor or a group"
             raise TableError(f"{count} different settings: {what}", hint="name only what was set", where=self.name)
         summary: pd.DataFrame = self._run("select * from summary").df()
-        summary = summary.sort_values(list(names), kind="stable", key=_in_order).reset_index(drop=True)
         for name in ("_mean", "_variance"):
             values = summary[name].to_numpy(dtype=float, na_value=np.nan)
             summary[name] = [float(f"{v:.{AGGREGATION.significant_digits - 1}e}") for v in values]
@@ -238,12 +239,6 @@ class LargeSource:
                 exact = f"select quantile_cont(x, 0.5) {joined} and place = {int(place)}"
                 medians[place] = self._run(exact).fetchone()[0]
         return medians
-
-
-def _in_order(cells: pd.Series) -> pd.Series:
-    """Return what cells are sorted by: 8 before 16, also where they are text."""
-    as_numbers = pd.to_numeric(cells, errors="coerce")
-    return cells.astype(str) if as_numbers.isna().any() else as_numbers
 
 
 def _name(column: str) -> str:

@@ -471,12 +471,11 @@ def _at_one_level(medians: Table) -> Iterator[str]:
 def _together(medians: Table) -> Iterator[str]:
     """Name pairs of numbers whose logarithms are correlated nearly fully; workers and the nodes they fill are none."""
     values = {f.name: medians.columns[f.name] for f in medians.numeric if f.distinct > 1}
-    columns = {name: np.log(column) if medians.factor(name).positive else column for name, column in values.items()}
-    levels = {pair: {*map(counted_by, pair)} & {*LEVELS} for pair in itertools.combinations(columns, 2)}
-    pairs = [pair for pair, counted in levels.items() if len(counted) < 2]
-    correlations = [float(np.corrcoef(columns[one], columns[other])[0, 1]) for one, other in pairs]
-    tied = [pair for pair in zip(pairs, correlations, strict=True) if abs(pair[1]) >= DESIGN.correlation]
-    for (one, other), correlation in tied[: DESIGN.shown]:
+    columns = pd.DataFrame({n: np.log(v) if medians.factor(n).positive else v for n, v in values.items()})
+    pairs = [p for p in itertools.combinations(values, 2) if len({*map(counted_by, p)} & {*LEVELS}) < 2]
+    correlations = [(one, other, columns[one].corr(columns[other])) for one, other in pairs]
+    tied = [pair for pair in correlations if abs(pair[2]) >= DESIGN.correlation]
+    for one, other, correlation in tied[: DESIGN.shown]:
         way = "rise together" if correlation > 0.0 else "are tied, one falls as the other rises"
         separated = "their effects cannot be separated; leave one out"
         yield f"'{one}' and '{other}' {way} (correlation {correlation:.3f}): {separated}"
