@@ -25,12 +25,10 @@ from genperf.table.work import evaluated, kind_of_work
 from genperf.vocabulary.names import WAYS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from genperf.table import Table
 
 
-def medians_along(panel: Panel, along: str, rows: pd.DataFrame | Columns, table: Table | None = None) -> list[Median]:
+def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
     """Return the measured configurations that agree with a curve in all that is constant along it.
 
     They are in order of the factor and the measured value. The curve has a row per configuration, where a factor with
@@ -44,7 +42,7 @@ def medians_along(panel: Panel, along: str, rows: pd.DataFrame | Columns, table:
     >>> runs = pd.DataFrame({"workers": [1, 2, 2], "batch": [8, 8, 16], "s": [1.0, 0.6, 0.9]})
     >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
     >>> panel = Panel(table.factors, medians=medians_of(table))
-    >>> [m.values for m in medians_along(panel, "workers", pd.DataFrame({"workers": [1, 64], "batch": 8}))]
+    >>> [m.values for m in medians_along(panel, "workers", {"workers": np.array([1, 64]), "batch": np.array([8, 8])})]
     [(8.0, 1.0), (8.0, 2.0)]
     """
     names = [f.name for f in (panel if table is None else table).factors]

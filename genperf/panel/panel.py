@@ -176,8 +176,9 @@ class Panel:
         if name is None:
             factor = self.axis().factor
             if factor is None or factor.distinct < 2:
+                one = "" if factor is None else f" but '{factor.name}', which was measured at {factor.upper:g} only"
                 hint = f"--along COLUMN, one of {', '.join(numeric)}"
-                raise TableError("no factor of the model counts the workers", hint=hint)
+                raise TableError(f"no factor of the model counts the workers{one}", hint=hint)
             return factor
         if self.column(name) not in numeric:
             raise TableError(f"the model has no numeric factor '{name}'", hint=suggest(name, numeric))

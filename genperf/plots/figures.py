@@ -82,7 +82,7 @@ def scaling(
         base = int(np.argmin(np.abs(x - answer.reference)))
         ax.plot(x, value[base] * perfect / perfect[base], color=INK, linestyle=":", label="perfect")
     ax.plot(x, value, color=BLUE, linewidth=2.0, label=shown(result.model))
-    medians = medians_along(result.panel, answer.along, pd.DataFrame(answer.steps.columns), table)
+    medians = medians_along(result.panel, answer.along, answer.steps.columns, table)
     if medians:
         place = [f.name for f in (result.panel if table is None else table).factors].index(answer.along)
         at = [float(m.values[place]) for m in medians]

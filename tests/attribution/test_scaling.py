@@ -7,6 +7,7 @@ from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, mode
 from genperf.attribution.scaling import first_below, last_smallest, scaling
 from genperf.errors import GenperfError, TableError
 from genperf.prediction import Spread
+from genperf.table import Factor
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
@@ -170,6 +171,12 @@ def test_what_cannot_be_asked_is_refused(options: dict, message: str) -> None:
 def test_without_a_count_of_workers_there_is_no_scaling() -> None:
     with pytest.raises(TableError, match="no factor of the model counts the workers"):
         scaling(model(member({"w": "a*batch"}, {"a": 1.0}), factors=(BATCH,)), {})
+
+
+def test_a_count_of_one_value_is_named() -> None:
+    one = Factor("workers", "extrinsic", 8.0, 8.0, distinct=1, positive=True)
+    with pytest.raises(TableError, match="counts the workers but 'workers', which was measured at 8 only"):
+        scaling(model(member({"w": "a*batch"}, {"a": 1.0}), factors=(one, BATCH)), {})
 
 
 def test_first_below_and_last_smallest() -> None:
