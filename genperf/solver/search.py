@@ -43,6 +43,9 @@ class SearchSettings:
     mutation: tuple[float, float] = (0.5, 1.0)
     #: Chance of each coordinate to come from the mutant: scipy's default.
     crossover: float = 0.7
+    #: Spread of the costs in a population below which all its members fit exactly: residuals of 1e-10, beyond the
+    #: digits of any timing. scipy's relative tolerance alone never ends on a cost of rounding errors.
+    exact: float = 1e-20
     #: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
     #: scale explains the whole mean value, so ten leave room for terms that cancel. Half and
     #: double change no answer (docs/results/settings.md).
@@ -199,6 +202,7 @@ def _evolved(
             polish=False,
             vectorized=True,
             updating="deferred",
+            atol=SEARCH.exact,
             rng=rng,
         )
         last.append(_ranked(result.population[None], result.population_energies[None])[0][places])
