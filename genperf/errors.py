@@ -4,9 +4,11 @@ Every error a user can cause is a `GenperfError`; the command line prints it and
 so no traceback reaches anyone for bad input.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+R = TypeVar("R")
 
 
 class GenperfError(Exception):
@@ -41,6 +43,14 @@ class GenperfError(Exception):
     def __str__(self) -> str:
         head = f"{self.where}: {self.message}" if self.where else self.message
         return f"{head}\n  try: {self.hint}" if self.hint else head
+
+
+def attempted(work: Callable[..., R], *given: Any) -> R | GenperfError:
+    """Return what some work returns, or the error of the data or the model that it raises."""
+    try:
+        return work(*given)
+    except GenperfError as error:
+        return error
 
 
 def _raised(kind: type[GenperfError], state: dict[str, Any]) -> GenperfError:

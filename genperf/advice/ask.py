@@ -7,11 +7,11 @@ from genperf.advice.answer import Answer
 from genperf.advice.beside import beside_published
 from genperf.advice.plan import planned
 from genperf.advice.question import Question, expectation, work_of
-from genperf.advice.suggest import Suggestions, suggest
+from genperf.advice.suggest import suggest
 from genperf.attribution.comparison import single
 from genperf.attribution.derived import curve_of, derived_columns, growth_of
 from genperf.attribution.terms import limit_of
-from genperf.errors import GenperfError
+from genperf.errors import attempted
 from genperf.panel.configurations import left_open
 from genperf.result import FitResult, answering
 
@@ -59,11 +59,6 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     curve = curve_of(result, target, work, interval)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
-    advice: Suggestions | GenperfError | None = None
-    try:
-        advice = None if unmeasured else suggest(result, at)
-    except GenperfError as error:
-        advice = error
     turns = curve.points[curve.points["what"] == ("slower" if growth.whole else "throughput")]
     return Answer(
         at=target,
@@ -75,7 +70,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         upto=curve.upto,
         limit=limit_of(result, query.columns, interval),
         beside=beside_published(result, curve, growth.target.count, work, question),
-        advice=advice,
+        advice=None if unmeasured else attempted(suggest, result, at),
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
         nodes_known=result.panel.node("nodes") is not None,

@@ -23,7 +23,7 @@ from genperf.advice.search import (
 from genperf.advice.space import Space, checked_space, in_model_names, read_grid
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Line, Shown
-from genperf.errors import LISTED, GenperfError, Note, counted
+from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import Node, names_in
 from genperf.prediction import Schema
@@ -282,17 +282,12 @@ def optimize(
     constraints = [where] if isinstance(where, str) else list(where)
     models, over = models_of(result, over)
     task = _Task(over, constraints, minimize, job, goal, interval, top)
-    solved: list[tuple[Group, _Solved]] = []
-    failures: list[tuple[Group, GenperfError]] = []
-    for group, model in models:
-        try:
-            solved.append((group, _solve(model, task, group)))
-        except GenperfError as error:
-            failures.append((group, error))
-    if not solved:
+    each = [(group, attempted(_solve, model, task, group)) for group, model in models]
+    failures = [(group, error) for group, error in each if isinstance(error, GenperfError)]
+    if len(failures) == len(each):
         raise failures[0][1]
     notes = [Note(f"{', '.join(group.values())}: {error.message}", "group_infeasible") for group, error in failures]
-    return _optimum_of(solved, task, notes[:LISTED])
+    return _optimum_of([one for _, one in each if isinstance(one, _Solved)], task, notes[:LISTED])
 
 
 @dataclass(frozen=True)
@@ -317,7 +312,7 @@ class _Solved:
     evaluation: Evaluation
     #: Shape (rows,). Of the best, in the grid.
     positions: Index
-    #: `best`, `front`: as in `Optimum`, without `wins`.
+    #: `best`, `front`: as in `Optimum`, the group's values first, without `wins`.
     best: pd.DataFrame
     front: pd.DataFrame
     #: What is least, or most.
@@ -325,14 +320,10 @@ class _Solved:
     notes: tuple[Note, ...]
 
 
-def _optimum_of(solved: Sequence[tuple[Group, _Solved]], task: _Task, notes: Sequence[Note]) -> Optimum:
-    """Return the best of what models answer, by group, each with the share of joint draws in which it is the best."""
-    each = [one for _, one in solved]
+def _optimum_of(each: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -> Optimum:
+    """Return the best of what models answer, each with the share of joint draws in which it is the best."""
     goal, target = each[0].search.goal, each[0].search.result.schema.target
-    frames = [
-        _with_group(one.best, group).assign(_model=place, _row=np.arange(len(one.best)))
-        for place, (group, one) in enumerate(solved)
-    ]
+    frames = [one.best.assign(_model=place, _row=np.arange(len(one.best))) for place, one in enumerate(each)]
     best = pd.concat(frames, ignore_index=True)
     objective = best["objective"].to_numpy(float) * (1.0 if goal.maximize is None else -1.0)
     order = best_first(objective, best["cost"].to_numpy(float) if "cost" in best else 0.0 * objective)
@@ -347,7 +338,7 @@ def _optimum_of(solved: Sequence[tuple[Group, _Solved]], task: _Task, notes: Seq
         configurations=sum(one.search.space.grid.size for one in each),
         feasible=sum(one.evaluation.feasible for one in each),
         best=plain.assign(**{word: best[word] for word in words}),
-        front=_joint_front([_with_group(one.front, group) for group, one in solved], target.name),
+        front=_joint_front([one.front for one in each], target.name),
         excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum(),
         quantity=target,
         notes=(*dict.fromkeys(note for one in each for note in one.notes), *notes),
@@ -436,6 +427,7 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
         ("front_thinned", thinned),
     ]
     shown = tuple(Note(text, kind) for kind, text in notes if text)
+    best, front = _with_group(best, group), _with_group(front, group)
     return _Solved(search, evaluation, positions, best, front, goal.maximize or minimize or schema.target.name, shown)
 
 
@@ -476,7 +468,7 @@ def _in_model_names(job: Job, schema: Schema) -> Job:
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.DataFrame, str]:
     """Return the best configurations; of those that keep the limits where intervals or verdicts decide."""
-    order = evaluation.in_order()
+    order = evaluation.positions[best_first(evaluation.objective, evaluation.cost)]
     if not search.goal.searched:
         return order[:top], search.answers(order[:top]), ""
     kept: list[Index] = []

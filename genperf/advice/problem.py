@@ -184,11 +184,8 @@ class Vocabulary:
 
     def number(self, text: str, quantities: bool = False) -> Formula:
         """Read a formula that is a number; if `quantities`, it may also read what follows from a prediction."""
-        formula = parse_number(text, [*self.names, *(self.quantities if quantities else [])], self.texts)
-        if formula.logical:
-            what = "a number is needed here, not a comparison"
-            raise FormulaError(what, text=text, column=0, width=len(text), hint="--where takes comparisons")
-        return formula
+        names = [*self.names, *(self.quantities if quantities else [])]
+        return parse_number(text, names, self.texts, logical=False)
 
     def count(self, option: str, text: str) -> Node:
         """Read a number of steps or machines."""

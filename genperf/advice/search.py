@@ -88,10 +88,6 @@ class Evaluation:
     objective: Array = field(default_factory=lambda: np.empty(0))
     cost: Array = field(default_factory=lambda: np.empty(0))
 
-    def in_order(self) -> Index:
-        """Return the positions, the best first; of equal objectives, but for rounding errors, the cheapest first."""
-        return np.asarray(self.positions[best_first(self.objective, self.cost)])
-
     def count(self, places: slice, fails: Mask) -> Mask:
         """Count what the constraints at some places exclude, and return which rows all of them leave."""
         number = fails.sum(axis=0, dtype=np.int16)

@@ -277,7 +277,12 @@ def checked_space(grid: Grid, schema: Schema, formulas: Sequence[str], group: Ma
     given = {a.name for a in grid.axes}
     following = inputs_of(schema.panel, given)
     _check_names(given, schema, following, formulas)
-    _check_complete(given | following.keys(), schema)
+    absent = [f for f in schema.factors if f.name not in given | following.keys() and f.distinct != 1]
+    if absent:
+        measured = [f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6]) for f in absent]
+        shown = " ".join(f"--over {f.name}={text}" for f, text in zip(absent, measured, strict=True))
+        names = ", ".join(f"'{f.name}'" for f in absent)
+        raise TableError(f"no value is given for {names}", hint=f"{shown} (as measured)")
     rows = max(len(a.values) for a in grid.axes)
     # One row per value of the longest axis is enough for every value of every axis to be checked.
     cycled = pd.DataFrame({a.name: np.resize(a.values, rows) for a in grid.axes})
@@ -310,15 +315,3 @@ def _check_names(
             f"the model has no factor '{name}', and no formula reads it",
             hint=suggest(name, known),
         )
-
-
-def _check_complete(known: set[str], schema: Schema) -> None:
-    """Refuse a grid that leaves a factor without a value."""
-    absent = [f for f in schema.factors if f.name not in known and f.distinct != 1]
-    if not absent:
-        return
-    names = " and ".join(filter(None, (", ".join(f"'{f.name}'" for f in absent[:-1]), f"'{absent[-1].name}'")))
-    values = [f"{f.lower:g}:{f.upper:g}" if f.numeric else ",".join(f.levels[:6]) for f in absent]
-    shown = " ".join(f"--over {f.name}={text}" for f, text in zip(absent, values, strict=True))
-    are = "factors {} are" if len(absent) > 1 else "factor {} is"
-    raise TableError(f"{are.format(names)} given no value", hint=f"{shown} (as measured)")

@@ -184,10 +184,11 @@ def ask(
     ('images_per_s', 'extrapolating-blind')
     """
     wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
+    question = Question(hints=checked_hints(hints or {}))
     if isinstance(table, FitResult) or is_model_file(table):
-        return ask_fitted(model_of(table), wanted, Question(hints=checked_hints(hints or {})))
+        return ask_fitted(model_of(table), wanted, question)
     cells = open_files([str(table)]) if isinstance(table, str | Path) else table
-    return ask_recognised(recognised(cells), wanted, want, hints=checked_hints(hints or {}))
+    return ask_recognised(recognised(cells), wanted, want, question)
 
 
 def is_model_file(source: object) -> bool:
@@ -223,7 +224,6 @@ def ask_recognised(
     at: Mapping[str, str],
     want: str | None = None,
     question: Question | None = None,
-    hints: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> TableAnswer:
     """Answer one configuration from a table whose columns are recognised, with roles that were given.
@@ -234,8 +234,6 @@ def ask_recognised(
         The configuration; numbers as `30B` too. Empty for twice the largest count.
     want : str, optional
         As for `ask`.
-    hints : mapping of str to str, optional
-        As for `genperf.fit`.
 
     Raises
     ------
@@ -245,7 +243,7 @@ def ask_recognised(
     opened = replace(opened, at=_with_parts_of_names(opened.source, at), want=want)
     wanted = _resolved(opened.reading, opened.at)
     series = _series(opened.reading, wanted)
-    return _Reader(opened, series, question or Question(), dict(hints or {}), seed).answered(wanted)
+    return _Reader(opened, series, question or Question(), seed).answered(wanted)
 
 
 def _with_parts_of_names(source: Source, at: Mapping[str, str]) -> dict[str, str]:
@@ -354,7 +352,6 @@ class _Reader:
     opened: Recognised
     series: _Series
     question: Question
-    hints: dict[str, str]
     seed: int
 
     @property
@@ -442,7 +439,7 @@ class _Reader:
         table = read_table(source, **{**roles, "skip_bad_rows": True})
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
-        return fit_group(table, key, self.reading.mapping, self.seed, self.hints), table
+        return fit_group(table, key, self.reading.mapping, self.seed, self.question.hints), table
 
     def _configuration(self, result: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
         """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""
@@ -472,7 +469,6 @@ class _Reader:
             # Without a batch each worker does one sample: that time is of no step.
             "steps": not target.throughput or bool(work) or target.work not in counts,
             "constants": {**constants, **self.question.constants},
-            "hints": self.hints,
             # The framework and the network, perhaps.
             "words": tuple(one.pop() for one in texts if len(one) == 1),
         }

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,18 +25,17 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
     """Answer from a model, from files or from runs; first how the columns were read."""
     hints = checked_hints(pairs(o.hints, "--hint"))
     plan = plan_of(o.samples, o.deadline, o.budget)
-    question = Question(
-        None, "samples", paid_at(o.price, o.per), o.per, training=training_of(o.tokens, o.peak), plan=plan
-    )
+    paid, training = paid_at(o.price, o.per), training_of(o.tokens, o.peak)
+    question = Question(price=paid, per=o.per, training=training, plan=plan, hints=hints)
     if len(o.table) == 1 and is_model_file(o.table[0]):
         fitted = load_model(o.table[0])
-        reply = ask_fitted(fitted, _configuration(o.at, names_of(fitted)), replace(question, hints=hints))
+        reply = ask_fitted(fitted, _configuration(o.at, names_of(fitted)), question)
         if not out.written(reply):
             tell(str(reply))
         return
     opened = recognised_table(_source(o.table, given["delimiter"]), {**given, "mapping": o.mapping})
     wanted = _configuration(o.at, opened.source.columns)
-    answer = ask_recognised(opened, wanted, o.want, question, hints, o.seed)
+    answer = ask_recognised(opened, wanted, o.want, question, o.seed)
     if out.written(answer):
         return
     if not out.quiet:

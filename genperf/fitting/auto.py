@@ -9,8 +9,8 @@ import msgspec
 import pandas as pd
 
 from genperf.engine import one_blas_thread
-from genperf.errors import LISTED, FitError, GenperfError, Note
-from genperf.fitting.model import Model, attempted, refuse_one_value
+from genperf.errors import LISTED, FitError, GenperfError, Note, attempted
+from genperf.fitting.model import Model, refuse_one_value
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import series_of
 from genperf.growth.sharing import TableShares, table_shares

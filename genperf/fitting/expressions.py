@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from genperf import estimate
-from genperf.errors import GenperfError, Note
+from genperf.errors import GenperfError, Note, attempted
 from genperf.expression import Expression
-from genperf.fitting.model import Model, attempted, refuse_one_value
+from genperf.fitting.model import Model, refuse_one_value
 from genperf.models import MODELS, family_named, held_at
 from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, products_of, structures
 from genperf.models.interactions import interactions

@@ -1,9 +1,9 @@
 """What a model is: an object that fits tables. `auto`, the families, the generic expression and formulas are such."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -15,16 +15,6 @@ from genperf.panel import Panel
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
 from genperf.table import Table
-
-R = TypeVar("R")
-
-
-def attempted(work: Callable[..., R], *given: Any) -> R | GenperfError:
-    """Return what some work returns, or the error of the data or the model that it raises."""
-    try:
-        return work(*given)
-    except GenperfError as error:
-        return error
 
 
 def refuse_one_value(table: Table) -> None:

@@ -201,7 +201,7 @@ def test_machines_of_partitioned_replicas() -> None:
 @pytest.mark.parametrize(
     ("over", "options", "said"),
     [
-        ({"workers": "1:8"}, {}, "factor 'batch' is given no value"),
+        ({"workers": "1:8"}, {}, "no value is given for 'batch'"),
         ({"workers": "1:8", "batch": 16, "wrkers": 1}, {}, "did you mean 'workers'"),
         ({"workers": "8:1", "batch": 16}, {}, "runs downwards"),
         ({"workers": "0:8", "batch": 16}, {}, "not above zero"),
@@ -216,7 +216,7 @@ def test_machines_of_partitioned_replicas() -> None:
         ({"workers": "1:4096", "batch": "1:10000"}, {}, "batch=1:10000:\\*2 leaves 57,344"),
         ({"workers": "1:8", "batch": 16}, {"where": "workers + 1"}, "a constraint is a comparison"),
         ({"workers": "1:8", "batch": 16}, {"where": "wrkers < 3"}, "did you mean 'workers'"),
-        ({"workers": "1:8", "batch": 16}, {"minimize": "workers < 3"}, "a number is needed"),
+        ({"workers": "1:8", "batch": 16}, {"minimize": "workers < 3"}, "a comparison is not a number"),
         ({"workers": "1:8", "batch": 16}, {"minimize": "tme"}, "did you mean 'time'"),
         ({"workers": "1:8", "batch": 16}, {"minimize": "log(workers - 9)"}, "finite time and objective"),
         ({"workers": "1:8", "batch": 16}, {"goal": Goal(deadline=0.0)}, "cannot be kept"),
