@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Integers
 from genperf.attribution.answers import Comparison
 from genperf.attribution.draws import quantiles
 from genperf.attribution.terms import FORM, HIDDEN, TERMS, Parts, parts_of, serving
@@ -163,7 +162,7 @@ def _aligned(values: Array, parts: Parts, terms: list[str]) -> Array:
     return out
 
 
-def _spread(parts: Parts, seed: int) -> npt.NDArray[np.int64]:
+def _spread(parts: Parts, seed: int) -> Integers:
     """Return draws by their shares, in an order that is independent of that of another model's."""
     places = (np.arange(TERMS.paired_draws) + 0.5) / TERMS.paired_draws
     chosen = np.searchsorted(np.cumsum(parts.draw_shares), places)

@@ -8,9 +8,8 @@ from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.attribution.answers import Scaling
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
@@ -69,7 +68,7 @@ def price_of(text: str, per: str | None = None) -> Paid:
 
 def derived_columns(
     result: FitResult,
-    predicted: Mapping[str, npt.NDArray[Any]],
+    predicted: Mapping[str, AnyArray],
     shows: Mapping[str, str],
     price: Paid | None = None,
     interval: float = 0.9,
@@ -168,11 +167,11 @@ class _Paths:
 
     result: FitResult
     query: Query
-    predicted: InitVar[Mapping[str, npt.NDArray[Any]]]
+    predicted: InitVar[Mapping[str, AnyArray]]
     interval: float
     quantities: Quantities
 
-    def __post_init__(self, predicted: Mapping[str, npt.NDArray[Any]]) -> None:
+    def __post_init__(self, predicted: Mapping[str, AnyArray]) -> None:
         target, further = self.result.schema.target.name, self.result.further
         ends = {target: (target, "lower", "upper")} | {n: tuple(f"{n}{end}" for end in ENDS) for n in further}
         #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
@@ -245,7 +244,7 @@ class Work:
     #: Whether the time of a step means something: not where a throughput came without the work of a step.
     of_steps: bool = True
 
-    def at(self, columns: Mapping[str, npt.NDArray[Any]]) -> Array | None:
+    def at(self, columns: Mapping[str, AnyArray]) -> Array | None:
         """Return the samples of a step at some configurations; one where all share one amount of work."""
         return None if self.node is None else values_of(self.node, columns)
 

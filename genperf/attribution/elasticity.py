@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array
+from genperf.arrays import AnyArray, Array
 from genperf.attribution.answers import Sensitivity
 from genperf.attribution.draws import curves_of, quantiles, shares, thinned
 from genperf.errors import GenperfError, did_you_mean, suggest
@@ -145,7 +144,7 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     return {one.factor: one.ratio for one in doublings_at(result, result.query(at).columns)}
 
 
-def doublings_at(result: FitResult, columns: Mapping[str, npt.NDArray[Any]]) -> tuple[Doubling, ...]:
+def doublings_at(result: FitResult, columns: Mapping[str, AnyArray]) -> tuple[Doubling, ...]:
     """Return what doubling a factor does at the first of some complete configurations, the largest change first."""
     panel, changes = result.panel, each_doubled(result.panel, columns)
     every = {n: np.array([cells[0], *(m.get(n, cells)[0] for m in changes.values())]) for n, cells in columns.items()}
@@ -200,7 +199,7 @@ def doublings_by_level(
 
 
 def _effects(
-    result: FitResult, columns: Mapping[str, npt.NDArray[Any]], moved: Mapping[str, Array], levels: tuple[float, float]
+    result: FitResult, columns: Mapping[str, AnyArray], moved: Mapping[str, Array], levels: tuple[float, float]
 ) -> list[Array]:
     """Return `_log_ratios`, of the throughput where that was measured."""
     ratios, work = _log_ratios(result, columns, moved, levels), result.panel.measured_work
@@ -341,7 +340,7 @@ def _domain(factor: Factor, given: Sequence[Any] | None) -> tuple[Any, ...]:
     return levels
 
 
-def _over(factor: Factor, values: tuple[Any, ...], u: Array) -> npt.NDArray[Any]:
+def _over(factor: Factor, values: tuple[Any, ...], u: Array) -> AnyArray:
     """Return a factor's values over its domain at points between 0 and 1."""
     if not factor.numeric:
         return np.asarray(np.array(values, dtype=object)[np.minimum((u * len(values)).astype(int), len(values) - 1)])

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Index
+from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
 from genperf.formula import Node
 from genperf.panel import Panel
@@ -34,7 +33,7 @@ class Ladder:
     #: Shape (steps,). Rising; whole numbers where only whole numbers were measured.
     counts: Array
     #: Shape (steps,). Every factor there.
-    columns: dict[str, npt.NDArray[Any]]
+    columns: dict[str, AnyArray]
     #: Shape (steps,) or None. One worker's work, relative to that at the first count; None where nothing tells it.
     work: Array | None
     kind: str

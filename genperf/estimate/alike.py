@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Index, Mask
+from genperf.arrays import Array, Index, Integers, Mask
 from genperf.errors import FitError
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import at_bounds, look_back, of_one, resampled, spread_of, undetermined
@@ -50,7 +49,7 @@ class Batch:
     #: Shape (n,). The coefficients with a penalty.
     penalised: Mask
 
-    def take(self, series: npt.NDArray[np.int64] | slice) -> Batch:
+    def take(self, series: Integers | slice) -> Batch:
         """Return some of the series."""
         held = {name: getattr(self, name)[series] for name in ("basis", "offset", "measured", "weights", "scale")}
         return replace(self, **held)

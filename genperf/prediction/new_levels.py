@@ -11,12 +11,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Columns, Index, Mask
+from genperf.arrays import AnyArray, Array, Columns, Index, Mask
 from genperf.errors import TableError, did_you_mean
 from genperf.formula import Name, Node, Text, call
 from genperf.prediction.member import Member, stack_of
@@ -51,7 +49,7 @@ class StandIns:
     #: By factor: which rows have a level that was not measured.
     new: dict[str, Mask]
     #: The columns of the ways.
-    columns: dict[str, npt.NDArray[Any]]
+    columns: dict[str, AnyArray]
     #: Shape (ways,). The row of each way, in order.
     rows: Index
     #: Shape (rows,). Measured levels of the factor with the fewest, of those with a new level.

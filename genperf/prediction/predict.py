@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Columns, Index, Mask
+from genperf.arrays import AnyArray, Array, Columns, Index, Mask
 from genperf.engine import doing
 from genperf.errors import GenperfError, Note
 from genperf.prediction.bands import Band, Forecast
@@ -95,9 +93,7 @@ class Fitted:
         return float(np.log(FLOOR * self.schema.lowest)) if self.schema.lowest > 0 else -np.inf
 
 
-def predict(
-    model: Fitted, source: Source, interval: float = 0.9, band: Band = "prediction"
-) -> dict[str, npt.NDArray[Any]]:
+def predict(model: Fitted, source: Source, interval: float = 0.9, band: Band = "prediction") -> dict[str, AnyArray]:
     """Predict the target.
 
     Returns
@@ -118,7 +114,7 @@ def predict(
 
 def predicted_columns(
     model: Fitted, query: Query, interval: float, band: Band, forecast: Forecast | None = None
-) -> dict[str, npt.NDArray[Any]]:
+) -> dict[str, AnyArray]:
     """Predict the rows of a query: each configuration once, in five steps; `forecast` is that of one row, if known."""
     schema, target = model.schema, model.schema.target
     first, repeated = distinct_rows(query)

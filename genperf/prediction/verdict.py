@@ -8,9 +8,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Array, Columns, Mask
+from genperf.arrays import Array, Columns, Integers, Mask
 from genperf.discrepancy.product import NotNegative
 from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
 from genperf.prediction import distance
@@ -178,7 +177,7 @@ class _Grades:
             self.marks.append(Mark(np.flatnonzero(where), about, each))
 
 
-def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[npt.NDArray[np.int64], list[Mark]]:
+def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:
     """Judge every row.
 
     Parameters

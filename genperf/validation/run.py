@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Mask
+from genperf.arrays import AnyArray, Integers, Mask, Objects
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError, GenperfError, ModelError, Note, did_you_mean
 from genperf.facts import check_interval
@@ -56,7 +55,7 @@ class Outcome:
 
     #: Shape (5, rows). The prediction and the ends of its interval in the target's unit, the verdict, which a learner
     #: does not give, and the reason for it or for a missing prediction; None where there is none.
-    answers: npt.NDArray[np.object_]
+    answers: Objects
     #: Why nothing is predicted.
     error: GenperfError | None = None
     #: Wall time.
@@ -70,10 +69,10 @@ class _Fold:
     name: str
     train: Table
     #: Shape (held_out,). Numbers of the configurations.
-    held_out: npt.NDArray[np.int64]
+    held_out: Integers
     #: Shape (held_out,). Why no model can predict a configuration: its group is not in the training part, or one of its
     #: levels is not and that has one level only. None where one can.
-    unknown: npt.NDArray[np.object_]
+    unknown: Objects
 
 
 def validate(
@@ -174,7 +173,7 @@ def validate(
     return Validation(tuple(scores), held, scheme, interval, seed, table.source, notes, table.target)
 
 
-def _missing(texts: npt.NDArray[np.object_]) -> Mask:
+def _missing(texts: Objects) -> Mask:
     return np.array([text is None for text in texts], dtype=bool)
 
 
@@ -237,7 +236,7 @@ def _fold(table: Table, medians: Table, part: Split) -> _Fold:
     return _Fold(part.name, train, held_out, unknown)
 
 
-def configurations(medians: Table, rows: npt.NDArray[np.int64]) -> pd.DataFrame:
+def configurations(medians: Table, rows: Integers) -> pd.DataFrame:
     """Return the groups and factors of some configurations."""
     names = dict.fromkeys([*medians.group, *(f.name for f in medians.factors)])
     return medians.frame.iloc[rows][list(names)].reset_index(drop=True)
@@ -315,7 +314,7 @@ def _learner(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
 
     def predict(key: Key, data: pd.DataFrame) -> Any:
         train = groups[key]
-        texts: dict[str, npt.NDArray[Any]] = {f.name: labels(data[f.name]) for f in train.categorical}
+        texts: dict[str, AnyArray] = {f.name: labels(data[f.name]) for f in train.categorical}
         schema, columns = schema_of(train), {"row": np.arange(len(data)), **texts}
         ways = stand_ins(schema, columns, new_levels(schema, texts))
         rows = data.iloc[ways.rows].reset_index(drop=True).assign(**{name: ways.columns[name] for name in texts})
@@ -341,7 +340,7 @@ def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*(labels(frame[name]) for name in names), strict=True)) if names else [()] * len(frame)
 
 
-def _score(name: str, measured: pd.DataFrame, answers: npt.NDArray[np.object_], seconds: float) -> ModelScore:
+def _score(name: str, measured: pd.DataFrame, answers: Objects, seconds: float) -> ModelScore:
     """Compare a model's answers with the measured values; see `Outcome`."""
     missing = ~np.isfinite(answers[0].astype(float))
     answers[:4, missing] = None
