@@ -109,13 +109,11 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
     if table.failures.empty:
         return None
     runs = _outcomes(table)
-    physical = _of_memory(Panel(table.factors, mapping or {}), runs)
-    if physical is None:
-        return _bounded(_of_factors(runs, calibrated=False)[0], runs)
-    if physical[1] >= -SETTINGS.doubt:
-        return _bounded(physical[0], runs)  # nothing is likelier than certain
-    plain = _of_factors(runs, calibrated=True)
-    return _bounded(plain[0] if plain[1] > physical[1] + SETTINGS.doubt else physical[0], runs)
+    fitted, likely = _of_memory(Panel(table.factors, mapping or {}), runs) or _of_factors(runs, calibrated=False)
+    if likely < -SETTINGS.doubt:  # nothing is likelier than certain
+        plain, of_plain = _of_factors(runs, calibrated=True)
+        fitted = plain if of_plain > likely + SETTINGS.doubt else fitted
+    return _bounded(fitted, runs)
 
 
 @dataclass(frozen=True, eq=False)

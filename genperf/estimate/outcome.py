@@ -60,14 +60,27 @@ def resampled(rows: int, draws: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
+class Column:
+    """The measured times of a phase."""
+
+    #: `phase`, `name`: the phase, and the column it is measured in.
+    phase: str
+    name: str
+    #: One row per configuration in which it was measured; the target is the phase's time.
+    medians: Table
+    #: Shape (measured,). Numbers of these configurations in the table.
+    rows: npt.NDArray[np.int64]
+
+    def informative(self, law: Expression) -> Mask:
+        """Return which rows depend on a law's constants: not those where it is zero whatever they are (one worker)."""
+        return np.asarray(law.evaluate(self.medians.columns, dict.fromkeys(law.constant_names, 1.0)) != 0.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Part:
     """A measured phase, fitted to its column by itself."""
 
-    #: `phase`, `column`: the phase, and the column it is measured in.
-    phase: str
-    column: str
-    #: In how many configurations it was measured.
-    measured: int
+    column: Column
     #: The sum of its terms.
     expression: Expression
     #: Numbers of the rows it is fitted to in the table's configurations.

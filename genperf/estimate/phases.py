@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from genperf.arrays import Array, Mask
+from genperf.arrays import Array
 from genperf.errors import FitError, Note, counted
 from genperf.estimate.candidates import SELECTION, affordable, best_of, candidates_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import Fitted, Part, estimated, unidentified
+from genperf.estimate.outcome import Column, Fitted, Part, estimated, unidentified
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.formula import names_in
@@ -71,23 +70,6 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
-    """The measured times of a phase."""
-
-    #: `phase`, `name`: the phase, and the column it is measured in.
-    phase: str
-    name: str
-    #: One row per configuration in which it was measured; the target is the phase's time.
-    medians: Table
-    #: Shape (measured,). Numbers of these configurations in the table.
-    rows: npt.NDArray[np.int64]
-
-    def informative(self, law: Expression) -> Mask:
-        """Return which rows depend on a law's constants: not those where it is zero whatever they are (one worker)."""
-        return np.asarray(law.evaluate(self.medians.columns, dict.fromkeys(law.constant_names, 1.0)) != 0.0)
-
-
-@dataclass(frozen=True, eq=False)
 class _PhaseFit:
     """Fits the phases of a table, and the total that they make up."""
 
@@ -119,7 +101,7 @@ class _PhaseFit:
                 notes.append(Note(text, "phase_left_out"))
             columns = [c for c in columns if c not in reasons]
 
-    def _columns(self, phases: Collection[str]) -> tuple[list[_Column], list[Note]]:
+    def _columns(self, phases: Collection[str]) -> tuple[list[Column], list[Note]]:
         """Read the columns of some phases; cells that cannot be used are noted and left out."""
         table, columns, notes = self.table, [], []
         for phase in phases:
@@ -137,11 +119,11 @@ class _PhaseFit:
                 continue
             timed = replace(table, frame=with_columns(table.frame, {name: seconds}), target=Target(name)).take(usable)
             rows = pd.unique(table.configuration[usable]).astype(np.int64)
-            columns.append(_Column(phase, name, timed.medians(), rows))
+            columns.append(Column(phase, name, timed.medians(), rows))
         return columns, notes
 
     def _by_its_column(
-        self, column: _Column, terms: Collection[str], expressions: Sequence[Expression]
+        self, column: Column, terms: Collection[str], expressions: Sequence[Expression]
     ) -> list[Expression]:
         """Return the expressions with the law of a phase that predicts its column best, from held-out rows."""
         sums = [of_phase(expression, terms) for expression in expressions]
@@ -155,7 +137,7 @@ class _PhaseFit:
                 best = best_of(candidates_of(laws, medians, self.options, self.seed)).expression
         return [expression for expression, law in zip(expressions, sums, strict=True) if law == best]
 
-    def _part(self, column: _Column, law: Expression | None) -> Part | str:
+    def _part(self, column: Column, law: Expression | None) -> Part | str:
         """Fit a phase to its column, or return why it cannot be."""
         if law is None:
             return "the table does not show what it depends on, or its constants are held"
@@ -163,12 +145,11 @@ class _PhaseFit:
         if not informative.any() or not column.medians.weights[informative].any():
             return "it was measured only where it takes no time"
         medians, rows, options = column.medians.take(informative), column.rows[informative], self.options
-        known = column.phase, column.name, len(column.rows)
         count = len(law.constants)
         if count > len(medians):
             return f"it was measured in too few configurations ({len(medians)}) for its {count} constants"
         if not medians.measured.any():
-            return Part(*known, law, rows, remark="zero throughout")
+            return Part(column, law, rows, remark="zero throughout")
         remark, positive = "", bool(medians.measured.all())
         if not positive and options.loss not in DEFINED_AT_ZERO:
             options, remark = replace(options, loss="squared"), "zero in places, so by squared errors"
@@ -177,7 +158,7 @@ class _PhaseFit:
         # Relative to the mean where some values are zero.
         judged = problem if positive else replace(problem, measured=np.full(len(rows), problem.measured.mean()))
         unknown = unidentified(judged, law, solution.constants, np.zeros(count, bool))
-        return Part(*known, law, rows, problem, solution, remark, unknown)
+        return Part(column, law, rows, problem, solution, remark, unknown)
 
     def _strength(self, law: Expression, medians: Table) -> float:
         """Return λ: the one that is requested, or that with which a law predicts held-out rows best."""
@@ -214,7 +195,7 @@ class _PhaseFit:
 
         Those are left out that have constants which the total does not determine.
         """
-        measured, known = [part.phase for part in parts], [part.expression.terms for part in parts]
+        measured, known = [part.column.phase for part in parts], [part.expression.terms for part in parts]
         same: list[Expression] = []
         for family in (one for one in families if one.shown(measured)):
             for written in family.expressions(self.medians.factors, self.options.mapping, measured):
@@ -248,9 +229,10 @@ def _note(whole: Fitted) -> Note:
     """Return the column of each phase, the constants of the total, and the error of the composed total."""
     phases, configurations = [], whole.problem.measured.size
     for part in whole.parts:
-        where = f"{part.measured} of {configurations} configurations" if part.measured < configurations else ""
-        details = filter(None, [f"'{part.column}'", where, part.remark])
-        phases.append(f"{part.phase} ({', '.join(details)})")
+        count = len(part.column.rows)
+        where = f"{count} of {configurations} configurations" if count < configurations else ""
+        details = filter(None, [f"'{part.column.name}'", where, part.remark])
+        phases.append(f"{part.column.phase} ({', '.join(details)})")
     names = [name for name, is_held in zip(whole.expression.constant_names, whole.held, strict=True) if not is_held]
     from_total = f"; {', '.join(names)} from the total, with these held" if names else ""
     text = f"fitted to separate columns: {', '.join(phases)}{from_total}. The composed total has a mean error of "

@@ -62,7 +62,7 @@ def candidates(factors: Panel) -> list[Expression]:
     """
     varying = [f for f in factors.factors if f.numeric and f.distinct != 1]
     columns = {f.name for f in factors.factors}
-    write = {1: _one, 2: _two}.get(len(varying), _many)
+    write = _one if len(varying) == 1 else _several
     return [_written(columns, terms) for terms in ((), *(write(varying) if varying else ()))]
 
 
@@ -78,23 +78,17 @@ def _one(factors: Sequence[Factor]) -> Iterator[Terms]:
     yield from ([[(x, first)], [(x, second)]] for first, second in pairs if first != second)
 
 
-def _two(factors: Sequence[Factor]) -> Iterator[Terms]:
-    """Yield the hypotheses for two factors: each alone, their products, their sums."""
-    x, y = factors
-    yield from ([[(factor, block)]] for factor in factors for block in _usable(SEVERAL, factor))
-    pairs = list(product(_usable(SEVERAL, x), _usable(SEVERAL, y)))
-    yield from ([[(x, first), (y, second)]] for first, second in pairs)
-    yield from ([[(x, first)], [(y, second)]] for first, second in pairs)
-
-
-def _many(factors: Sequence[Factor]) -> Iterator[Terms]:
-    """Yield the hypotheses for three factors or more: those of a role share a block."""
-    intrinsic, extrinsic = ([f for f in factors if f.role == role] for role in ("intrinsic", "extrinsic"))
-    shared = [[b for b in SEVERAL if all(b in _usable(SEVERAL, f) for f in role)] for role in (intrinsic, extrinsic)]
-    pairs = product(shared[0] if intrinsic else SEVERAL[:1], shared[1] if extrinsic else SEVERAL[:1])
-    powers = [([(f, i) for f in intrinsic], [(f, e) for f in extrinsic]) for i, e in pairs]
+def _several(factors: Sequence[Factor]) -> Iterator[Terms]:
+    """Yield the hypotheses for two factors, also each alone, or for more, of which those of a role share a block."""
+    groups = [[f for f in factors if f.role == role] for role in ("intrinsic", "extrinsic")]
+    if len(factors) == 2:
+        groups = [[f] for f in factors]
+        yield from ([[(factor, block)]] for factor in factors for block in _usable(SEVERAL, factor))
+    shared = [[b for b in SEVERAL if all(b in _usable(SEVERAL, f) for f in group)] for group in groups]
+    pairs = product(*(blocks if group else SEVERAL[:1] for group, blocks in zip(groups, shared, strict=True)))
+    powers = [[[(f, block) for f in group] for group, block in zip(groups, pair, strict=True)] for pair in pairs]
     yield from ([inner + outer] for inner, outer in powers)
-    if intrinsic and extrinsic:
+    if len(factors) > 2 and all(groups):
         yield from ([[power, *outer] for power in inner] for inner, outer in powers)
     yield from ([[power] for power in inner + outer] for inner, outer in powers)
 

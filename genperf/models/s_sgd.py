@@ -33,12 +33,24 @@ _LAWS: dict[Overlap, tuple[str, str]] = {
     ),
     "none": ("t_io + t_f + t_b + t_c + t_u", ", one after another"),
 }
-#: What carries the gradients.
-Exchange = Literal["ring", "servers", "peers"]
+
+
+def _in_rings(factors: Panel) -> dict[str, str]:
+    """Return the terms of an all-reduce, a ring inside the nodes and one between them."""
+    terms = {"ring": "2*beta_n*bytes*(1 - 1/workers)"}
+    if factors.has("nodes"):
+        inside, between = "2*beta_r*bytes*(1 - nodes/workers)", "2*beta_n*bytes*(1 - 1/nodes)"
+        terms = {"inside nodes": inside, "between nodes": between}
+    return {**terms, "latency": "2*alpha*(workers - 1)"}
+
+
+#: The terms of what carries the gradients: rings, the usual one, servers or peers.
+Exchange = Callable[[Panel], dict[str, str]]
+_EXCHANGES: tuple[Exchange, ...] = (_in_rings, through_servers, among_peers)
 
 
 def build(
-    factors: Panel, overlap: Overlap = "full", family: str = "s-sgd", by: Exchange = "ring", updated: bool = True
+    factors: Panel, overlap: Overlap = "full", family: str = "s-sgd", by: Exchange = _in_rings, updated: bool = True
 ) -> Expression:
     """Write one iteration of synchronous SGD on m nodes of g = n/m devices.
 
@@ -78,8 +90,7 @@ def build(
     a*batch/3 + 2*a*batch/3 + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     """
     work = share(factors)
-    exchange = _EXCHANGES[by](factors)
-    reading, passes = _reading(factors, work, overlap), _passes(factors, work)
+    exchange, reading, passes = by(factors), _reading(factors, work, overlap), _passes(factors, work)
     update = {"update": "u"} if updated else {}
     terms, total = {**reading, **passes, **exchange, **update}, _total(overlap, reading, exchange, update)
     return compose(family, terms, factors, total, [SERIAL], _spare(factors, reading))
@@ -118,25 +129,8 @@ def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
     """
     distinguishable = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
     updates = (True,) if "update" in factors.phases or not factors.phases else (False, True)
-    carriers = tuple(_EXCHANGES) if distinguishable else tuple(_EXCHANGES)[:1]
+    carriers = _EXCHANGES if distinguishable else _EXCHANGES[:1]
     return [build(factors, overlap, family, by, updated) for by in carriers for updated in updates]
-
-
-def _in_rings(factors: Panel) -> dict[str, str]:
-    """Return the terms of an all-reduce, a ring inside the nodes and one between them."""
-    terms = {"ring": "2*beta_n*bytes*(1 - 1/workers)"}
-    if factors.has("nodes"):
-        inside, between = "2*beta_r*bytes*(1 - nodes/workers)", "2*beta_n*bytes*(1 - 1/nodes)"
-        terms = {"inside nodes": inside, "between nodes": between}
-    return {**terms, "latency": "2*alpha*(workers - 1)"}
-
-
-#: The usual one first.
-_EXCHANGES: dict[Exchange, Callable[[Panel], dict[str, str]]] = {
-    "ring": _in_rings,
-    "servers": through_servers,
-    "peers": among_peers,
-}
 
 
 def candidates(factors: Panel) -> Sequence[Expression]:
