@@ -14,7 +14,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 from genperf.arrays import Array, Index
 from genperf.errors import GenperfError
 from genperf.fitting import fit
-from genperf.result import FitResult
 from genperf.table import read_table
 
 _TARGET, _WEIGHT = "_target", "_weight"
@@ -122,9 +121,7 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             result = fit(read_table(frame, time=_TARGET, weight=_WEIGHT, **roles), self.model, **options)
         except GenperfError as error:
             raise ValueError(str(error)) from error
-        if not isinstance(result, FitResult):
-            raise TypeError("a table without groups gives one model")
-        self.result_ = result
+        self.result_ = result.first
         return self
 
     def predict(self, X: Any, interval: float | None = None) -> Any:

@@ -150,10 +150,6 @@ class Problem:
         diagonal(curvature)[:] += of_penalty * ratio**2
         return gradient + of_penalty * ratio * scaled, curvature
 
-    @cached_property
-    def _scales(self) -> Array:
-        return 2.0 * np.outer(self.scale, self.scale)
-
     def _slopes(self, constants: Array, conditions: Conditions) -> tuple[Array, Array]:
         """Return the gradient and curvature of the loss by the scaled constants."""
         predicted, J = self.jacobian(constants)
@@ -165,7 +161,7 @@ class Problem:
                 finite = np.isfinite(omega) & np.isfinite(predicted)
                 J = np.where(np.isfinite(J), J, 0.0)
                 gradient, curvature = _moments(J, np.where(finite, omega, 0.0), np.where(finite, error, 0.0))
-            return 2.0 * self.scale * gradient, self._scales * curvature
+            return 2.0 * self.scale * gradient, 2.0 * np.outer(self.scale, self.scale) * curvature
 
     def projected(self, constants: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the sets with their coefficients replaced by the best ones for their other constants, and their costs.
