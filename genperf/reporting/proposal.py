@@ -129,18 +129,16 @@ def _rows(
     counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)
     predicted = result.predict(frame_of(columns), question.interval)
     value, lower, upper = (predicted[name].to_numpy(float) for name in (target.name, "lower", "upper"))
-    at, logarithms = steps.measured
-    known = dict(zip(at.tolist(), np.exp(logarithms).tolist(), strict=True))
-    seconds = np.array([known.get(int(place), v) for place, v in zip(places, value, strict=True)])
-    repeats = {m.values: m.repeats for m in result.schema.medians}
-    keys = zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True)
+    runs = {m.values: m for m in result.schema.medians}
+    known = [*map(runs.get, zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True))]
+    seconds = np.array([v if run is None else run.value for run, v in zip(known, value, strict=True)])
     assert steps.work is not None
     # The measured speed-up where it was measured, against the measured reference.
     efficiency = steps.work[places] * seconds[0] / seconds
     frame = pd.DataFrame({
         answer.along: counts,
-        "kind": ["measured" if int(place) in known else "extrapolated" for place in places],
-        "runs": [repeats.get(key, 0) for key in keys],
+        "kind": ["extrapolated" if run is None else "measured" for run in known],
+        "runs": [0 if run is None else run.repeats for run in known],
     })  # fmt: skip
     samples = work.at(columns)
     if target.throughput and samples is not None:
