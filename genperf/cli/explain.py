@@ -24,6 +24,7 @@ from genperf.cli.options import (
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
 from genperf.reporting.export import export
+from genperf.reporting.provenance import roles_of
 from genperf.result import FitResult, GroupedResult, answering, is_model, load_model
 from genperf.table import Table, read_table
 from genperf.validation import importance
@@ -103,16 +104,9 @@ def _other_group(
 
 def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
     """Read a table with the roles of the model's, and return the rows of the model's group."""
-    schema, target = chosen.schema, chosen.schema.target
-    roles: dict[str, Any] = {
-        role: [f.name for f in schema.factors if f.role == role] for role in ("intrinsic", "extrinsic", "categorical")
-    }
-    if target.throughput:
-        roles |= {"throughput": target.throughput, "work": target.work or None}
-    else:
-        # A colon ends the column's name, whether or not it has one itself.
-        roles |= {"time": target.column} if target.is_time else {"quantity": f"{target.column}:{target.unit}"}
-    table = read_table(source, group=list(schema.group), let=dict(schema.derived) or None, unit=unit, **roles)
+    schema = chosen.schema
+    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work or None}
+    table = read_table(source, let=dict(schema.derived) or None, unit=unit, **roles)
     if not schema.group:
         return table
     key, parts = _key(group), dict(table.groups())

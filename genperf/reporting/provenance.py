@@ -4,16 +4,16 @@ import platform
 import re
 import shlex
 from importlib.metadata import version
+from typing import get_args
 
 from genperf import __version__
 from genperf.estimate.options import DEFAULTS
 from genperf.prediction import Schema
 from genperf.result import FitResult
-from genperf.table import Role, Target
+from genperf.table import Role
 from genperf.table.target import TIME
 from genperf.words.numbers import with_article
 
-_ROLES: tuple[Role, ...] = ("intrinsic", "extrinsic", "categorical")
 #: The options of a fit, as `FitOptions.request` writes them.
 _OPTIONS = re.compile(
     r"structure=(?P<structure>.*) loss=(?P<loss>.*) penalty=(?P<penalty>.*) lam=(?P<lam>.*) solver=(?P<solver>.*) "
@@ -42,12 +42,10 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     schema = result.schema
     source = schema.source if schema.source not in ("", "DataFrame", "-") else "TABLE"
     reading = dict(schema.reading)
-    measured = [] if "throughput" in reading else _target_words(schema.target)
-    words = ["genperf", "fit", source, *measured]
-    for role in _ROLES:
-        names = [f.name for f in schema.factors if f.role == role]
-        words += [f"--{role}", ",".join(names)] if names else []
-    words += ["--group", ",".join(schema.group)] if schema.group else []
+    words = ["genperf", "fit", source]
+    for option, given in roles_of(schema).items():
+        if option not in reading:
+            words += [f"--{option}", given if isinstance(given, str) else ",".join(given)]
     # What the work of a step or the header shows needs no option.
     shows = schema.scaling is None or schema.target.work or any(note.kind == "job" for note in result.notes)
     words += [] if shows else ["--scaling", str(schema.scaling)]
@@ -62,12 +60,15 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
 
 
-def _target_words(target: Target) -> list[str]:
-    """Return the option that names the column of the target."""
-    if target.name == TIME:
-        return ["--time", target.column]
+def roles_of(schema: Schema) -> dict[str, str | list[str]]:
+    """Return the options by which the columns of a table get the roles that they have in a model."""
+    target = schema.target
     # A colon ends the column's name: it is needed where that has one itself.
-    return ["--quantity", f"{target.column}:{target.unit}" if target.unit or ":" in target.column else target.column]
+    quantity = f"{target.column}:{target.unit}" if target.unit or ":" in target.column else target.column
+    measured = {"time": target.column} if target.name == TIME else {"quantity": quantity}
+    roles: dict[str, str | list[str]] = {"throughput": target.throughput} if target.throughput else {**measured}
+    roles |= {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
+    return {option: given for option, given in {**roles, "group": [*schema.group]}.items() if given}
 
 
 def _changed_options(text: str) -> list[str]:
