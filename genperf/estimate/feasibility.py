@@ -248,16 +248,15 @@ def _of_factors(runs: _Outcomes, *, calibrated: bool) -> tuple[Feasibility, floa
         kappa, likely = runs.calibrated(lambda rows: basis @ _signed_probit(basis[rows], runs.signs[rows], runs)[0])
         theta = kappa * theta
     fitted = runs.feasibility(theta)
-    if not free:
-        return fitted, likely
-    # Whichever way an extrinsic factor's slope is.
-    more: dict[float, Direction] = {1.0: "larger", -1.0: "smaller", 0.0: "unordered"}
-    extrinsic = {f.name for f in runs.factors if f.role == "extrinsic"}
-    demands = {
-        name: msgspec.structs.replace(d, more=more[np.sign(d.slope)]) if name in extrinsic and d.logarithmic else d
-        for name, d in fitted.demands.items()
-    }
-    return msgspec.structs.replace(fitted, demands=demands), likely
+    if free:
+        # Whichever way an extrinsic factor's slope is.
+        more: dict[float, Direction] = {1.0: "larger", -1.0: "smaller", 0.0: "unordered"}
+        demands = {
+            name: msgspec.structs.replace(d, more=more[np.sign(d.slope)]) if d.more == "smaller" else d
+            for name, d in fitted.demands.items()
+        }
+        fitted = msgspec.structs.replace(fitted, demands=demands)
+    return fitted, likely
 
 
 def _signed_probit(basis: Array, signs: Array, runs: _Outcomes) -> tuple[Array, bool]:
