@@ -73,8 +73,6 @@ class Knowledge:
         subtracted.
         """
         variance = np.diag(self.covariance)
-        if variance[target] <= 0.0:
-            return np.zeros(len(variance))
         there = self.covariance[target]
         with np.errstate(all="ignore"):
             share = there**2 / ((variance + self.noise) * variance[target])
@@ -106,9 +104,9 @@ class Uncertainty:
         """Return draws of ln T, each at all configurations together, shape (count, rows)."""
         generator = np.random.default_rng(seed)
         chosen = generator.choice(len(self.weights), count, p=self.weights)
-        values, vectors = np.linalg.eigh(self.within)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(self.drawn[chosen] + generator.standard_normal((count, len(root))) @ root.T)
+        centre = np.zeros(len(self.within))
+        beside = generator.multivariate_normal(centre, self.within, count, check_valid="ignore", method="eigh")
+        return np.asarray(self.drawn[chosen] + beside)
 
 
 def knowledge(
@@ -148,11 +146,8 @@ def uncertainty(
     for member, (mean, _) in zip(result.members, parts, strict=True):
         means.append(mean)
         share = member.weight / total
-        discrepancy = member.discrepancy
-        if member.discrepancy is None:
-            within += share * np.outer(beyond, beyond)
-        if discrepancy is not None:
-            within += share * discrepancy.covariance(columns).mean(axis=0)
+        form = member.discrepancy
+        within += share * (np.outer(beyond, beyond) if form is None else form.covariance(columns).mean(axis=0))
         noise += share * member.run_variance(result.spread).mean()
     return Uncertainty(np.vstack(means), shares(result.members), within, noise)
 
