@@ -12,10 +12,9 @@ from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
 from genperf.errors import GenperfError
 from genperf.formula import Formula, Name, Number
-from genperf.prediction import central_times
-from genperf.prediction.predict import ENDS, THROUGHPUT, central_values
+from genperf.prediction import Query, central_times, predicted_columns
+from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult
-from genperf.table.cells import with_columns
 
 #: The names of the limits that intervals and verdicts decide.
 DEADLINE, BUDGET, CAPACITY, VERDICT = "the deadline", "the budget", "the capacity", "the verdict"
@@ -205,27 +204,27 @@ class Search:
 
     def answers(self, positions: Index) -> pd.DataFrame:
         """Return the rows of `Optimum.best` for some positions, without `wins`."""
-        columns = self.space.take(positions)
-        central = self.predicted(columns)
-        answer = self.result.predict(self.space.frame(columns), self.interval)
-        name = self.problem.predicted
-        frame = pd.DataFrame({a.name: columns[a.name] for a in self.space.grid.axes})
+        columns, problem = self.space.take(positions), self.problem
+        central, answer = self.predicted(columns), self._judged(columns, self.interval)
+        cells: Columns = {a.name: columns[a.name] for a in self.space.grid.axes}
         sign = 1.0 if self.goal.maximize is None else -1.0
-        frame["objective"] = sign * np.broadcast_to(value(self.problem.objective, central), positions.shape)
-        ends = {column: answer[column].to_numpy(dtype=float) for column in (name, "lower", "upper")}
-        if self.problem.throughput is not None:
+        cells["objective"] = sign * np.broadcast_to(value(problem.objective, central), positions.shape)
+        if problem.throughput is not None:
             # The longest time is the smallest throughput.
-            for rate, end in zip(THROUGHPUT, (name, "upper", "lower"), strict=True):
-                frame[rate] = value(self.problem.throughput, {**columns, name: ends[end]})
-        further = [f"{one}{end}" for one in self.result.further for end in ENDS]
-        frame = with_columns(frame, {**ends, **{column: answer[column].to_numpy() for column in further}})
-        if self.result.feasibility is not None:
-            frame["fits"] = answer["fits"].to_numpy()
-        if self.problem.total.node != Name(name):
-            frame["total"] = value(self.problem.total, central)
-        if self.problem.cost is not None:
-            frame["cost"] = np.broadcast_to(value(self.problem.cost, central), positions.shape)
-        return frame.assign(verdict=answer["verdict"].to_numpy(), reason=answer["reason"].to_numpy())
+            for rate, end in zip(THROUGHPUT, (problem.predicted, "upper", "lower"), strict=True):
+                cells[rate] = value(problem.throughput, {**columns, problem.predicted: answer[end]})
+        fits = ["fits"] if self.result.feasibility is not None else []
+        cells |= {n: answer[n] for n in (problem.predicted, "lower", "upper", *self.result.further_names, *fits)}
+        if problem.total.node != Name(problem.predicted):
+            cells["total"] = value(problem.total, central)
+        if problem.cost is not None:
+            cells["cost"] = np.broadcast_to(value(problem.cost, central), positions.shape)
+        return pd.DataFrame({**cells, "verdict": answer["verdict"], "reason": answer["reason"]})
+
+    def _judged(self, columns: Columns, interval: float) -> Columns:
+        """Return the predictions of configurations, with the ends of their intervals and with verdicts."""
+        query = Query(len(next(iter(columns.values()))), self._factors(columns))
+        return predicted_columns(self.result, query, interval, "prediction")
 
     def keeps(self, frame: pd.DataFrame, positions: Index) -> dict[str, Mask]:
         """Return which answers keep each limit that an interval or a verdict decides, by the limit's name."""
@@ -236,13 +235,11 @@ class Search:
             most = frame["cost"] * frame["upper"] / frame[self.problem.predicted]
             limits[BUDGET] = most.to_numpy(dtype=float) <= self.goal.budget
         if self.goal.capacity:
-            rows = self.space.frame(self.space.take(positions))
-            predicted = self.result.predict(rows, self.goal.interval_of_capacity)
-            keeps = [
-                predicted["upper" if name == self.problem.predicted else f"{name}_upper"] <= most
-                for name, most in self.goal.capacity.items()
-            ]
-            limits[CAPACITY] = np.logical_and.reduce([k.to_numpy(dtype=bool) for k in keeps])
+            predicted = self._judged(self.space.take(positions), self.goal.interval_of_capacity)
+            uppers = {
+                n: predicted["upper" if n == self.problem.predicted else f"{n}_upper"] for n in self.goal.capacity
+            }
+            limits[CAPACITY] = np.logical_and.reduce([uppers[n] <= most for n, most in self.goal.capacity.items()])
         if self.goal.trusted:
             limits[VERDICT] = frame["verdict"].isin(TRUSTED).to_numpy(dtype=bool)
         return limits

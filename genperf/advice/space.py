@@ -231,10 +231,6 @@ class Space:
         rows = len(next(iter(columns.values())))
         return self.completed({a.name: np.ones(rows) if a.name in names else columns[a.name] for a in self.grid.axes})
 
-    def frame(self, columns: Columns) -> pd.DataFrame:
-        """Return the factors of the configurations, for `FitResult.predict`."""
-        return pd.DataFrame({name: columns[name] for name in self.factors})
-
 
 def in_model_names(text: str, schema: Schema) -> str:
     """Return a formula over the model's columns, where it is written in the field's names that the user mapped.
