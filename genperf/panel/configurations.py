@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genperf.arrays import AnyArray, Array, Columns, Mask
-from genperf.errors import GenperfError, TableError
+from genperf.errors import GenperfError, TableError, listed
 from genperf.formula import Node, Number, evaluate, names_in, parse, render, substitute, values_of
 from genperf.formula.parse import Formula
 from genperf.panel.following import PANEL, PER_NODE
@@ -87,11 +87,11 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
     for run, median in zip(panel.runs, panel.medians, strict=True):
         if all(str(run[name]) == level for name, level in fixed.items()):
             repeats[tuple(str(run[f.name]) for f in factors)] += median.repeats
+    if not repeats:
+        return {f.name: f.levels[0] for f in factors} | fixed
     # The levels of a factor are in order of their runs.
     order = {run: tuple(f.levels.index(v) for f, v in zip(factors, run, strict=True)) for run in repeats}
-    most = min(repeats, key=lambda run: (-repeats[run], order[run]), default=None)
-    if most is None:
-        return {f.name: f.levels[0] for f in factors} | fixed
+    most = min(repeats, key=lambda run: (-repeats[run], order[run]))
     return {f.name: level for f, level in zip(factors, most, strict=True)}
 
 
@@ -253,7 +253,7 @@ def _missing(factors: Sequence[Factor], where: str | None) -> TableError:
 
 def levels_text(factor: Factor) -> str:
     """Return the measured levels as a hint."""
-    return "one of " + ", ".join(factor.levels[:8]) + (", …" if len(factor.levels) > 8 else "")
+    return f"one of {listed(factor.levels)}"
 
 
 def divisible(panel: Panel, columns: Columns) -> Mask:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from genperf.arrays import Objects
-from genperf.errors import TableError
+from genperf.errors import LISTED, TableError
 from genperf.formula import quote_name
 from genperf.panel.evidence import READING, alone
 from genperf.table.cells import Cells
@@ -34,10 +34,6 @@ _STEP = "step_time_s"
 #: What a transformer's throughput counts, and the columns that show how much of it a step has.
 _AMOUNTS = ("tokens", "samples", "sequences")
 _OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
-
-
-#: Columns that a message lists.
-_SHOWN = 12
 
 
 #: `time` with its `unit`, `throughput`, or `quantity`; and a column that is derived and measured in its place.
@@ -171,7 +167,7 @@ def measurement_of_column(
 def not_measured(meanings: Mapping[str, str]) -> TableError:
     """Return the error of a table without a measurement, with what each column is taken for."""
     listed = [f"'{name}' is read as {text}" for name, text in meanings.items()]
-    shown = "; ".join(listed[:_SHOWN]) + ("; …" if len(listed) > _SHOWN else "")
+    shown = "; ".join(listed[:LISTED]) + ("; …" if len(listed) > LISTED else "")
     what = "no column is known to be a time, a throughput or another measurement"
     hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
     return TableError(f"{what}: {shown}", hint=hint)
