@@ -18,7 +18,7 @@ from genperf.formula import Formula, parse
 from genperf.panel.configurations import determined, levels_text
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
-from genperf.table.cells import Cells, Source, source_of_columns
+from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import faults_of, labels, numbers
 from genperf.table.opened import open_source, understood
 
@@ -99,9 +99,7 @@ def query_of(source: Source, schema: Schema, new_levels: bool = False) -> Query:
     given, derived = source.columns, schema.panel.inputs
     inputs = {read for name, reads in derived.items() if name not in given for read in reads if read in given}
     columns: dict[str, npt.NDArray[Any]] = {name: numbers(given[name])[0] for name in sorted(inputs)}
-    for factor in [f for f in schema.factors if f.name in given]:
-        substituted = schema.substituted.get(factor.name, ())
-        columns[factor.name] = _checked(factor, source, given[factor.name], new_levels, substituted)
+    columns |= {f.name: _checked(f, source, schema, new_levels) for f in schema.factors if f.name in given}
     where = source.name if source.name != "DataFrame" else None
     columns, taken = determined(schema.panel, columns, len(source.lines), where)
     follow = [name for name, how in taken.items() if isinstance(how, Formula)]
@@ -176,10 +174,8 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     known = known_names(values, schema)
     for factor in schema.factors:
         if factor.name in known and not _is_list(known[factor.name]):
-            cells = np.array([known[factor.name]], dtype=object)
-            source = source_of_columns({factor.name: cells})
-            (value,) = _checked(factor, source, cells, substituted=schema.substituted.get(factor.name, ())).tolist()
-            known[factor.name] = value
+            source = source_of_columns({factor.name: np.array([known[factor.name]], dtype=object)})
+            (known[factor.name],) = _checked(factor, source, schema).tolist()
     return known
 
 
@@ -197,19 +193,18 @@ def answered(factor: Factor, level: str) -> bool:
     return len(factor.levels) > 1 and level != "" and not misspelt(level, factor.levels)
 
 
-def _checked(
-    factor: Factor, source: Source, cells: Cells, new_levels: bool = False, substituted: Sequence[str] = ()
-) -> npt.NDArray[Any]:
+def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = False) -> npt.NDArray[Any]:
     """Return the given cells of a factor as numbers or labels that the model can take."""
     values: npt.NDArray[Any]
+    cells = source.columns[factor.name]
     if factor.numeric:
         values, faults = numbers(cells)
         faults |= faults_of(values)
         # Each cell is a number, and then one that a count can have.
         faults = faults or dict.fromkeys(np.flatnonzero(factor.positive & (values <= 0)).tolist(), "is not above zero")
     else:
-        values = labels(cells)
-        unknown = np.flatnonzero(~np.isin(values.astype(str), [*factor.levels, *substituted])).tolist()
+        values, known = labels(cells), [*factor.levels, *schema.substituted.get(factor.name, ())]
+        unknown = np.flatnonzero(~np.isin(values.astype(str), known)).tolist()
         refused = {level for level in {values[row] for row in unknown} if not new_levels or not answered(factor, level)}
         faults = {row: "is a level that was never measured" for row in unknown if values[row] in refused}
     if faults:

@@ -73,7 +73,7 @@ def importance(
     if not factors:
         raise GenperfError("no factor varies", where=table.source)
     parts = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
-    rows = []
+    tables = []
     for name in choose_models(models, table, mapping)[0]:
         errors, counts = np.zeros((2, 1 + len(factors), repeats))
         for number, part in enumerate(parts):
@@ -88,18 +88,11 @@ def importance(
             each = np.vstack([absolute[:1].repeat(repeats, axis=0), absolute[1:]]).reshape(*errors.shape, len(held))
             errors += np.where(np.isfinite(each), each, 0.0).sum(axis=2)
             counts += np.isfinite(each).sum(axis=2)
-        plain, *mean = errors / np.maximum(counts, 1)
-        rows += [
-            {
-                "model": name,
-                "factor": factor,
-                "importance": float(100 * (np.exp(shuffled.mean()) - np.exp(plain.mean()))),
-                "deviation": float(100 * np.exp(shuffled).std()),
-                "error": float(100 * np.expm1(plain.mean())),
-            }
-            for factor, shuffled in zip(factors, mean, strict=True)
-        ]
-    return Importance(pd.DataFrame(rows), len(parts), repeats)
+        means = errors / np.maximum(counts, 1)
+        plain, grown = means[0].mean(), np.exp(means[1:].mean(axis=1)) - np.exp(means[0].mean())
+        scores = {"importance": 100 * grown, "deviation": 100 * np.exp(means[1:]).std(axis=1)}
+        tables.append(pd.DataFrame({"model": name, "factor": factors, **scores, "error": 100 * np.expm1(plain)}))
+    return Importance(pd.concat(tables, ignore_index=True), len(parts), repeats)
 
 
 def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: Sequence[int]) -> pd.DataFrame:
