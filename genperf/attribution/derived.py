@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution.answers import Scaling
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
@@ -157,7 +157,6 @@ def _formula(name: str, text: str, paths: _Paths) -> Formula:
     return formula
 
 
-@dataclass
 class _Paths:
     """The columns that formulas read, from the central prediction over the interval from its lower to its upper end.
 
@@ -165,18 +164,15 @@ class _Paths:
     path and fall in others, as nothing tells how they depend on the main one.
     """
 
-    result: FitResult
-    query: Query
-    predicted: InitVar[Mapping[str, AnyArray]]
-    interval: float
-    quantities: Quantities
-
-    def __post_init__(self, predicted: Mapping[str, AnyArray]) -> None:
-        target, further = self.result.schema.target.name, self.result.further
+    def __init__(
+        self, result: FitResult, query: Query, predicted: Columns, interval: float, quantities: Quantities
+    ) -> None:
+        self.result, self.query, self.interval, self.quantities = result, query, interval, quantities
+        target, further = result.schema.target.name, result.further
         ends = {target: (target, "lower", "upper")} | {n: tuple(f"{n}{end}" for end in ENDS) for n in further}
         #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
         self.copies = 2 ** len(further)
-        self.columns: dict[str, Any] = dict(self.query.columns)
+        self.columns: dict[str, Any] = dict(query.columns)
         for place, (name, each) in enumerate(ends.items()):
             self.columns[name] = self._path([np.asarray(predicted[end], float) for end in each], place - 1)
 
@@ -201,10 +197,8 @@ class _Paths:
                     f"'{name}' needs a model of a time, and this one predicts {heading(target)}",
                     hint=f"a formula over the factors and {target.name}",
                 )
-            if name == "efficiency":
-                self.columns[name] = self._efficiency()
-            else:
-                self.columns[name] = evaluate(self.quantities.node(name), self.columns)
+            efficient = name == "efficiency"
+            self.columns[name] = self._efficiency() if efficient else evaluate(self.quantities.node(name), self.columns)
         values = np.asarray(evaluate(formula.node, self.columns), float)
         if not np.all(np.isfinite(values)):
             raise GenperfError(
@@ -221,13 +215,15 @@ class _Paths:
                 hint=f"--at {factor.name}={factor.lower:g} or more",
             )
         rows = list(zip(*(cells.tolist() for cells in columns.values()), strict=True))
-        if len(set(rows)) > DERIVED.most_efficiencies:
+        distinct = dict.fromkeys(rows)
+        if len(distinct) > DERIVED.most_efficiencies:
             raise GenperfError(
-                f"the efficiency of {counted(len(set(rows)), 'configuration')} is asked for; "
+                f"the efficiency of {counted(len(distinct), 'configuration')} is asked for; "
                 f"at most {DERIVED.most_efficiencies} are computed",
                 hint="ask for fewer values",
             )
-        answers = {row: efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in rows}
+        each = (efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in distinct)
+        answers = dict(zip(distinct, each, strict=True))
         center, lower, upper = np.array([answers[row] for row in rows]).T
         return self._path((center, upper, lower))
 
