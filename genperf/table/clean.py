@@ -162,14 +162,11 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
 
 def _seconds(cell: Any) -> Any:
     text = cell.strip().lower() if isinstance(cell, str) else ""
-    clock, units = _CLOCK.fullmatch(text), _SEVERAL_UNITS.fullmatch(text)
-    if clock is not None:
-        parts = zip(clock.groups(), (86400.0, 3600.0, 60.0, 1.0), strict=True)
-    elif units is not None and sum(map(bool, units.groups())) > 1:
-        parts = zip(units.groups(), _PARTS.values(), strict=True)
-    else:
+    clock = _CLOCK.fullmatch(text)
+    parts = clock or _SEVERAL_UNITS.fullmatch(text)
+    if parts is None or (clock is None and sum(map(bool, parts.groups())) < 2):
         return cell
-    return sum(float(part) * size for part, size in parts if part)
+    return sum(float(part) * size for part, size in zip(parts.groups(), _PARTS.values(), strict=True) if part)
 
 
 def labels(cells: Iterable[Any]) -> Objects:

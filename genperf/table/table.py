@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ from genperf.vocabulary.names import LEVELS, counted_by
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
 
+#: How the summary of a table is written: numbers as one would write them.
+_SHOWN: dict[str, Any] = {"index": False, "float_format": "{:g}".format, "na_rep": ""}
 #: Kinds of notes that are about a whole table, and not about each of its groups.
 WHOLE_TABLE = ("factor_constant", "runs_failed", "groups_failed", "further_measured")
 
@@ -308,21 +311,15 @@ class Table:
         return f"<Table {self._headline()}>"
 
     def __str__(self) -> str:
-        lines = [f"  {line.rstrip()}" for line in self._shown().to_string(index=False).splitlines()]
+        lines = [f"  {line.rstrip()}" for line in self.summary().to_string(**_SHOWN).splitlines()]
         return "\n".join([self._headline(), *lines, *(f"note: {n}" for n in self.notes)])
 
     def _repr_html_(self) -> str:
         from html import escape
 
         notes = "".join(f"<li>{escape(str(n))}</li>" for n in self.notes)
-        table = self._shown().to_html(index=False, border=0)
+        table = self.summary().to_html(border=0, **_SHOWN)
         return f"<p>{escape(self._headline())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
-
-    def _shown(self) -> pd.DataFrame:
-        """Return the summary with numbers as one would write them."""
-        summary = self.summary()
-        shown = {c: [f"{v:g}" if np.isfinite(v) else "" for v in summary[c]] for c in ("min", "max")}
-        return summary.assign(**shown)
 
     def _headline(self) -> str:
         noise = self.noise()
