@@ -542,7 +542,9 @@ def test_nodes_and_devices_in_the_names_of_runs_are_the_scale(tmp_path: Path) ->
     path = tmp_path / "runs.csv"
     path.write_text("run,step_s\n1n x 8g,1.0\n2n x 8g,1.1\n4n x 8g,1.25\n", encoding="utf-8")
     assert understood(path).names["run"].of("8n x 8g") == {"nodes": 8.0, "devices_per_node": 8.0, "devices": 64.0}
-    assert "at nodes=8, devices_per_node=8, devices=64" in str(gp.ask(path))
+    asked, written_out = gp.ask(path), gp.ask(path, nodes=8, devices_per_node=8, devices=64)
+    assert "at devices=64" in str(asked)
+    assert asked.answers[0].value == written_out.answers[0].value
 
 
 def test_thousands_of_rows_take_no_rule_of_each_cell(tmp_path: Path) -> None:
