@@ -99,8 +99,7 @@ def import_files(
         if taken := {SOURCE, part.time, part.repeat} & {*given}:
             raise GenperfError(f"'{min(taken)}' is a column of the table itself", hint="give the factor another name")
         name = "standard input" if path == "-" else path
-        part = part.with_factors(given, name)
-        parts.append(replace(part, rows=tuple({SOURCE: name, **row} for row in part.rows)))
+        parts.append(part.with_factors(given, name))
     table = joined(parts)
     notes = list(table.notes)
     # A table needs its factors in every row.

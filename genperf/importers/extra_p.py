@@ -9,16 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from genperf.errors import TableError, counted
-from genperf.importers.imported import (
-    REPEAT,
-    Imported,
-    Json,
-    Rows,
-    read_values,
-    refuse_clashes,
-    shortened,
-)
-from genperf.table.clean import is_number
+from genperf.importers.imported import REPEAT, Imported, Json, Rows, read_values, refuse_clashes
+from genperf.table.clean import is_number, shortened
 from genperf.table.content import SIGNATURES
 
 #: The columns of what a value is of, and of the value.

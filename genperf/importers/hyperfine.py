@@ -6,7 +6,8 @@ Its members are those of `BenchmarkResult` in hyperfine's sources (1.11 to 1.20)
 """
 
 from genperf.errors import Note, TableError
-from genperf.importers.imported import REPEAT, Cell, Imported, Json, Rows, export_of, refuse_clashes, shortened
+from genperf.importers.imported import REPEAT, Cell, Imported, Json, Rows, export_of, refuse_clashes
+from genperf.table.clean import shortened
 
 COMMAND, TIME, MEMORY = "command", "time_s", "memory_bytes"
 SIGNATURE = r'\{\s*"results"\s*:'

@@ -13,7 +13,7 @@ import numpy as np
 
 from genperf.errors import GenperfError, Note, TableError, listed
 from genperf.table.cells import csv_pieces
-from genperf.table.clean import is_number
+from genperf.table.clean import is_number, shortened
 from genperf.table.text import json_values
 
 #: A missing cell is one whose column the row does not have.
@@ -53,7 +53,7 @@ class Imported:
         return {row.get(column) for row in self.rows}
 
     def with_factors(self, values: Mapping[str, Cell], file: str) -> Imported:
-        """Return the table with further factors in every row; a value that the file holds itself stays, with a note."""
+        """Return the table with its file and further factors in every row; a value of the file stays, with a note."""
         notes = []
         for name, value in values.items():
             cells = sorted({str(cell) for cell in self.values(name) - {None}})
@@ -62,7 +62,7 @@ class Imported:
                 notes.append(Note(text, "factor_of_the_file"))
         return replace(
             self,
-            rows=tuple({**values, **row} for row in self.rows),
+            rows=tuple({SOURCE: file, **values, **row} for row in self.rows),
             factors=tuple(dict.fromkeys([*values, *self.factors])),
             notes=(*self.notes, *notes),
         )
@@ -160,12 +160,6 @@ def plain(text: str) -> str:
     'a?b'
     """
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
-
-
-def shortened(text: str) -> str:
-    """Return a text on one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:57] + "…"
 
 
 def refuse_clashes(names: Iterable[str], columns: Iterable[str], where: str) -> None:

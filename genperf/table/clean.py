@@ -77,8 +77,7 @@ class Rejection:
     @property
     def shown(self) -> str:
         """What the cell holds, or how it begins, on one line."""
-        text = " ".join(self.value.split())
-        return text if len(text) <= 40 else text[:37] + "…"
+        return shortened(self.value, 40)
 
     @property
     def complaint(self) -> str:
@@ -88,6 +87,12 @@ class Rejection:
 
     def __str__(self) -> str:
         return f"{self.source}: {self.complaint}"
+
+
+def shortened(text: str, letters: int = 60) -> str:
+    """Return a text on one line, cut where it is longer than so many letters."""
+    line = " ".join(text.split())
+    return line if len(line) <= letters else line[: letters - 3] + "…"
 
 
 def rows_of(rejected: Iterable[Rejection]) -> int:
