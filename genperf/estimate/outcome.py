@@ -180,7 +180,7 @@ def of_one(
         "loss": options.loss,
         "penalty": options.penalty,
         "lambda": strength,
-        "lambda_by": "default",
+        "lambda_by": "cross-validation" if options.lam == "cv" else "default",
         "solver": options.solver,
         "draws": options.draws,
     }

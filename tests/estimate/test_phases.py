@@ -276,6 +276,7 @@ def test_lambda_by_cross_validation_and_the_published_solver() -> None:
     result = fitted(of_grid("forward_s", "update_s"), "s-sgd-none", lam="cv", solver="de", draws=5)
     assert result.best.values["a_f"] == pytest.approx(MANY["a_f"], rel=0.01)
     assert result.options["lambda"] > 0
+    assert result.options["lambda_by"] == "cross-validation"
 
 
 def test_fixed_constants() -> None:
