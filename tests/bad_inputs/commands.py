@@ -327,7 +327,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     ],
     "Validating": [
         ["validate", "runs.csv", *TIME, "--models", "amdahl,last-point", "--scheme", "extrapolate:workers"],
-        ["validate", *LEVELS, "--models", "auto,generic,ernest,linear,svr,last-point", "--scheme", "extrapolate:workers"],
+        ["validate", *LEVELS, "--models", "auto,generic,linear,svr,last-point", "--scheme", "extrapolate:workers"],
         ["validate", *LEVELS, "--models", "amdahl", "--scheme", "leave-group-out:framework"],
         ["validate", "onelevel.csv", *LEVELS[1:], "--models", "amdahl", "--scheme", "leave-group-out:framework"],
         ["validate", "onelevel.csv", *LEVELS[1:], "--models", "linear", "--scheme", "leave-one-out"],
