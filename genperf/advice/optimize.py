@@ -112,17 +112,11 @@ class Optimum(Shown):
         return f"{text}\nit is at most {100.0 * self.regret:.1f} % worse than the best of those shown, with {odds}"
 
     @property
-    def per_unit(self) -> bool:
-        """Whether time and cost are those of one unit of the work."""
-        rates = {"throughput", "total"} <= set(self.best)
-        return rates and bool(np.allclose(self.best["throughput"] * self.best["total"], 1.0))
-
-    @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """What is shown to a person: titles and tables, without the reasons of every row."""
         shown = [(self.title, self.best)]
         if len(self.front):
-            front = "throughput against the cost of one unit of work" if self.per_unit else "time against cost"
+            front = "throughput against the cost of one unit of work" if _per_unit(self.best) else "time against cost"
             some = self.front.head(len(self.best))
             count = f", {len(some)} of {len(self.front)}" if len(some) < len(self.front) else ""
             shown.append((f"Pareto front of {front}{count}", some))
@@ -136,6 +130,11 @@ class Optimum(Shown):
     def content(self) -> list[Line]:
         """The tables, how far the best can be trusted, and the notes."""
         return [*self.tables, self.reason, *(f"note: {n}" for n in self.notes)]
+
+
+def _per_unit(frame: pd.DataFrame) -> bool:
+    """Return whether time and cost are those of one unit of the work."""
+    return {"throughput", "total"} <= set(frame) and bool(np.allclose(frame["throughput"] * frame["total"], 1.0))
 
 
 def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -> tuple[pd.DataFrame, str]:
@@ -155,13 +154,12 @@ def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) 
 
 def _redundant(frame: pd.DataFrame, target: Target) -> list[str]:
     """Return the columns that say again what another says, or mean nothing to a person."""
-    gone = ["reason"] if "reason" in frame else []
-    gone += [name for name in frame.columns if str(name).endswith("_lower") and name not in THROUGHPUT]
+    gone = ["reason", *(n for n in frame.columns if str(n).endswith("_lower") and n not in THROUGHPUT)]
     if "objective" in frame and any(
         frame["objective"].equals(frame[name]) for name in ("throughput", "total", "cost", target.name) if name in frame
     ):
         gone.append("objective")
-    if {"throughput", "total"} <= set(frame) and np.allclose(frame["throughput"] * frame["total"], 1.0):
+    if _per_unit(frame):
         gone.append("total")
     if target.throughput and "throughput" in frame:
         # The time is that of one unit of the work, or of a step that nobody measured.
