@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from genperf.arrays import Index, Mask
+from genperf.arrays import AnyArray, Index, Mask
 from genperf.errors import Note, TableError, did_you_mean, misspelt, suggest
 from genperf.formula import Formula, parse
 from genperf.panel.configurations import determined, levels_text
@@ -37,7 +36,7 @@ class Query:
 
     rows: int
     #: Every factor's values, of shape (rows,).
-    columns: dict[str, npt.NDArray[Any]]
+    columns: dict[str, AnyArray]
     #: The columns that were given, factors or not; other factors were filled in or derived.
     given: tuple[str, ...] = ()
     #: What was filled in or left aside.
@@ -98,7 +97,7 @@ def query_of(source: Source, schema: Schema, new_levels: bool = False) -> Query:
     """Check the cells of requested rows; see `read_query`."""
     given, derived = source.columns, schema.panel.inputs
     inputs = {read for name, reads in derived.items() if name not in given for read in reads if read in given}
-    columns: dict[str, npt.NDArray[Any]] = {name: numbers(given[name])[0] for name in sorted(inputs)}
+    columns: dict[str, AnyArray] = {name: numbers(given[name])[0] for name in sorted(inputs)}
     columns |= {f.name: _checked(f, source, schema, new_levels) for f in schema.factors if f.name in given}
     where = source.name if source.name != "DataFrame" else None
     columns, taken = determined(schema.panel, columns, len(source.lines), where)
@@ -115,7 +114,7 @@ def _how(taken: Formula | float | str) -> str:
     return f"{shown}, its one measured value"
 
 
-def combine(values: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
+def combine(values: Mapping[str, Any]) -> dict[str, AnyArray]:
     """Combine values by name, each with each, the last name's values changing fastest.
 
     Examples
@@ -193,9 +192,9 @@ def answered(factor: Factor, level: str) -> bool:
     return len(factor.levels) > 1 and level != "" and not misspelt(level, factor.levels)
 
 
-def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = False) -> npt.NDArray[Any]:
+def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = False) -> AnyArray:
     """Return the given cells of a factor as numbers or labels that the model can take."""
-    values: npt.NDArray[Any]
+    values: AnyArray
     cells = source.columns[factor.name]
     if factor.numeric:
         values, faults = numbers(cells)
