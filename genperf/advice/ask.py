@@ -9,7 +9,7 @@ from genperf.advice.plan import planned
 from genperf.advice.question import Question, expectation, work_of
 from genperf.advice.suggest import suggest
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import curve_of, derived_columns, growth_of
+from genperf.attribution.derived import curve_of, growth_of, training_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import attempted
 from genperf.panel.configurations import left_open
@@ -54,8 +54,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     query = result.query(at)
     target = single(query, ONE)
     expected, predicted = expectation(result, query, interval)
-    there, shows = {**query.columns, **predicted}, training.shows(question.price is not None)
-    trained = derived_columns(result, there, shows, question.price, interval, training.given)
+    trained = training_of(result, query, expected, training, question.price)
     curve = curve_of(result, target, work, interval)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
@@ -75,7 +74,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         can_fail=result.feasibility is not None,
         nodes_known=result.panel.node("nodes") is not None,
         training=training,
-        trained={name: float(values[0]) for name, values in trained.items()},
+        trained=trained,
         further={name: one.schema.target for name, one in result.further.items()},
         predicted={name: cells[0] for name, cells in predicted.items()},
         plan=plan,

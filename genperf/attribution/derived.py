@@ -11,10 +11,10 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution.answers import Scaling
-from genperf.attribution.ladder import Ladder, ladder
+from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.facts import Growth, Interval, Paid, Stage, ends_of
+from genperf.facts import Expectation, Growth, Interval, Paid, Stage, Training, ends_of
 from genperf.formula import Formula, Name, Node, Number, Text, call, evaluate, parse, values_of
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.normal.record import departs
@@ -24,7 +24,7 @@ from genperf.prediction.predict import ENDS, THROUGHPUT
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
-from genperf.words.quantity import heading
+from genperf.words.quantity import heading, only_for_times
 
 #: What a formula may read of a prediction, beside the predicted value itself.
 FOLLOWING = ("efficiency", *QUANTITIES)
@@ -228,6 +228,26 @@ class _Paths:
         return self._path((center, upper, lower))
 
 
+def training_of(
+    result: FitResult, query: Query, expected: Expectation, training: Training, price: Paid | None = None
+) -> dict[str, float]:
+    """Return the numbers of a training at one configuration, each with its ends; none where nothing is asked.
+
+    Each rises or falls with the time of a step, so that its ends are those at the ends of the predicted interval.
+    """
+    shows = training.shows(price is not None)
+    if shows and not expected.is_time:
+        raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
+    given: dict[str, Node | None] = {name: Number(value) for name, value in training.given.items()}
+    if price is not None:
+        given |= {"price": Number(price.per_second), "machines": paid_for(result.panel, price.per)[1]}
+    known = quantities_of(result.panel, given)
+    columns = {**query.columns, expected.name: np.array(expected.value.ends)}
+    numbers = {name: np.asarray(evaluate(known.node(name), columns), float) for name in shows}
+    ends = {name: (values[0], values.min(), values.max()) for name, values in numbers.items()}
+    return {f"{name}{end}": float(v) for name, each in ends.items() for end, v in zip(ENDS, each, strict=True)}
+
+
 @dataclass(frozen=True)
 class Work:
     """The samples of a step, and what they are called."""
@@ -256,18 +276,8 @@ def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval:
     # The best count is looked for as far as a verdict trusts.
     upto = max(float(target[count.name]), 2.0**RULES.blind * count.upper)
     steps = ladder(result, target, upto=upto, work=work.formula)
-    places = places_of_growth(steps, float(target[count.name]))
+    places = steps.of_growth(float(target[count.name]))
     return scaling_along(result, steps, interval=interval, places=np.unique(places))
-
-
-def places_of_growth(steps: Ladder, count: float) -> list[int]:
-    """Return the steps that growth to a count is read from.
-
-    They are the smallest count, that before growing (the largest measured one, the smallest for a count inside), the
-    count itself, its half and its quarter.
-    """
-    first = steps.nearest(steps.largest) if count > steps.largest else 0
-    return [0, first, *(steps.nearest(count / part) for part in (1.0, 2.0, 4.0))]
 
 
 def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = None, per: str | None = None) -> Growth:
@@ -278,7 +288,7 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
     what is paid for, in the place of the workers.
     """
     counts, panel = curve.steps.counts, curve.steps.panel
-    _, first, last, *less = places_of_growth(curve.steps, count)
+    _, first, last, *less = curve.steps.of_growth(count)
     paid_name, paid = paid_for(panel, per)
     given = {"machines": paid, "work": work.node, "price": ONE if price is None else Number(price.per_second)}
     # The cost is that of one sample.
@@ -324,9 +334,10 @@ def _stage(curve: Scaling, place: int, follow: Mapping[str, Array]) -> Stage:
     """Return what is predicted at one count of a curve."""
     rate, cost = (float(follow[name][place]) if name in follow else None for name in ("throughput", "cost"))
     value, machines = float(curve.curve[curve.quantity.name].iloc[place]), float(follow["machines"][place])
-    count = float(curve.steps.counts[place])
-    efficiency = curve.efficiency(count) if "efficiency" in curve.curve else None
-    return Stage(count, value, rate, efficiency, machines, cost)
+    efficiency = None
+    if "efficiency" in curve.curve:
+        efficiency = Interval(*(float(curve.curve[f"efficiency{end}"].iloc[place]) for end in ENDS))
+    return Stage(float(curve.steps.counts[place]), value, rate, efficiency, machines, cost)
 
 
 def _marginal(

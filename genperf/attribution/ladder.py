@@ -56,6 +56,15 @@ class Ladder:
         """Return the step whose count is nearest, over the logarithm."""
         return int(np.argmin(np.abs(np.log(self.counts / count))))
 
+    def of_growth(self, count: float) -> list[int]:
+        """Return the steps that growth to a count is read from.
+
+        They are the smallest count, that before growing (the largest measured one, the smallest for a count inside),
+        the count itself, its half and its quarter.
+        """
+        first = self.nearest(self.largest) if count > self.largest else 0
+        return [0, first, *(self.nearest(count / part) for part in (1.0, 2.0, 4.0))]
+
     def taken(self, places: list[int]) -> Ladder:
         """Return some of the steps."""
         columns = {name: cells[places] for name, cells in self.columns.items()}

@@ -12,7 +12,7 @@ from genperf.advice.question import Question, expectation, work_of
 from genperf.arrays import Array, Index
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import Work, growth_of, places_of_growth, price_of
+from genperf.attribution.derived import Work, growth_of, price_of
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
@@ -251,7 +251,7 @@ def slider(counts: Array) -> Index:
 
 def with_intervals(count: float, steps: Ladder) -> Index:
     """Return the steps whose efficiency is shown with an interval: those of the figure and of the answers."""
-    answered = [steps.nearest(steps.along.upper), *places_of_growth(steps, count)]
+    answered = [steps.nearest(steps.along.upper), *steps.of_growth(count)]
     return np.unique([*thinned(steps.counts, PAGE.drawn_steps, np.empty(0)), *answered])
 
 
