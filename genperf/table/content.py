@@ -112,7 +112,7 @@ def head_of(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read(CONTENT.head)
     except OSError as error:
-        raise TableError(f"cannot be read ({error.strerror or error})", where=path) from None
+        raise _unreadable(path, error) from None
 
 
 def _bounded(data: bytes | str, name: str, most: int) -> bytes:
@@ -185,17 +185,22 @@ def decoded(data: bytes, name: str) -> str:
 def _read_file(path: str | Path) -> bytes:
     try:
         return read_bounded(os.path.expanduser(path), CONTENT.max_bytes)
-    except FileNotFoundError:
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str | Path, error: Exception) -> TableError:
+    """Return the error for a file that cannot be read."""
+    if isinstance(error, FileNotFoundError):
         hint = None
         with contextlib.suppress(OSError, RuntimeError):
             # The file of the same folder that may have been meant.
             hint = did_you_mean(Path(path).name, os.listdir(os.path.expanduser(Path(path).parent)))
-        raise TableError("no such file", hint=hint, where=str(path)) from None
-    except IsADirectoryError:
-        raise TableError("is a directory, not a file", hint="name a file in it", where=str(path)) from None
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise TableError(f"cannot be read ({reason})", where=str(path)) from None
+        return TableError("no such file", hint=hint, where=str(path))
+    if isinstance(error, IsADirectoryError):
+        return TableError("is a directory, not a file", hint="name a file in it", where=str(path))
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return TableError(f"cannot be read ({reason})", where=str(path))
 
 
 def _decompressed(data: bytes, name: str) -> bytes:

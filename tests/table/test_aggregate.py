@@ -165,7 +165,7 @@ def test_hours_and_minutes_are_no_plain_numbers_of_a_summary(tmp_path: Path) -> 
         ("log*.csv", {"let": "rate=batch/s"}, "differs from row to row, and rows are summarised"),
         ("log*.csv", {"where": "workers == 77"}, "no row fulfils the filter"),
         ("*", {}, "some files are Parquet and some are text"),
-        ("missing.csv", {"aggregate": True}, "cannot be read"),
+        ("missing.csv", {"aggregate": True}, "no such file"),
     ],
 )
 def test_refused(
@@ -208,3 +208,9 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     model = tmp_path / "m.json"
     assert CliRunner().invoke(cli, ["fit", *asked, "--model", "a*batch+b/workers+c", "-o", str(model)]).exit_code == 0
     assert '"rows":400' in model.read_text()
+
+
+def test_a_missing_file_is_named_as_without_a_summary(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("n,s\n1,2.0\n", encoding="utf-8")
+    with pytest.raises(GenperfError, match=r"no such file\n  try: did you mean 'runs.csv'\?"):
+        read_table(tmp_path / "run.csv", time="s", extrinsic="n", aggregate=True)
