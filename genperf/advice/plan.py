@@ -19,7 +19,6 @@ from genperf.panel.derived import paid_for
 from genperf.prediction.predict import ENDS
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
-from genperf.table.cells import source_of_columns
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, singular, three_digits
@@ -229,7 +228,7 @@ def planned(
     count = result.panel.along()
     steps = ladder(result, {name: value for name, value in at.items() if name != count.name}, full_nodes=True)
     columns, counts = steps.columns, steps.counts
-    predicted = result.predict_columns(source_of_columns(columns, "steps", "step"), interval)
+    predicted = result.predict_columns(steps.source, interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     paid_name, paid = paid_for(result.panel, per)
     many = plan.samples / values_of(work.node, columns)

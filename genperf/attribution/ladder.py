@@ -18,6 +18,7 @@ from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
+from genperf.table.cells import Source, source_of_columns
 from genperf.table.work import kind_of_work
 from genperf.vocabulary.names import canonical_of
 
@@ -51,6 +52,11 @@ class Ladder:
         rows = zip(*(self.columns[f.name].tolist() for f in self.panel.factors), strict=True)
         measured = {place: known[values] for place, values in enumerate(rows) if values in known}
         return np.array(list(measured), dtype=np.intp), np.array(list(measured.values()))
+
+    @property
+    def source(self) -> Source:
+        """The steps as rows to predict."""
+        return source_of_columns(self.columns, "steps", "step")
 
     def nearest(self, count: float) -> int:
         """Return the step whose count is nearest, over the logarithm."""

@@ -23,7 +23,6 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.query import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
-from genperf.table.cells import source_of_columns
 from genperf.words.numbers import WORDS, count_text
 from genperf.words.quantity import scaling_question
 from genperf.words.scaling import count_with_note, point_sentence
@@ -136,7 +135,7 @@ def scaling_along(
         with np.errstate(all="ignore"):
             forecast = replace(forecast, centre=np.log(values[target.name]))
     if places is None or not np.all((values[target.name] > 0.0) & np.isfinite(values[target.name])):
-        predicted = result.predict_columns(source_of_columns(steps.columns, "steps", "step"), interval, "confidence")
+        predicted = result.predict_columns(steps.source, interval, "confidence")
         shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
         values |= {**{n: np.asarray(predicted[n], float) for n in shown}, "verdict": predicted["verdict"]}
     plain = Scaling(
