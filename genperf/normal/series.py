@@ -239,7 +239,8 @@ class Series:
         several, each = several_nodes(self.nodes), self.rates / np.maximum(self.devices, self.nodes)
         if several.all():
             return {}
-        return {float(n): float(rate / each[~several][-1]) for n, rate in zip(self.nodes, each, strict=True) if n > 1.0}
+        alone = each[~several][-1]
+        return dict(zip(self.nodes[several].tolist(), (each[several] / alone).tolist(), strict=True))
 
 
 @dataclass(frozen=True)

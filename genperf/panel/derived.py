@@ -1,4 +1,4 @@
-"""What follows from a predicted time: one table of formulas, which `--show`, `optimize`, `ask` and the page read."""
+"""What follows from a predicted time: one table of formulas for `--show`, `optimize`, `ask` and the page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -9,7 +9,6 @@ import numpy as np
 from genperf.arrays import Array
 from genperf.panel.panel import Panel
 from genperf.scaling import KINDS, Scaling
-from genperf.table.axis import several_nodes
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import counts_devices
 
@@ -133,8 +132,8 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
     >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in ends]
     [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
     """
-    factor, nodes = panel.axis().factor, panel.nodes
-    if factor is None or (nodes is not None and several_nodes(nodes.upper)):
+    factor = panel.axis().factor
+    if factor is None or (panel.nodes is not None and panel.only_node is None):
         return ()
     if counts_devices(factor.name) and panel.counted_by_throughput not in _SERVED:
         return ()

@@ -1,6 +1,7 @@
 """Factors: columns that the target may depend on, their measured range, and which one counts the workers.
 
-Which one has one of the field's names, which counts the workers, and what is one node is decided here alone.
+Which one has one of the field's names, which counts the workers, and from where on there is more than one node is
+decided here alone; a table without roles is first read by `genperf.panel.reading`, which maps its count as the workers.
 """
 
 from collections import Counter
