@@ -179,7 +179,9 @@ def _hidden(result: FitResult, parts: Parts, row: int, query: Query) -> dict[str
         if (total := member.expression.total) is None:
             continue
         terms = member.expression.term_values(query.columns, member.values)
-        values, maxima = {**member.values, **terms}, [c for c in calls_in(total) if c.function == "max"]
+        values = {**member.values, **terms}
+        # A maximum of counts hides no term.
+        maxima = [c for c in calls_in(total) if c.function == "max" and not names_in(c).isdisjoint(terms)]
         # From the innermost on: what is hidden there is not there to be hidden again.
         for place in reversed(range(len(maxima))):
             before, after = (evaluate(_added(total, maxima[:most]), values) for most in (place + 1, place))

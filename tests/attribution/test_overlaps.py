@@ -50,6 +50,13 @@ def test_an_overlap_in_part_hides_its_part() -> None:
     assert found.terms.set_index("term").loc[HIDDEN, "a"] == pytest.approx(-1.5)
 
 
+def test_a_maximum_of_counts_is_no_overlap() -> None:
+    # At 4 workers: max(1 + 4/4, 4) = 4 where the sum is 6.
+    terms, total = {"compute": "a", "server": "e*workers"}, "max(compute + server/max(workers, 1), server)"
+    found = compare(model(member(terms, {"a": 1.0, "e": 1.0}, total=total)), {"workers": 4}, {"workers": 8})
+    assert found.hidden["overlap"].tolist() == ["compute + server | server"]
+
+
 def test_a_sum_has_no_overlap() -> None:
     plain = model(member(TERMS, {"i": 0.5, "f": 1.0, "e": 1.0}))
     assert compare(plain, {"workers": 4}, {"workers": 8}).hidden.empty
