@@ -179,7 +179,7 @@ def _hidden(result: FitResult, parts: Parts, row: int, query: Query) -> dict[str
         if (total := member.expression.total) is None:
             continue
         terms = member.expression.term_values(query.columns, member.values)
-        values = {**member.values, **terms}
+        values = {**query.columns, **member.values, **terms}
         # A maximum of counts hides no term.
         maxima = [c for c in calls_in(total) if c.function == "max" and not names_in(c).isdisjoint(terms)]
         # From the innermost on: what is hidden there is not there to be hidden again.
