@@ -1,7 +1,6 @@
 """The entry: finds the command, reads the settings file, and prints every error as one message."""
 
 import contextlib
-import errno
 import io
 import signal
 import sys
@@ -76,7 +75,10 @@ def run(arguments: list[str] | None = None) -> int:
     except GenperfError as error:
         return _failed(f"error: {error}", 1)
     except OSError as error:
-        if error.errno == errno.EBADF:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            # What is still to be printed cannot be: Python would try again at its end.
             drop_output()
         return _failed(f"error: {error.filename or 'standard output'}: {error.strerror or error}", 1)
     except MemoryError:
