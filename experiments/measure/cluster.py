@@ -261,6 +261,8 @@ def main() -> None:
             return
         between = None if given.between_mbit is None else Link(given.between_mbit)
         with Cluster(given.hosts, Link(given.mbit, given.latency_ms), between) as cluster:
+            # A shell that starts a program in the background lets it ignore Ctrl-C.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             print(f"{given.hosts} hosts, {cluster.name(0)} ({cluster.address(0)}) and so on; Ctrl-C takes them down")
             print(f"for example: {' '.join(cluster.command(0))} bash")
             while True:
