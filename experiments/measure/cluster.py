@@ -264,7 +264,7 @@ def main() -> None:
             # A shell that starts a program in the background lets it ignore Ctrl-C.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             print(f"{given.hosts} hosts, {cluster.name(0)} ({cluster.address(0)}) and so on; Ctrl-C takes them down")
-            print(f"for example: {' '.join(cluster.command(0))} bash")
+            print(f"for example: {' '.join(cluster.command(0))} bash", flush=True)
             while True:
                 time.sleep(3600)
     except MeasureError as error:
