@@ -1,6 +1,9 @@
 """The experiments are scripts beside the package: their folders go on the path."""
 
+import fcntl
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,14 +16,17 @@ sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "measure")]
 
 
 @pytest.fixture(scope="module")
-def emulation() -> None:
-    """Skip where the kernel does not let this process make a namespace and shape a link."""
+def emulation() -> Iterator[None]:
+    """Wait until no other module of tests emulates a cluster; skip where the kernel does not let this process do so."""
     # In a fixture, not while tests are collected: each of pytest's workers collects, and a machine has one cluster.
     from cluster import Cluster, Link
     from problems import MeasureError
 
-    try:
-        with Cluster(1, Link(100)):
-            pass
-    except (MeasureError, OSError) as problem:
-        pytest.skip(f"a cluster is emulated with root, iproute2 and tc: {problem}")
+    with (Path(tempfile.gettempdir()) / "genperf-tests-of-clusters.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            with Cluster(1, Link(100)):
+                pass
+        except (MeasureError, OSError) as problem:
+            pytest.skip(f"a cluster is emulated with root, iproute2 and tc: {problem}")
+        yield
