@@ -20,9 +20,9 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import genperf as gp
-from genperf.advice import Question, ask
-from genperf.advice.problem import Goal
+from genperf.asking import Question, ask
 from genperf.attribution import compare
+from genperf.search.problem import Goal
 
 COMMAND = "python experiments/advice.py"
 OUT = Path(__file__).parents[1] / "docs" / "results" / "advice.md"

@@ -38,11 +38,12 @@ LAYERS = {
     "growth": 6,
     "fitting": 9,
     "validation": 10,
-    "advice": 11,
+    "search": 11,
+    "asking": 12,
     "estimator": 11,
     "plots": 11,
-    "reporting": 12,
-    "cli": 13,
+    "reporting": 13,
+    "cli": 14,
 }
 
 

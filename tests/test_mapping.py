@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.advice import Job
 from genperf.attribution import Knee
 from genperf.reporting.html import scheme_of
 from genperf.result.file import dump_model, parse_model
+from genperf.search import Job
 
 #: Columns of the one table → of the other.
 COLUMNS = {"workers": "world", "batch": "mystery"}

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.advice import suggest
 from genperf.result import FitResult, GroupedResult
+from genperf.search import suggest
 
 HOSTILE = "<script>bad()</script>"
 LEVEL = "<img src=x onerror=bad()>"

@@ -5,9 +5,9 @@ from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
-from genperf.advice.plan import plan_of
-from genperf.advice.question import Question
-from genperf.advice.tables import SCALE, ask_fitted, ask_recognised, is_model_file
+from genperf.asking.plan import plan_of
+from genperf.asking.question import Question
+from genperf.asking.tables import SCALE, ask_fitted, ask_recognised, is_model_file
 from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import click
 
-from genperf.advice.compare import compare as rank
 from genperf.cli.options import configuration, model_or_table, paid_at
 from genperf.cli.output import Output
+from genperf.search.compare import compare as rank
 
 
 def run(o: SimpleNamespace, out: Output) -> None:

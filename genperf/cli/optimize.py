@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from genperf.advice import Goal, Job, layouts, optimize
 from genperf.attribution.derived import price_of
 from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
 from genperf.cli.output import Output, tell
 from genperf.errors import GenperfError
 from genperf.formula.amounts import with_amounts
+from genperf.search import Goal, Job, layouts, optimize
 
 
 def run(o: SimpleNamespace, out: Output) -> None:

@@ -125,7 +125,7 @@ def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResu
     for name, text in configuration(given, option, fitted).items():
         values[name] = [value.strip() for value in text.split(",")]
         if ":" in text and _numeric(name, fitted):
-            from genperf.advice.space import read_grid
+            from genperf.search.space import read_grid
 
             ranges = [read_grid({name: v}).axes[0].values if ":" in v else [v] for v in values[name]]
             values[name] = [str(value) for each in ranges for value in each]
@@ -215,7 +215,7 @@ def group_at(fitted: FitResult | GroupedResult, group: str | None, at: Mapping[s
     """Return the group that is given, or else the only one that a configuration leaves."""
     if group is not None or not fitted.group:
         return group
-    from genperf.advice.problem import models_of
+    from genperf.search.problem import models_of
 
     left, _ = models_of(fitted, at)
     return ",".join(left[0][0].values()) if len(left) == 1 else None

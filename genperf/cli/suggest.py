@@ -2,10 +2,10 @@
 
 from types import SimpleNamespace
 
-from genperf.advice import suggest
 from genperf.attribution.answers import for_people
 from genperf.cli.options import configuration, group_at, model_or_table, number, one_group
 from genperf.cli.output import Output, tell
+from genperf.search import suggest
 
 
 def run(o: SimpleNamespace, out: Output) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from genperf.advice import suggest
-from genperf.advice.beside import beside_published
-from genperf.advice.plan import planned
+from genperf.asking.plan import planned
+from genperf.asking.published import beside_published
 from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import aliased, limit_of
@@ -18,6 +17,7 @@ from genperf.normal.record import Record, record_like
 from genperf.normal.series import Normal, judged
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import PAGE, Place, short, with_intervals
+from genperf.search import suggest
 from genperf.table.axis import several_nodes
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence, percent_text
 from genperf.words.limit import limit_sentence, limit_short

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from genperf.advice.tables import default_series
 from genperf.arrays import Array
+from genperf.asking.tables import default_series
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import kernel_script
 from genperf.engine import Engine, Lost, doing, listening, run

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from genperf.advice.plan import Plan, plan_of
-from genperf.advice.question import Question, expectation, work_of
 from genperf.arrays import Array, Index
+from genperf.asking.plan import Plan, plan_of
+from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
 from genperf.attribution.derived import Work, growth_of, price_of

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from genperf import __version__
-from genperf.advice.question import Question
 from genperf.arrays import Index
+from genperf.asking.question import Question
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.derived import Work
 from genperf.errors import GenperfError

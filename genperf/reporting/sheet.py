@@ -6,8 +6,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from genperf.advice.layouts import split_columns
-from genperf.advice.problem import Goal, capacity_constraints
 from genperf.arrays import Index
 from genperf.attribution import Scaling
 from genperf.attribution.answers import doublings_for_people
@@ -24,6 +22,8 @@ from genperf.reporting.answers import answers, summary
 from genperf.reporting.engine import Formula, Model, engine, fitting, formula, judging
 from genperf.reporting.place import PAGE, Job, Place, short, shorts, slider, thinned
 from genperf.result import FitResult
+from genperf.search.layouts import split_columns
+from genperf.search.problem import Goal, capacity_constraints
 from genperf.table.cells import frame_of
 from genperf.vocabulary.names import column_of
 from genperf.words.growth import price_text

@@ -8,7 +8,7 @@ import pytest
 from worked_models import member, model
 
 import genperf as gp
-from genperf.advice import Question, ask
+from genperf.asking import Question, ask
 from genperf.attribution.draws import curves_of, quantiles, shares
 from genperf.prediction import Spread
 

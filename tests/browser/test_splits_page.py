@@ -7,10 +7,10 @@ from chromium import Browser
 from layouts import CAPACITY_GIB, layout_runs
 
 import genperf as gp
-from genperf.advice import layouts
 from genperf.reporting import View, html, page
 from genperf.reporting.place import PageSettings
 from genperf.result import FitResult
+from genperf.search import layouts
 
 AT = {"dp": 2, "tp": 2, "pp": 2, "mbs": 1, "gbs": 64, "layers": 24, "nodes": 2}
 

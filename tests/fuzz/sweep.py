@@ -167,7 +167,7 @@ def main() -> None:
     # A child imports only what is not here.
     for name in COMMANDS:
         command_named(name)
-    for room in ("advice", "attribution", "datasets", "fitting", "reporting", "validation"):
+    for room in ("asking", "attribution", "datasets", "fitting", "reporting", "search", "validation"):
         import_module(f"genperf.{room}")
     started, count, odd = time.monotonic(), 0, 0
     before = {p.name for p in inputs.iterdir()}

@@ -9,9 +9,10 @@ import pytest
 from scipy.stats import t as student
 
 import genperf as gp
-from genperf.advice import ask, compare, optimize
+from genperf.asking import ask
 from genperf.errors import TYPING_ERROR, TableError, misspelt
 from genperf.result import answering, save_model
+from genperf.search import compare, optimize
 
 #: How long a step takes on each device, in units of a law over the workers.
 SPEEDS = {"A100": 1.0, "H100": 0.5, "V100": 2.0}

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.advice import Question, ask
+from genperf.asking import Question, ask
 
 #: 16 samples a worker in every run, and 256 samples a step in passes of four.
 GROWING = pd.DataFrame({"gpus": [8, 16, 32], "global_batch": [128, 256, 512], "s": [1.52, 1.56, 1.61]})

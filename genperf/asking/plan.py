@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from genperf.advice.problem import Goal
-from genperf.advice.search import best_first, winners
 from genperf.attribution.derived import Work
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import ladder
@@ -19,6 +17,8 @@ from genperf.panel.derived import paid_for
 from genperf.prediction.predict import ENDS
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
+from genperf.search.evaluation import best_first, winners
+from genperf.search.problem import Goal
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
 from genperf.words.numbers import capitalised, count_text, durations_text, interval_note, singular, three_digits

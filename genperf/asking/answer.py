@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from genperf.advice.beside import Beside
-from genperf.advice.plan import Planned
-from genperf.advice.suggest import Suggestions
+from genperf.asking.plan import Planned
+from genperf.asking.published import Beside
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Limit, Training
 from genperf.panel.following import PANEL
 from genperf.prediction.predict import THROUGHPUT
+from genperf.search.suggest import Suggestions
 from genperf.table import Target
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence

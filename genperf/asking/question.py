@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from genperf.advice.plan import Plan
+from genperf.asking.plan import Plan
 from genperf.attribution.derived import Work
 from genperf.facts import Expectation, Interval, Paid, Training
 from genperf.formula import Number, parse, substitute

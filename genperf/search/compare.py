@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.problem import models_of
-from genperf.advice.search import JOINT_DRAWS, winners
-from genperf.advice.suggest import uncertainty
 from genperf.arrays import Array, Mask
 from genperf.attribution.answers import Line, Shown, described, records
 from genperf.attribution.terms import parts_of
@@ -26,6 +23,9 @@ from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.scaling import KINDS
+from genperf.search.evaluation import JOINT_DRAWS, winners
+from genperf.search.problem import models_of
+from genperf.search.suggest import uncertainty
 from genperf.table import Table, Target
 from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, three_digits, with_article

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.answer import Answer
-from genperf.advice.ask import ask as ask_model
-from genperf.advice.problem import models_of
-from genperf.advice.question import Question
 from genperf.arrays import Array, Mask
+from genperf.asking.answer import Answer
+from genperf.asking.ask import ask as ask_model
+from genperf.asking.question import Question
 from genperf.attribution.answers import as_html
 from genperf.errors import GenperfError, TableError, listed
 from genperf.fitting import fit_group, model_of
@@ -27,6 +26,7 @@ from genperf.panel.tables import Recognised, recognised
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
+from genperf.search.problem import models_of
 from genperf.table import Table, read_table
 from genperf.table.cells import Source
 from genperf.table.clean import is_number, label, labels

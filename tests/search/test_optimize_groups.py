@@ -9,9 +9,9 @@ import pytest
 from helpers import Shell, shell_of
 
 import genperf as gp
-from genperf.advice import Goal, Job
 from genperf.errors import GenperfError
 from genperf.result import GroupedResult
+from genperf.search import Goal, Job
 
 #: Seconds of a step: x overlaps well and y does not; a batch of 64 takes less than twice one of 32.
 LAWS = {("x", 32): (0.10, 0.01), ("x", 64): (0.18, 0.01), ("y", 32): (0.09, 0.04)}

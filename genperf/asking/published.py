@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from genperf.advice.question import Question
+from genperf.asking.question import Question
 from genperf.attribution import Scaling
 from genperf.attribution.derived import Work
 from genperf.errors import GenperfError

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from genperf.advice.answer import Answer
-from genperf.advice.beside import beside_published
-from genperf.advice.plan import planned
-from genperf.advice.question import Question, expectation, work_of
-from genperf.advice.suggest import suggest
+from genperf.asking.answer import Answer
+from genperf.asking.plan import planned
+from genperf.asking.published import beside_published
+from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution.comparison import single
 from genperf.attribution.derived import curve_of, growth_of, training_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import attempted
 from genperf.panel.configurations import left_open
 from genperf.result import FitResult, answering
+from genperf.search.suggest import suggest
 
 ONE = "ask answers for one configuration"
 

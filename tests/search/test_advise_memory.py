@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.advice import Goal, Job, suggest
 from genperf.errors import GenperfError
+from genperf.search import Goal, Job, suggest
 from genperf.table import Target
 
 

@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.advice.problem import Goal, Job, Vocabulary, capacity_constraints, models_of, read_problem
-from genperf.advice.search import (
+from genperf.arrays import Array, Index
+from genperf.attribution.answers import Line, Shown
+from genperf.errors import LISTED, GenperfError, Note, attempted, counted
+from genperf.facts import check_interval
+from genperf.formula import Node, names_in
+from genperf.prediction import Schema
+from genperf.prediction.predict import THROUGHPUT
+from genperf.prediction.query import model_names
+from genperf.result import FitResult, GroupedResult, answering
+from genperf.search.evaluation import (
     BUDGET,
     CAPACITY,
     DEADLINE,
@@ -20,16 +28,8 @@ from genperf.advice.search import (
     front_of,
     winners,
 )
-from genperf.advice.space import Space, checked_space, in_model_names, read_grid
-from genperf.arrays import Array, Index
-from genperf.attribution.answers import Line, Shown
-from genperf.errors import LISTED, GenperfError, Note, attempted, counted
-from genperf.facts import check_interval
-from genperf.formula import Node, names_in
-from genperf.prediction import Schema
-from genperf.prediction.predict import THROUGHPUT
-from genperf.prediction.query import model_names
-from genperf.result import FitResult, GroupedResult, answering
+from genperf.search.problem import Goal, Job, Vocabulary, capacity_constraints, models_of, read_problem
+from genperf.search.space import Space, checked_space, in_model_names, read_grid
 from genperf.table import Target
 from genperf.words.growth import price_text
 from genperf.words.numbers import duration_text, three_digits

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from genperf.advice.problem import TRUSTED, Goal, Problem, value
-from genperf.advice.space import Columns, Space
 from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
 from genperf.errors import GenperfError
@@ -15,6 +13,8 @@ from genperf.formula import Formula, Name, Number
 from genperf.prediction import Query, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult
+from genperf.search.problem import TRUSTED, Goal, Problem, value
+from genperf.search.space import Columns, Space
 
 #: The names of the limits that intervals and verdicts decide.
 DEADLINE, BUDGET, CAPACITY, VERDICT = "the deadline", "the budget", "the capacity", "the verdict"

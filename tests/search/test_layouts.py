@@ -8,8 +8,8 @@ import pytest
 from helpers import run
 
 import genperf as gp
-from genperf.advice import layouts
 from genperf.errors import GenperfError
+from genperf.search import layouts
 
 ROLES = {"time": "s", "intrinsic": "layers,heads,mbs,gbs", "extrinsic": "dp,tp,pp,nodes"}
 

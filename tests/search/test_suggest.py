@@ -12,8 +12,6 @@ import pytest
 from discrepancies import stacked, walk_along
 
 import genperf as gp
-from genperf.advice import suggest
-from genperf.advice.suggest import FormSettings, Knowledge, _sentence, knowledge
 from genperf.discrepancy import Axis, Discrepancy
 from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
@@ -21,6 +19,8 @@ from genperf.formula import parse
 from genperf.panel.panel import Median
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
+from genperf.search import suggest
+from genperf.search.suggest import FormSettings, Knowledge, _sentence, knowledge
 from genperf.table import Factor, Target
 
 WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
@@ -31,7 +31,7 @@ LN2 = np.log(2.0)
 @pytest.fixture(autouse=True)
 def no_new_regime(monkeypatch: pytest.MonkeyPatch) -> None:
     """The algebra of one form: no other regime begins beyond the data."""
-    monkeypatch.setattr(import_module("genperf.advice.suggest"), "FORM", FormSettings(new_regime=0.0))
+    monkeypatch.setattr(import_module("genperf.search.suggest"), "FORM", FormSettings(new_regime=0.0))
 
 
 def normal(count: int, seed: int) -> np.ndarray:
@@ -240,7 +240,7 @@ def test_the_advice_names_what_was_asked_about_where_only_what_follows_from_it_d
 
 def test_a_run_shows_the_regimes_that_begin_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without another uncertainty, doublings i and j of 3 beyond the data share min(i, j) of the regimes' variance."""
-    monkeypatch.setattr(import_module("genperf.advice.suggest"), "FORM", FormSettings(new_regime=1.0, jump=1.0))
+    monkeypatch.setattr(import_module("genperf.search.suggest"), "FORM", FormSettings(new_regime=1.0, jump=1.0))
     known = knowledge(model(slope(0.0)), {"gpus": np.array([2.0, 8.0, 16.0, 32.0])})
     assert known.covariance == pytest.approx(
         np.array([[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]]), abs=1e-6
