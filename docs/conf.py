@@ -1,6 +1,7 @@
 """The site: `python -m sphinx -W -n docs site` builds it without a network, and runs every example."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def link_inside(app: Sphinx, name: str, content: list[str]) -> None:
     up = "../" * name.count("/")
     for file, page in ELSEWHERE.items():
         content[0] = content[0].replace(f"]({up}../{file}", f"]({up}{page}")
+    # Pages of the laboratory are no pages of the site: their link becomes the file's name.
+    content[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+(experiments/[^)#]+)[^)]*\)", r"\1 (`\2`)", content[0])
 
 
 def escape_stars(app: Sphinx, context: object, lines: list[str]) -> None:

@@ -1,6 +1,6 @@
 """Is the advice true? Worlds with known laws are drawn, and every answer is held against its law.
 
-    python experiments/advice.py [--seeds 6] [-o docs/results/advice.md]
+    python experiments/advice.py [--seeds 6] [-o experiments/results/advice.md]
 
 A world is a law of the step time T(n, m) of n workers on m nodes of four, with noise of 1 to 3 % on each run. `auto`
 is fitted to the counts 1 to 16, and asked for efficiencies, ratios, elasticities, the knee, the best count, the largest
@@ -25,7 +25,7 @@ from genperf.attribution import compare
 from genperf.search.problem import Goal
 
 COMMAND = "python experiments/advice.py"
-OUT = Path(__file__).parents[1] / "docs" / "results" / "advice.md"
+OUT = Path(__file__).parents[1] / "experiments" / "results" / "advice.md"
 MEASURED = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 ASKED = 64.0
 PER_NODE = 4.0

@@ -1,6 +1,6 @@
 """How fast the engine is, beside what one would use instead, and how far from what the machine could do.
 
-    python experiments/benchmark_engine.py [--quick] [--only NAME,…] [-o docs/performance.md]
+    python experiments/benchmark_engine.py [--quick] [--only NAME,…] [-o experiments/performance.md]
 
 Every figure is a ratio of two times measured in one run, each the median of several. Extra-P pins an old numpy and is
 measured in an environment of its own, which is made for it. One thread of linear algebra throughout. `--quick` is for
@@ -34,7 +34,7 @@ from genperf.estimate import FitOptions, estimate_alike
 from genperf.models import family_named
 
 COMMAND = "python experiments/benchmark_engine.py"
-OUT = Path(__file__).parents[1] / "docs" / "performance.md"
+OUT = Path(__file__).with_name("performance.md")
 SCALES = np.array([1.0, 2, 4, 8, 16])
 
 

@@ -1,6 +1,6 @@
 """Is the probability of being the best true? Levels of drawn worlds, each with a growth of its own.
 
-    python experiments/best_of_levels.py [--worlds 160] [-o docs/results/best-of-levels.md]
+    python experiments/best_of_levels.py [--worlds 160] [-o experiments/results/best-of-levels.md]
 
 A world has three frameworks with a computation and a law of communication each, drawn at random, and runs of two
 batches at 1 to 8 workers of nodes of four with noise of 2 %. `compare --over framework` is asked which is the fastest,
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 import genperf as gp
 
 COMMAND = "python experiments/best_of_levels.py"
-OUT = Path(__file__).parents[1] / "docs" / "results" / "best-of-levels.md"
+OUT = Path(__file__).parents[1] / "experiments" / "results" / "best-of-levels.md"
 FRAMEWORKS = ["a", "b", "c"]
 COUNTS, BATCHES, PER_NODE, NOISE = (1, 2, 4, 8), (32, 64), 4, 0.02
 ASKED = {"inside": 8, "at four times": 32}

@@ -1,10 +1,10 @@
 """How well `auto` extrapolates series of published clusters, beside simpler models.
 
-    python experiments/corpus.py [--extra-p] [--outside FOLDER] [-o docs/results/corpus.md]
+    python experiments/corpus.py [--extra-p] [--outside FOLDER] [-o experiments/results/corpus.md]
 
-`docs/benchmark.md` states the protocol. A file is a source. `--outside` names a folder with more sources in the same
-form, which no licence allows to bundle. The prior of the bank is one for all sources: it is set half-way between values
-by hand and learned ones, and either end gives the same figures (`docs/results/growth.md`).
+`experiments/benchmark.md` states the protocol. A file is a source. `--outside` names a folder with more sources in the
+same form, which no licence allows to bundle. The prior of the bank is one for all sources: it is set half-way between
+values by hand and learned ones, and either end gives the same figures (`experiments/results/growth.md`).
 """
 
 from __future__ import annotations
@@ -378,7 +378,7 @@ def main() -> None:
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
     parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
     parser.add_argument("--rows", type=Path, help="where every prediction is written, as a CSV")
-    parser.add_argument("-o", "--output", default="docs/results/corpus.md")
+    parser.add_argument("-o", "--output", default="experiments/results/corpus.md")
     given = parser.parse_args()
     frames = sources(given.outside)
     listed = cases(frames)
@@ -415,9 +415,9 @@ def main() -> None:
         shared.to_csv(given.rows, index=False)
     text = [
         f"# {title}\n",
-        f"Made by `{COMMAND}{flags}`; `docs/benchmark.md` states the protocol and when a cell holds. Errors are median "
-        "(mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of "
-        "ln T in %.\n",
+        f"Made by `{COMMAND}{flags}`; `experiments/benchmark.md` states the protocol and when a cell holds. Errors are "
+        "median (mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval "
+        "score of ln T in %.\n",
         f"{len(listed)} cases, {each:.0f} ms each. The series of a cell are one table, whose groups share what they "
         "show of their cluster\n",
         table(shared, others),

@@ -1,6 +1,6 @@
 """Elasticities of the generic expression beside those of measured neighbours that it was not fitted to.
 
-    python experiments/elasticities.py [docs/results]
+    python experiments/elasticities.py [FOLDER]
 
 Neighbours are two configurations that differ in one numeric factor alone. Their elasticity ln(T₂/T₁)/ln(x₂/x₁) is
 measured, and predicted by a fit that has neither of them. Writes elasticities.md. The same command writes the same
@@ -29,7 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import three_frameworks  # noqa: E402
 
 COMMAND = "python experiments/elasticities.py"
-RESULTS = HERE.parent / "docs" / "results"
+RESULTS = HERE.parent / "experiments" / "results"
 #: Parts of the lines of neighbours, each held out by itself; an elasticity within so much of the measured one is close.
 FOLDS, CLOSE = 5, 0.1
 #: Factors with fewer pairs are left out.

@@ -1,6 +1,6 @@
 """How well `auto` extrapolates series of measurements, beside what one would use instead.
 
-    python experiments/extrapolation.py [--extra-p] [--protocols P1,P2,…] [-o docs/results/extrapolation.md]
+    python experiments/extrapolation.py [--extra-p] [--protocols P1,P2,…] [-o experiments/results/extrapolation.md]
                                         [--figure docs/images/extrapolation.png]
 
 Every protocol is a function below that returns a `Protocol`: what is fitted, what is predicted. Each series counts
@@ -314,7 +314,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--protocols", help=f"of {','.join(PROTOCOLS)}; all, and P3 and P4, where left out")
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
-    parser.add_argument("-o", "--output", default="docs/results/extrapolation.md")
+    parser.add_argument("-o", "--output", default="experiments/results/extrapolation.md")
     parser.add_argument("--figure", default="docs/images/extrapolation.png", help="drawn where P1 or P2 is asked for")
     given = parser.parse_args()
     names = given.protocols.split(",") if given.protocols else list(PROTOCOLS)
@@ -354,7 +354,7 @@ def main() -> None:
     Path(given.output).write_text("\n".join(text), encoding="utf-8")
     print("\n".join(text))
     if not given.protocols:
-        pooling.write("docs/results/pooling.md")
+        pooling.write("experiments/results/pooling.md")
 
 
 if __name__ == "__main__":

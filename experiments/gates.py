@@ -1,4 +1,4 @@
-"""Run every experiment that has a gate of the bank of curves or of the process, and write docs/results/gates.md.
+"""Run every experiment that has a gate of the bank of curves or of the process, and write experiments/results/gates.md.
 
     python experiments/gates.py [--outside FOLDER]
 

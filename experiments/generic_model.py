@@ -1,6 +1,6 @@
 """The generic model on measurements of TensorFlow, MXNet and PyTorch, beside the learners.
 
-    python experiments/generic_model.py [docs/results]
+    python experiments/generic_model.py [FOLDER]
 
 Writes four pages: held-out errors (5-fold, and the largest counts from the smaller ones), the fitted constants with
 their intervals, the errors of `auto` on the other bundled tables, and the costs that the two solvers reach. The same
@@ -18,7 +18,7 @@ import pandas as pd
 import genperf as gp
 
 COMMAND = "python experiments/generic_model.py"
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
+RESULTS = Path(__file__).parents[1] / "experiments" / "results"
 TABLES = {
     "TensorFlow": ("dlperf", "framework == 'tensorflow1' or framework == 'tensorflow2'"),
     "MXNet": ("dlperf", "framework == 'mxnet'"),

@@ -1,6 +1,6 @@
 """How well the bank of curves extrapolates series, in process and from arrays alone: the gates of `genperf.growth`.
 
-    python experiments/growth.py [--outside FOLDER] [-o docs/results/growth.md]
+    python experiments/growth.py [--outside FOLDER] [-o experiments/results/growth.md]
 
 The cases of `experiments/corpus.py`, and P1, P2 and InsightFace of `experiments/extrapolation.py`. The series of a
 cell are one table, whose series share what they show of their cluster, or each stands alone. No table is read and no
@@ -137,7 +137,7 @@ def lines_of(rows: pd.DataFrame) -> list[list[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
-    parser.add_argument("-o", "--output", default="docs/results/growth.md")
+    parser.add_argument("-o", "--output", default="experiments/results/growth.md")
     given = parser.parse_args()
     frames = sources(given.outside)
     with threadpool_limits(limits=1):
@@ -157,7 +157,7 @@ def main() -> None:
         "# How well does the bank of curves extrapolate?\n",
         f"Made by `{COMMAND}{' --outside FOLDER' if given.outside else ''}`, from arrays: no verdicts, so that a cell "
         "holds by its errors and its coverage. Errors are median (mean) |predicted/measured − 1| in %; "
-        "`docs/benchmark.md` states the protocols. The bank is drawn once in a process, "
+        "`experiments/benchmark.md` states the protocols. The bank is drawn once in a process, "
         f"in {drawn:.0f} ms.\n",
         f"**{len(rows)} cases.** Gates: 12 of 17 cells, over last point 0.66, score 110, coverage 88 to 98 % of "
         f"each protocol ({near:.0f}, {far:.0f}, {node:.0f} here).\n",

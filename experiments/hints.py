@@ -1,6 +1,6 @@
 """How much a hint of the network narrows `auto` beyond the first node, and whether it is still right.
 
-    python experiments/hints.py [--outside FOLDER] [-o docs/results/hints.md]
+    python experiments/hints.py [--outside FOLDER] [-o experiments/results/hints.md]
 
 Series of the corpus whose network trained and whose machines are known are fitted from one node, without a hint and
 with the nominal bandwidth of their machines (and a tenth and ten times of it); the first count beyond the node is
@@ -155,7 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
     parser.add_argument("--every", type=int, default=1, help="one of so many series")
-    parser.add_argument("-o", "--output", default="docs/results/hints.md")
+    parser.add_argument("-o", "--output", default="experiments/results/hints.md")
     given = parser.parse_args()
     listed = list(cases(sources(given.outside)))
     listed = [pair for i, pair in enumerate(listed) if (i // 2) % given.every == 0]

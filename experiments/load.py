@@ -1,6 +1,6 @@
 """How long large tables, many groups and large grids take, and how much memory.
 
-    python experiments/load.py [--only NAME,…] [--quick] [-o docs/performance.md]
+    python experiments/load.py [--only NAME,…] [--quick] [-o experiments/performance.md]
 
 Each is a command line in a process of its own: seconds of the clock, seconds of work (user and system together) and the
 largest resident memory, as the system counts them. The rows of a run replace those of the same name in the page's

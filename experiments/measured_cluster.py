@@ -1,4 +1,6 @@
-"""What the families make of our own measurements on an emulated cluster. Writes docs/results/measured-cluster.md.
+"""What the families make of our own measurements on an emulated cluster.
+
+Writes experiments/results/measured-cluster.md.
 
     python experiments/measured_cluster.py
 
@@ -19,7 +21,7 @@ import pandas as pd
 import genperf as gp
 from genperf.attribution import Knee
 
-OUT = Path(__file__).parents[1] / "docs" / "results" / "measured-cluster.md"
+OUT = Path(__file__).parents[1] / "experiments" / "results" / "measured-cluster.md"
 FAMILIES = ("ring-allreduce", "parameter-server", "peer-to-peer")
 #: Asked one after the other, each from all smaller counts, of which there must be two.
 ASKED = (4, 6, 8, 12, 16)

@@ -1,6 +1,6 @@
 """Is the next run that `suggest` proposes worth its cost? Worlds with known laws are drawn, and the runs are made.
 
-    python experiments/next_runs.py [--seeds 3] [-o docs/results/next-runs.md]
+    python experiments/next_runs.py [--seeds 3] [-o experiments/results/next-runs.md]
 
 The worlds are those of `advice.py`: a law of the step time of n workers on nodes of four, noise of 1 to 3 %.
 `auto` is fitted to the counts 1 to 8 and asked for 64. A budget in machine-seconds is that of one run at 16, or at 32.
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 import genperf as gp
 
 COMMAND = "python experiments/next_runs.py"
-OUT = Path(__file__).parents[1] / "docs" / "results" / "next-runs.md"
+OUT = Path(__file__).parents[1] / "experiments" / "results" / "next-runs.md"
 KNOWN = MEASURED[:4]
 TARGET = {"gpus": ASKED, "nodes": ASKED / PER_NODE}
 #: Counts whose run at the true time is the budget.

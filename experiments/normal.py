@@ -1,6 +1,6 @@
 """The steps of the published series, and whether an efficiency that one source published is normal among the others.
 
-    python experiments/normal.py [docs/results/normal.md]
+    python experiments/normal.py [experiments/results/normal.md]
 
 writes `genperf/normal/steps.json` from `genperf.datasets.world()` and the page of results. Each source is left out in
 turn: of each of its steps the share of nine in ten is taken from the other sources, narrowed by what the source tells,
@@ -34,9 +34,9 @@ BASES = {"horovod": "pytorch", "megatron-deepspeed": "pytorch", "nemo": "pytorch
 
 PAGE = """# Is an efficiency normal?
 
-Made by `python experiments/normal.py docs/results/normal.md`, which also writes `genperf/normal/steps.json` from the
-series that `genperf world` lists (`data/published/README.md`). A step *inside* a node begins at the smallest count, one
-to the *second* node at the largest count on one node, and one *beyond* at the first count on several nodes.
+Made by `python experiments/normal.py experiments/results/normal.md`, which also writes `genperf/normal/steps.json`
+from the series that `genperf world` lists (`data/published/README.md`). A step *inside* a node begins at the smallest
+count, one to the *second* node at the largest count on one node, and one *beyond* at the first count on several nodes.
 Efficiencies are of one doubling, in %.
 
 {kinds}

@@ -1,4 +1,4 @@
-"""How long `optimize` takes for 10⁴ to 10⁷ configurations on one core. Writes docs/results/optimize.md.
+"""How long `optimize` takes for 10⁴ to 10⁷ configurations on one core. Writes experiments/results/optimize.md.
 
 OPENBLAS_NUM_THREADS=1 python experiments/optimize_speed.py
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 import genperf as gp
 
-OUT = Path(__file__).parents[1] / "docs" / "results" / "optimize.md"
+OUT = Path(__file__).parents[1] / "experiments" / "results" / "optimize.md"
 #: Values of workers and of the batch; the others make 100 combinations.
 SIDES = (10, 32, 100, 316)
 NETWORKS = {"layers": "2:10:2", "filters": "8:80:8", "kernel_size": "3,5", "hidden": [1024]}

@@ -1,12 +1,13 @@
-"""Test the claims of the papers that genperf stands on, and write docs/papers.md.
+"""Test the claims of the papers that genperf stands on, and write experiments/papers.md.
 
     python experiments/paper_claims.py [NAME ...]
     python experiments/paper_claims.py --page
     python experiments/paper_claims.py --check
 
 Without names all sections are run; with names, those, and the page is put together with the kept results of the
-others in docs/results/papers/. With --page none is run. With --check the claims that take seconds are tried again, and
-it fails where the kept results or the page say otherwise. Everything is seeded: the same code gives the same page.
+others in experiments/results/papers/. With --page none is run. With --check the claims that take seconds are tried
+again, and it fails where the kept results or the page say otherwise. Everything is seeded: the same code gives the
+same page.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from claims.claim import SIMULATED, Claim, Section, load, markdown, save  # noqa: E402
 
 SECTIONS = ("kavarakuntla", "hashemi", "yan", "alqahtani", "shi")
-PAGE = HERE.parent / "docs" / "papers.md"
+PAGE = HERE / "papers.md"
 KEPT = PAGE.parent / "results" / "papers"
 HEAD = """# The papers, claim by claim
 

@@ -2,7 +2,8 @@
 
     python experiments/partitioned_layouts.py [--draws 50] [--write]
 
-The protocol is docs/protocols/partitioned.md. Prints the tables; `--write` writes docs/results/partitioned.md.
+The protocol is experiments/protocols/partitioned.md. Prints the tables; `--write` writes
+experiments/results/partitioned.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pandas as pd
 import genperf as gp
 
 COMMAND = "python experiments/partitioned_layouts.py --draws 50 --write"
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "partitioned.md"
+PAGE = Path(__file__).parents[1] / "experiments" / "results" / "partitioned.md"
 TABLE = "partitioned"
 SHARE, LEAST, DRAWS = 0.2, 15, 50
 FITTED = ("transformer", "auto")

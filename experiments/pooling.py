@@ -1,6 +1,6 @@
 """How well groups that were measured less far borrow from those that were measured farther.
 
-    python experiments/pooling.py [-o docs/results/pooling.md]
+    python experiments/pooling.py [-o experiments/results/pooling.md]
 
 P3: one batch of a configuration was measured to 8 devices, everything else to 32. P4: no batch of the configuration was
 measured beyond 8. Asked is the time at 32 (and at 16). Each series counts once, and each is asked for with a table of
@@ -228,7 +228,7 @@ PARTS = (main_tables, fewer_tables, other_tables)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", default="docs/results/pooling.md")
+    parser.add_argument("-o", "--output", default="experiments/results/pooling.md")
     write(parser.parse_args().output)
 
 

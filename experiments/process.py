@@ -4,7 +4,7 @@
 
 Without a word: every row. A row is a table, a scheme of `gp.validate` and what `auto` erred by before
 (`experiments/process_before.csv`, made by the same command with `--before` on commit 8dbf9a2). Prints the rows and the
-geometric means of the error ratios; `--write` writes docs/results/process.md.
+geometric means of the error ratios; `--write` writes experiments/results/process.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from generic_model import OTHERS, TABLES, load
 
 COMMAND = "python experiments/process.py --write"
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "results" / "process.md"
+PAGE = ROOT / "experiments" / "results" / "process.md"
 BEFORE = Path(__file__).with_name("process_before.csv")
 #: Tables of series, read as one table whose series are levels of a factor, and the count beyond which it is predicted.
 SERIES = {"azure_batchai": 8, "tf_benchmarks": 8, "sia_aws": 8}

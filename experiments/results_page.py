@@ -1,4 +1,4 @@
-"""Check the pages of docs/results/ and write their summary, docs/results.md, and docs/results/gates.md.
+"""Check the pages of experiments/results/ and write their summary, docs/results.md, and experiments/results/gates.md.
 
     python experiments/results_page.py
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "docs" / "results"
+RESULTS = ROOT / "experiments" / "results"
 SUMMARY = ROOT / "docs" / "results.md"
 TEMPLATE = Path(__file__).with_name("results_summary.md")
 GATES = Path(__file__).with_name("results_gates.md")
@@ -117,7 +117,7 @@ def column_of(page: str, section: str, row: str, column: str) -> list[str]:
     Parameters
     ----------
     page : str
-        Name of a page in docs/results/, without its ending.
+        Name of a page in experiments/results/, without its ending.
     section : str
         Beginning of a heading, and after ` # ` the beginning of the line before the table.
     row : str
@@ -218,7 +218,7 @@ def index() -> str:
     for page in PAGES:
         text = (RESULTS / f"{page}.md").read_text(encoding="utf-8")
         question = text.splitlines()[0].removeprefix("# ")
-        rows.append(f"| [{question}](results/{page}.md) | `{commands(text)[0]}` |")
+        rows.append(f"| [{question}](../experiments/results/{page}.md) | `{commands(text)[0]}` |")
     return "\n".join(rows)
 
 

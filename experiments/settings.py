@@ -43,7 +43,7 @@ from genperf.cli.main import run as command
 from genperf.expression import Constant
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "results" / "settings.md"
+PAGE = ROOT / "experiments" / "results" / "settings.md"
 NAMED = re.compile(r"[Gg]uess|results/settings\.md")
 #: What a room's settings can change.
 READ, FIT, AUTO, ANSWER, VALIDATE = "read", "fit", "auto", "answer", "validate"

@@ -1,4 +1,4 @@
-"""Does `suggest` find the measurements that matter? Writes docs/results/suggestions.md.
+"""Does `suggest` find the measurements that matter? Writes experiments/results/suggestions.md.
 
 Every series of a bundled table begins with its three cheapest configurations. The others are measured one after
 the other, in the order of the advisor, at random, or the smallest first, until the median over the series of the error
@@ -24,7 +24,7 @@ ORDERS = 200
 WITHIN = 0.10
 FEWEST = 5
 START = 3
-OUT = Path(__file__).parents[1] / "docs" / "results" / "suggestions.md"
+OUT = Path(__file__).parents[1] / "experiments" / "results" / "suggestions.md"
 
 TABLES = {
     "dlperf": ("devices", {"categorical": "", "group": "config,batch_per_device"}),

@@ -2,9 +2,10 @@
 
     python experiments/three_frameworks.py [--only WORDS] [--models NAMES] [--write]
 
-The protocol is docs/protocols/core-experiment.md. Prints the errors; `--write` writes docs/results/three-frameworks.md.
-With `--only` some of the rows are made anew (those whose framework or question has one of the words, between
-semicolons), and the page keeps the others. With `--models` so are the columns of these models alone.
+The protocol is experiments/protocols/core-experiment.md. Prints the errors; `--write` writes
+experiments/results/three-frameworks.md. With `--only` some of the rows are made anew (those whose framework or
+question has one of the words, between semicolons), and the page keeps the others. With `--models` so are the columns
+of these models alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ sys.path.append(str(Path(__file__).parent / "measure"))
 from core_design import EXTRINSIC, INTRINSIC
 
 COMMAND = "python experiments/three_frameworks.py --write"
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "three-frameworks.md"
+PAGE = Path(__file__).parents[1] / "experiments" / "results" / "three-frameworks.md"
 TABLE = "core_experiment"
 #: As the page names them; their order is that of the combinations that are held out.
 FRAMEWORKS = {"PyTorch": "pytorch", "TensorFlow": "tensorflow", "MXNet": "mxnet"}

@@ -2,7 +2,7 @@
 
     python experiments/transformers.py [TABLE...] [--models A,B] [--write]
 
-Without a table: all of them. Prints the tables; `--write` writes docs/results/transformers.md, or the
+Without a table: all of them. Prints the tables; `--write` writes experiments/results/transformers.md, or the
 rows of the tables and the columns of the models that were run. A table alone takes seconds to minutes: enough to see
 what a change does.
 """
@@ -19,7 +19,7 @@ import pandas as pd
 import genperf as gp
 
 COMMAND = "python experiments/transformers.py --write"
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "transformers.md"
+PAGE = Path(__file__).parents[1] / "experiments" / "results" / "transformers.md"
 MODELS = "auto,family,generic,gaussian-process,gradient-boosting,linear"
 READING = """Mean (median) |predicted/measured − 1| in %, each model fitted to the training part alone,
 repeats of a configuration on one side of every split. Devices: the counts above the limit are predicted from those up

@@ -19,7 +19,7 @@ from transformers import CASES, table_of
 import genperf as gp
 
 COMMAND = "python experiments/transformers_choice.py --write"
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "transformers-choice.md"
+PAGE = Path(__file__).parents[1] / "experiments" / "results" / "transformers-choice.md"
 CASE = CASES["rubick, even placements"]
 SHARE, LEAST = 0.2, 15
 GROUP = ["model", "devices"]

@@ -3,7 +3,7 @@
     python experiments/transformers_fits.py [TABLE...] [--write]
 
 Without a table: all of them. Runs whose measured memory is above a capacity are declared failed. `--write` writes
-docs/results/transformers-fits.md, or the rows of the tables that were run.
+experiments/results/transformers-fits.md, or the rows of the tables that were run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import genperf as gp
 
 Array = npt.NDArray[Any]
 COMMAND = "python experiments/transformers_fits.py --write"
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "transformers-fits.md"
+PAGE = Path(__file__).parents[1] / "experiments" / "results" / "transformers-fits.md"
 TABLES = ("bigscience, memory", "GPT, memory")
 #: Shares of the runs whose memory is below the capacity.
 SHARES = (0.5, 0.65, 0.8)

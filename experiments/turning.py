@@ -1,6 +1,6 @@
 """Whether series that turn within two doublings beyond the data are covered, and their best count is found.
 
-    python experiments/turning.py [docs/results/turning.md]
+    python experiments/turning.py [experiments/results/turning.md]
 
 Worlds are drawn from three laws of the work done in a second, with 2 % of noise, and measured from one on in doublings:
 
@@ -36,15 +36,16 @@ SCALES = ("concurrency", "num_envs", "threads", "executors", "tensor_parallel")
 
 PAGE = """# Does the interval cover a series that turns?
 
-Made by `python experiments/turning.py docs/results/turning.md`. Concurrency, environments, threads, executors and
-tensor-parallel ways are scales like workers, of which more may stop to help. {worlds} worlds of each law, with 2 % of
-noise and three to six measured counts; the work in a second turns one to four times beyond the largest of them. Each is
-predicted at two and at four times that count. *Covered* is the share of true values inside the 90 % interval of a new
-run, *blind* that of the verdict `extrapolating-blind`; *best inside* the share of worlds whose count of the largest
-throughput lies in the interval that `ask` gives for it, or of which `ask` says that it lies beyond what was looked at.
-Worlds with an even seed were there to choose the powers of `genperf.panel.work.LIMIT`, those with an odd seed confirm
-them. The aim is 80 %. On the worlds to choose, 78 % were covered where more only wait beyond a limit (confirmed: 81 %),
-89 % where they hinder each other with a probability of 0.3, and 93 % with 0.5, whose intervals are a third wider.
+Made by `python experiments/turning.py experiments/results/turning.md`. Concurrency, environments, threads, executors
+and tensor-parallel ways are scales like workers, of which more may stop to help. {worlds} worlds of each law, with 2 %
+of noise and three to six measured counts; the work in a second turns one to four times beyond the largest of them.
+Each is predicted at two and at four times that count. *Covered* is the share of true values inside the 90 % interval
+of a new run, *blind* that of the verdict `extrapolating-blind`; *best inside* the share of worlds whose count of the
+largest throughput lies in the interval that `ask` gives for it, or of which `ask` says that it lies beyond what was
+looked at. Worlds with an even seed were there to choose the powers of `genperf.panel.work.LIMIT`, those with an odd
+seed confirm them. The aim is 80 %. On the worlds to choose, 78 % were
+covered where more only wait beyond a limit (confirmed: 81 %), 89 % where
+they hinder each other with a probability of 0.3, and 93 % with 0.5, whose intervals are a third wider.
 What is at a boundary cannot be read from runs before it, and stays below the aim.
 
 {drawn}

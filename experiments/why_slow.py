@@ -1,6 +1,6 @@
 """Whether `genperf.why` names the planted cause of slow steps, from their times alone.
 
-    python experiments/why_slow.py [docs/results/why-slow.md]
+    python experiments/why_slow.py [experiments/results/why-slow.md]
 
 Each case is a part of `data/causes.csv`: one framework and one planted cause, at two or three counts, with one batch or
 two. `why` reads it beside the sound runs of the same framework, and by itself with hints of the network and with
@@ -39,8 +39,8 @@ WAYS = ("beside sound runs", "alone, with hints", "alone, with phases")
 
 PAGE = """# Why is it slow?
 
-Made by `python experiments/why_slow.py docs/results/why-slow.md` from `data/causes.csv`: steps of three frameworks on
-2, 4 and 8 emulated hosts that one planted thing makes slower
+Made by `python experiments/why_slow.py experiments/results/why-slow.md` from `data/causes.csv`: steps of three
+frameworks on 2, 4 and 8 emulated hosts that one planted thing makes slower
 (`data/README.md`). A case is one framework and one planted cause at two or
 three counts, with one batch or both: at most six configurations of two repeats. The settings were chosen on PyTorch;
 TensorFlow and MXNet confirm them. They had been looked at before, and no number was chosen by them.

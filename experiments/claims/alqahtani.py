@@ -166,7 +166,7 @@ def _hiding() -> Claim:
         "what share of an exchange of the same bytes is hidden where a layer's gradients leave as soon as the backward "
         f"pass has made them: (all after the pass − layer by layer) / (all after the pass − waits), at {largest} "
         "workers, the median of two batches. Refuted if the ring hides less than half, or another half as much as the "
-        "ring or more (docs/protocols/overlap.md, written before the first run).",
+        "ring or more (experiments/protocols/overlap.md, written before the first run).",
         verdict(bool(ring >= 50.0 and max(peer, server) < 0.5 * ring)),
         f"at {largest} workers the ring hides {ring:.0f} %, peer-to-peer {peer:.0f} %, one server {server:.0f} %: the "
         "backward pass is as long as ever, and the ring's exchange nearly so.",
@@ -202,7 +202,7 @@ def _laws() -> Claim:
         "PyTorch's DistributedDataParallel with a bucket a layer, with one bucket, and with `no_sync` and an exchange "
         f"after the backward pass, fitted at n ≤ {KNOWN}, asked about 12 and 16. Refuted if `ring-allreduce` chooses "
         "the wrong law of the two inside the training part, or if the wrong law errs less at 12 and 16, in one of the "
-        "three (docs/protocols/overlap.md, written before the first run).",
+        "three (experiments/protocols/overlap.md, written before the first run).",
         verdict(all(right)),
         f"right in {sum(right)} of {len(right)}.",
         MEASURED,

@@ -222,7 +222,7 @@ def _dominates() -> Claim:
         "Initialisation is excessive and dominates the whole execution time",
         "whether the model, fitted to the times of whole jobs on at most 12 hosts (`whole_jobs.csv`), tells the share "
         "of the same jobs on 16 and 24 that is initialisation, which is measured and not shown to it. Refuted if more "
-        "than one in ten is off by more than 5 points (docs/protocols/whole-jobs.md, written before the first "
+        "than one in ten is off by more than 5 points (experiments/protocols/whole-jobs.md, written before the first "
         "run). How large the share is, the storage and the length of the jobs decide, so that is no test.",
         verdict(close >= 0.9),
         f"within 5 points in {100 * close:.0f} % of {len(errors)} jobs, of which {min(measured):.0f} to "
@@ -275,7 +275,7 @@ def _scaling() -> list[Claim]:
         "The performance model tells how far the system scales",
         f"{work}, and the model fitted to other jobs on at most {KNOWN}. Refuted if the count that it names makes the "
         "measured job more than 5 % longer than the shortest measured one in one of the cases "
-        "(docs/protocols/whole-jobs.md, written before the first run).",
+        "(experiments/protocols/whole-jobs.md, written before the first run).",
         verdict(all(close)),
         f"within 5 % in {sum(close)} of {len(close)} cases.",
         MEASURED,
@@ -311,7 +311,7 @@ def _knees() -> Claim:
         "the first count at which an iteration takes twice as long as with one worker, for each batch and server "
         f"(`whole_jobs.csv`), over the same jobs, as measured and as `{SERVED}` has it, fitted to the times of all "
         "jobs at the counts below. Refuted if one named knee is more than one worker off, or inside the measured "
-        "counts where there is none (docs/protocols/whole-jobs.md, written before the first run).",
+        "counts where there is none (experiments/protocols/whole-jobs.md, written before the first run).",
         verdict(all(close)),
         f"within one worker for {sum(close)} of {len(close)}.",
         MEASURED,

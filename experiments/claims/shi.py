@@ -176,7 +176,7 @@ def _planted() -> list[Claim]:
         f"steps of {frameworks} frameworks on {counts} emulated hosts that differ in one thing, their phases timed by "
         "themselves (`causes.csv`); `s-sgd` fitted to each configuration, compared by `genperf explain --versus`"
     )
-    written = "(docs/protocols/causes.md, written before the first run)"
+    written = "(experiments/protocols/causes.md, written before the first run)"
     right, near = (classes[name] >= 0.9 * classes["pairs"] for name in ("right", "near"))
     rows = [
         [name, CLASSES[str(name)], *(f"{row[x]:g}" for x in ("pairs", "right", "near")), f"{100 * row['off']:.0f} %"]

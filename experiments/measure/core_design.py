@@ -1,4 +1,4 @@
-"""The core experiment's sample: networks, and how each is trained. docs/protocols/core-experiment.md says why.
+"""The core experiment's sample: networks, and how each is trained. experiments/protocols/core-experiment.md says why.
 
 Nothing but the standard library: a design is read and tested where no framework is installed.
 """

@@ -1,7 +1,7 @@
 """The core experiment: sampled networks on 1 to 8 workers of an emulated cluster, the same in three frameworks.
 
-What is real and what is not, the sample and what will be asked of it: docs/protocols/core-experiment.md. Needs root and
-the frameworks' environments (environments.py). The same command goes on where it stopped.
+What is real and what is not, the sample and what will be asked of it: experiments/protocols/core-experiment.md. Needs
+root and the frameworks' environments (environments.py). The same command goes on where it stopped.
 
     python experiments/measure/core_experiment.py --out data/core_experiment.csv
 """

@@ -1,4 +1,4 @@
-"""The partitioned campaign's layouts, and the two transformers. docs/protocols/partitioned.md says why.
+"""The partitioned campaign's layouts, and the two transformers. experiments/protocols/partitioned.md says why.
 
 Nothing but the standard library: a design is read and tested where no framework is installed.
 """

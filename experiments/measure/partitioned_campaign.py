@@ -1,8 +1,8 @@
 """Two small transformers in every layout on 1 to 8 emulated hosts.
 
 Replicas, pipeline stages, tensor shards and micro-batches: real partitioned training in PyTorch. What is emulated, and
-what will be asked: docs/protocols/partitioned.md. Needs root and PyTorch's environment. The same command goes on where
-it stopped.
+what will be asked: experiments/protocols/partitioned.md. Needs root and PyTorch's environment. The same command goes
+on where it stopped.
 
     python experiments/measure/partitioned_campaign.py --out data/partitioned.csv
 """

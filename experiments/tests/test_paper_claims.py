@@ -1,4 +1,4 @@
-"""docs/papers.md: its claims agree with the data, and each says what it rests on."""
+"""experiments/papers.md: its claims agree with the data, and each says what it rests on."""
 
 from dataclasses import replace
 from pathlib import Path

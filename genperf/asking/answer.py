@@ -22,7 +22,7 @@ from genperf.words.numbers import capitalised, join_values
 from genperf.words.quantity import further_words
 
 #: The chance that more workers do less, below which it is not reported: one in four. Half and double change no answer
-#: (docs/results/settings.md).
+#: (experiments/results/settings.md).
 LEAST_CHANCE = 0.25
 
 

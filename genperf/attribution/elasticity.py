@@ -27,7 +27,7 @@ class MoveSettings:
     """How finely the movement with the factors is looked at."""
 
     #: Levels of a categorical factor, in the model's order. With more nobody reads the table; half and
-    #: double change no answer (docs/results/settings.md).
+    #: double change no answer (experiments/results/settings.md).
     max_levels: int = 30
     #: Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
     #: (docs/attribution.md).

@@ -71,7 +71,8 @@ class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 class Size(NamedTuple):
     """A size of an axis: its prior, and the part of V that it makes."""
 
-    #: Median by kind of axis, set on the tables of `docs/results/process.md`. A kind that is left out has no such size.
+    #: Median by kind of axis, set on the tables of `experiments/results/process.md`. A kind that is left out has no
+    #: such size.
     usual: Mapping[str, float]
     #: The part of V, of the size's square v, x, z and the axis; none of a size that enters otherwise.
     part: Callable[[float, AnyArray, AnyArray, Axis], AnyArray] | None = None

@@ -30,14 +30,14 @@ class SelectionSettings:
     """Choosing a structure and λ by cross-validation inside the training part."""
 
     #: Folds of the cross-validation. Over twelve extrapolations of `pytorch_cpu.csv` the mean error was 15.1 % with
-    #: folds and 18.3 % with inner extrapolation (explored; `docs/decisions/choice-by-folds.md`).
+    #: folds and 18.3 % with inner extrapolation (explored; `experiments/decisions/choice-by-folds.md`).
     folds: int = 5
     #: Configurations from which on folds are made: fewer leave too little to train on.
     min_rows: int = 4
     #: Relative error that a held-out row counts at most, so that one outlier does not decide.
     largest_error: float = 2.0
     #: Constants per configuration, at most, of an expression that is one of many: two configurations for each constant.
-    #: Four err 7 % more, one 2 % less (docs/results/settings.md).
+    #: Four err 7 % more, one 2 % less (experiments/results/settings.md).
     constants_per_row: float = 0.5
     #: Constants of such an expression at most: a table of many levels would take minutes.
     max_constants: int = 120
@@ -46,17 +46,18 @@ class SelectionSettings:
     #: Decimals of a relative error that are compared: expressions that fit exactly are equal.
     fit_digits: int = 6
     #: Paired standard errors by which a simpler expression may err more than the best one
-    #: (`docs/decisions/choice-by-folds.md`).
+    #: (`experiments/decisions/choice-by-folds.md`).
     standard_errors: float = 0.5
     #: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
-    #: half, one in seven labelled pairs of `docs/papers.md` was explained by an overlap that five runs cannot show.
+    #: half, one in seven labelled pairs of `experiments/papers.md` was explained by an overlap that five runs cannot
+    #: show.
     undetermined_errors: float = 1.0
-    # The search; `docs/decisions/halving.md` has the figures.
+    # The search; `experiments/decisions/halving.md` has the figures.
     #: Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
     starts: int = 4
     #: Such starts beside those that continue a fit: of a smaller expression, or of the chosen expression when it is
-    #: fitted last. There the cost was that of a whole search on the tables of `docs/results/generic.md`, in a tenth of
-    #: its time.
+    #: fitted last. There the cost was that of a whole search on the tables of `experiments/results/generic.md`, in a
+    #: tenth of its time.
     beside: int = 2
     #: How much more than the best one an expression may err, as a share, to continue along the path of λ.
     promising: float = 0.15
@@ -67,7 +68,7 @@ class SelectionSettings:
     #: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
     patience: int = 3
     #: Decrease of the mean relative error from which on another overlap of measured phases is named: 1 % of the
-    #: time is near the noise of repeats. Half and double change no answer (docs/results/settings.md).
+    #: time is near the noise of repeats. Half and double change no answer (experiments/results/settings.md).
     clear_gain: float = 0.01
 
 
@@ -112,7 +113,7 @@ def folds_of(rows: int, rng: np.random.Generator) -> Mask:
     """Assign configurations to folds and return the training rows of each, shape (folds, rows).
 
     Folds at random choose a structure, also where the model is to extrapolate: over twelve extrapolations of
-    `pytorch_cpu.csv` they chose better than the largest scales held out (`docs/decisions/choice-by-folds.md`).
+    `pytorch_cpu.csv` they chose better than the largest scales held out (`experiments/decisions/choice-by-folds.md`).
     """
     if rows < SELECTION.min_rows:
         return np.ones((0, rows), bool)

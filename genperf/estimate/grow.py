@@ -25,7 +25,7 @@ from genperf.table import Table
 
 @dataclass(frozen=True)
 class GrowSettings:
-    """Huber's estimate, learned sizes, growing and pruning; `docs/decisions/learned-sizes.md` has the figures."""
+    """Huber's estimate, learned sizes, growing and pruning; experiments/decisions/learned-sizes.md has the figures."""
 
     #: Standard deviation of normal residuals over the median of their |r|.
     mad_to_sd: float = 1.4826
@@ -34,7 +34,7 @@ class GrowSettings:
     #: (Huber 1964, "Robust estimation of a location parameter", 1/(1 − ε) = 2Φ(k) − 1 + 2φ(k)/k).
     bend: float = 1.0
     #: What a size is supposed to be before any row is seen: 2 % of the time. Half errs 4 % more, double as much
-    #: (docs/results/settings.md).
+    #: (experiments/results/settings.md).
     usual_size: float = 0.02
     #: Change of ln T that counts as none: no size is smaller, and an interaction that changes it by less is pruned.
     least_effect: float = 0.003
@@ -51,7 +51,7 @@ class GrowSettings:
     #: Size at which every interaction begins.
     start_size: float = 0.05
     #: Size at which every kind of an expression's constants begins: a usual exponent. Half and double err as much
-    #: (docs/results/settings.md).
+    #: (experiments/results/settings.md).
     kind_size: float = 0.5
     #: Times the interactions' sizes are learned, each time about the last polish.
     cycles: int = 2

@@ -19,7 +19,7 @@ class DefaultSettings:
     #: mean costs as much as an error of 0.7 %.
     lam: float = 1e-4
     #: Values of λ for `lam="cv"`, weakest first; each fit starts from the one before. Strongest first merges terms that
-    #: do not part again: held-out error 0.15 against 0.097 (`docs/decisions/choice-by-folds.md`).
+    #: do not part again: held-out error 0.15 against 0.097 (`experiments/decisions/choice-by-folds.md`).
     lambda_path: tuple[float, ...] = (1e-4, 3e-4, 1e-3, 3e-3)
     #: Bootstrap replicates: the 5 % quantile of 200 draws has a standard error of 1.5 percentage points.
     draws: int = 200

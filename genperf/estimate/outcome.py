@@ -25,19 +25,20 @@ class OutcomeSettings:
     """How errors grow, and when a constant counts as held by a bound or as not determined."""
 
     #: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
-    #: range (`docs/results/generic.md`).
+    #: range (`experiments/results/generic.md`).
     unknown_misfit: float = 0.1
     #: Root mean square over mean absolute value of normal errors, about √(π/2).
     rms_over_mean: float = 1.25
     #: Least share of the error at the largest scale that is attributed to the extrapolation, however large the misfit
     #: inside the range: errors that are all misfit would promise equal errors at any distance. Half and double err as
-    #: much (docs/results/settings.md).
+    #: much (experiments/results/settings.md).
     min_growth: float = 1.0 / 3.0
     #: Singular value over the largest one below which a direction is not determined: the predictions move so little
-    #: along it. It is well above rounding; half changes no answer, double errs as much (docs/results/settings.md).
+    #: along it. It is well above rounding; half changes no answer, double errs as much
+    #: (experiments/results/settings.md).
     flat_ratio: float = 1e-5
     #: Share of such a direction from which a constant takes part in it. Half and double change no answer
-    #: (docs/results/settings.md).
+    #: (experiments/results/settings.md).
     min_part: float = 0.05
     #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
     bound_room: float = 1e-6
@@ -48,7 +49,7 @@ OUTCOME = OutcomeSettings()
 
 #: The polish of bootstrap replicates, which start near their optimum, from the best constants of the fit. What may be
 #: left to gain is far below the spread of the replicates; a thousand take 11 to 13 times one fit, see
-#: `docs/performance.md`.
+#: `experiments/performance.md`.
 BOOTSTRAP = PolishSettings(max_steps=15, relative_tolerance=1e-4)
 
 

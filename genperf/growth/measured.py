@@ -27,7 +27,7 @@ class SeriesSettings:
     #: A run so many standard deviations from its configuration's median is named: five, as in physics.
     outlying_deviations: float = 5.0
     #: And so far from it as a share, so that very quiet series name nothing. Half and double change
-    #: no answer (docs/results/settings.md).
+    #: no answer (experiments/results/settings.md).
     outlying_share: float = 0.2
     #: Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
     median_variance: float = np.pi / 2.0

@@ -9,7 +9,7 @@ from genperf.models.family import Family
 from genperf.panel import Panel, share
 
 #: How reading slows down as more workers share the storage: 0 not at all, 1 one after another; 2 leaves room for
-#: storage that thrashes. Half errs as much, and double changes no answer (docs/results/settings.md).
+#: storage that thrashes. Half errs as much, and double changes no answer (experiments/results/settings.md).
 CONTENTION = exponent("q", 0.0, 2.0, start=1.0)
 #: Rounds in which asynchronous workers are in step after a common start. One is enough where a server takes one after
 #: another; on links that all share at once it took four (`data/whole_jobs.csv`). A guess: 20 leaves room.

@@ -5,7 +5,8 @@ from genperf.models.compose import with_computation
 from genperf.models.family import Family
 from genperf.panel import Panel
 
-#: Steeper than n² or 1/n² is no scaling that training shows. Half and double err as much (docs/results/settings.md).
+#: Steeper than n² or 1/n² is no scaling that training shows. Half and double err as much
+#: (experiments/results/settings.md).
 EXPONENT = exponent("q", -2.0, 2.0, start=0.5)
 
 

@@ -32,8 +32,9 @@ _BETWEEN = f"{_SHARED}*(1 - 1/{_SPANNED})"
 
 
 #: Seconds that a message may take whatever its size. Networks of accelerators take some 10⁻⁵ s; processes that share a
-#: core, as on the emulated cluster of `docs/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of seconds
-#: takes the place of what a table of long steps does not determine (`docs/decisions/transformer-links.md`).
+#: core, as on the emulated cluster of `experiments/protocols/partitioned.md`, 8·10⁻³. Without a bound a latency of
+#: seconds takes the place of what a table of long steps does not determine
+#: (`experiments/decisions/transformer-links.md`).
 LONGEST_LATENCY = 0.01
 
 

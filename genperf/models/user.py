@@ -21,14 +21,14 @@ class FormulaSettings:
     """Bounds of a formula's constants, and the limit of the search for its coefficients."""
 
     #: Of an exponent, and where a fit begins. Twice the exponent of n², the steepest growth of a family, and slow
-    #: growth. Half and double the range err as much (docs/results/settings.md).
+    #: growth. Half and double the range err as much (experiments/results/settings.md).
     exponents: tuple[float, float] = (-4.0, 4.0)
     exponent_start: float = 0.5
     #: Of the other constants that are no coefficients. Three decades on both sides of the start, 1; half
-    #: and double the range err as much (docs/results/settings.md).
+    #: and double the range err as much (experiments/results/settings.md).
     shapes: tuple[float, float] = (1e-3, 1e3)
     #: A search for the largest set of coefficients excludes at most this many constants: of 30 there are 4526 sets
-    #: with up to 3 excluded, and 31931 with 4. Half and double change no answer (docs/results/settings.md).
+    #: with up to 3 excluded, and 31931 with 4. Half and double change no answer (experiments/results/settings.md).
     max_excluded: int = 3
 
 

@@ -53,7 +53,7 @@ class Exchange:
     """The least time of the exchange between nodes, beside what the step to several nodes cost."""
 
     #: Of the nominal rate, what the step to the second node used on four published clusters whose links are known: the
-    #: median of the exchange over the step's cost, overlap included (`docs/results/hints.md`).
+    #: median of the exchange over the step's cost, overlap included (`experiments/results/hints.md`).
     typical: ClassVar[float] = 0.25
     #: Seconds at the nominal rate, as `least_exchange` returns them.
     ways: dict[str, float]

@@ -26,7 +26,7 @@ class Record:
     """Predictions of one protocol, and of one verdict."""
 
     #: `near`, `far`: counts over the largest measured one up to which a prediction is like those of the protocols near
-    #: and far of `docs/benchmark.md`. Beyond, no published series was judged.
+    #: and far of `experiments/benchmark.md`. Beyond, no published series was judged.
     near: ClassVar[float] = 2.0
     far: ClassVar[float] = 4.0
     protocol: str

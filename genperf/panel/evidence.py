@@ -28,7 +28,7 @@ class ReadingSettings:
     #: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
     growth: float = 0.2
     #: The share of empty cells above which a column is of no use: its rows would be lost. Half and double
-    #: answer as many questions (docs/results/settings.md).
+    #: answer as many questions (experiments/results/settings.md).
     max_empty: float = 0.2
     #: Different texts per row: a column with more of them numbers or describes the runs. A kind that can be compared
     #: has two runs, on average.
@@ -39,22 +39,22 @@ class ReadingSettings:
     #: Counts of workers in the series of the median run below which the series are rows of one table.
     least_counts: float = 3.0
     #: Binary digits of a whole number that is still round: 96 = 11₂·32, 288 = 1001₂·32, 60 = 1111₂·4. Half and
-    #: double answer as many questions (docs/results/settings.md).
+    #: double answer as many questions (experiments/results/settings.md).
     chosen_bits: int = 4
     #: Significant digits of a number that is chosen, from `hundred` on, and of one that was measured.
-    #: One digit and four answer as many questions (docs/results/settings.md).
+    #: One digit and four answer as many questions (experiments/results/settings.md).
     chosen_digits: int = 2
     hundred: float = 100.0
     measured_digits: int = 4
     #: The share of cells that must be round, equal to another one, or explained by a formula, to be evidence.
-    #: 0.4 and 0.85 answer as many questions (docs/results/settings.md).
+    #: 0.4 and 0.85 answer as many questions (experiments/results/settings.md).
     share: float = 0.7
     #: Half a unit of the last digit that is written, as a share: what rounding may change. Cells of three digits.
     rounding: float = 0.006
     #: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
     least_change: float = 0.1
     #: Rows beyond the first from which it is no chance that a formula with a free constant holds, or that no two cells
-    #: are equal. One row and four answer as many questions (docs/results/settings.md).
+    #: are equal. One row and four answer as many questions (experiments/results/settings.md).
     more_rows: int = 2
     #: Rows and columns that are looked at for arithmetic: more of them take seconds.
     arithmetic_rows: int = 64

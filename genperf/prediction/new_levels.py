@@ -30,7 +30,7 @@ class NewLevelSettings:
     """How a level that was not measured is answered for."""
 
     #: Ways to put measured levels in the place of new ones, at most: each is a prediction. Half and double
-    #: change no answer (docs/results/settings.md).
+    #: change no answer (experiments/results/settings.md).
     most: int = 300
     #: Measured levels that a reason lists at most.
     shown: int = 4

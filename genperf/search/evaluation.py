@@ -32,7 +32,7 @@ class SearchSettings:
     least_rows: int = 256
     #: Objectives that agree in so many digits are equal: what is left are rounding errors.
     tied_digits: int = 9
-    #: More are refused where a central value needs all draws: 10,000 take 13 seconds (docs/results/optimize.md).
+    #: More are refused where a central value needs all draws: 10,000 take 13 seconds (experiments/results/optimize.md).
     max_drawn_configurations: int = 100_000
 
 

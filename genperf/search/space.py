@@ -26,7 +26,7 @@ Columns = dict[str, AnyArray]
 class GridSettings:
     """How large a grid may be."""
 
-    #: More are refused. Ten million take about ten seconds (docs/results/optimize.md).
+    #: More are refused. Ten million take about ten seconds (experiments/results/optimize.md).
     max_configurations: int = 20_000_000
     #: A range reaches its last value where it is so near to it, in steps: rounding errors.
     relative_slack: float = 1e-9

@@ -45,7 +45,7 @@ class FormSettings:
     """
 
     #: The probability that a regime begins within a doubling, and by what it changes ln T there: a doubled time.
-    #: Guesses; `docs/results/next-runs.md` holds the advice against the largest run that can be paid.
+    #: Guesses; `experiments/results/next-runs.md` holds the advice against the largest run that can be paid.
     new_regime: float = 0.1
     jump: float = 0.7
 
@@ -288,10 +288,10 @@ class SuggestSettings:
     """Which candidates are worth their cost."""
 
     #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With
-    #: a half, the largest run that could be paid was better for most laws (`docs/results/next-runs.md`).
+    #: a half, the largest run that could be paid was better for most laws (`experiments/results/next-runs.md`).
     least_share: float = 0.75
     #: Relative narrowing below which no run is worth its name. Half and double change no answer
-    #: (docs/results/settings.md).
+    #: (experiments/results/settings.md).
     noticeable: float = 0.05
 
 

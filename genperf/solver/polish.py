@@ -30,13 +30,13 @@ class PolishSettings:
     #: Gain divided by promised gain from which on the damping falls (Marquardt's rule).
     good_ratio: float = 0.25
     #: `decrease`, `increase`: factors of the damping after a good step, and after one that does not lower the cost.
-    #: Half a decrease errs 2 % more, double as much (docs/results/settings.md).
+    #: Half a decrease errs 2 % more, double as much (experiments/results/settings.md).
     decrease: float = 0.2
     increase: float = 6.0
     #: Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
     relative_floor: float = 1e-10
     #: Share of the least cost within which another cost is the same optimum: how near the best known cost a search is
-    #: to come (`docs/performance.md`).
+    #: to come (`experiments/performance.md`).
     same_cost: float = 1e-3
     #: Costs below it are one optimum whatever their ratio: the rounding of doubles, as costs are of the order of one.
     both_zero: float = 1e-15

@@ -25,7 +25,7 @@ class EvaluationSettings:
     #: Doubles in one block of derivatives: 2 MB, which stays in a core's cache.
     cached_numbers: int = 250_000
     #: Reweighted least-squares passes for the coefficients inside the projection: the polish that follows does what is
-    #: left. Half and double change no answer (docs/results/settings.md).
+    #: left. Half and double change no answer (experiments/results/settings.md).
     projection_passes: int = 6
 
 

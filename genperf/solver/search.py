@@ -16,8 +16,9 @@ from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 class SearchSettings:
     """Searches of the non-linear constants (projected), and of all (direct), by scipy's differential evolution.
 
-    The numbers of members meet the limits of `docs/performance.md`: the least cost within 0.1 % of the best known, at
-    least 50 times faster than plain differential evolution. Where a population has converged is scipy's decision.
+    The numbers of members meet the limits of `experiments/performance.md`: the least cost within 0.1 % of the best
+    known, at least 50 times faster than plain differential evolution. Where a population has converged is scipy's
+    decision.
     """
 
     #: Population size divided by the number of constants that are searched.
@@ -48,12 +49,12 @@ class SearchSettings:
     exact: float = 1e-20
     #: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
     #: scale explains the whole mean value, so ten leave room for terms that cancel. Half and
-    #: double change no answer (docs/results/settings.md).
+    #: double change no answer (experiments/results/settings.md).
     unbounded_scales: float = 10.0
     #: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
     restarts: int = 3
     #: Rounds of `restarts` searches at most: another is made while only one search, or none, reached the least cost.
-    #: Two and six change no answer (docs/results/settings.md).
+    #: Two and six change no answer (experiments/results/settings.md).
     rounds: int = 3
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: The cells of one column, of shape (rows,): an array, or a Series of a DataFrame that was given.
 Cells: TypeAlias = Union[AnyArray, "pd.Series[Any]"]
 #: Different names in a column, or keys of JSON's records: more are of single runs. Half and double read the tables
-#: of docs/results/settings.md alike.
+#: of experiments/results/settings.md alike.
 MOST_NAMES = 2000
 #: What is written in quotes: other delimiters too, blanks around it, and what would be a comment.
 _QUOTED = re.compile(r'[,;|\t"\r\n]|^\s|\s\Z|^#')

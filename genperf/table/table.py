@@ -44,10 +44,10 @@ class DesignSettings:
     shown: int = 3
     #: A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
     #: was forgotten: settings have few values, measurements as many as rows. Half and double answer as many questions
-    #: (docs/results/settings.md).
+    #: (experiments/results/settings.md).
     max_setting_values: int = 20
     #: The largest of a configuration's values over the smallest, in the median of the configurations, from which on
-    #: something else than noise parts them. 1 and 4 answer as many questions (docs/results/settings.md).
+    #: something else than noise parts them. 1 and 4 answer as many questions (experiments/results/settings.md).
     apart: float = 2.0
 
 

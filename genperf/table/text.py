@@ -41,12 +41,12 @@ _SEPARATORS = (r"[;|]", r",", r"\s+(?=[^\s=]+=)")
 
 
 #: Rows from which the delimiter, the header and the kinds of columns are recognised, and lines of comments or titles
-#: above them in which a header is looked for. Half and double read the tables of docs/results/settings.md alike.
+#: above them in which a header is looked for. Half and double read the tables of experiments/results/settings.md alike.
 FIRST_ROWS = 200
 #: Characters of a cell, as many as the longest argument of a command on Linux: a longer one is a quote left open.
 _MAX_CELL = csv.field_size_limit()
 #: Objects of JSON inside objects that are flattened; what is deeper is left out. Settings are nested thrice; half
-#: and double change no answer (docs/results/settings.md).
+#: and double change no answer (experiments/results/settings.md).
 MAX_DEPTH = 8
 
 

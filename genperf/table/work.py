@@ -157,7 +157,7 @@ def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
 
 #: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
 #: Weak scaling has at most 1, but for noise and caches. Half and double answer as many questions
-#: (docs/results/settings.md).
+#: (experiments/results/settings.md).
 LEAST_FALL = 1.5
 
 

@@ -30,14 +30,14 @@ class LearnerSettings:
     """Numbers of the learners, chosen once and never tuned to a table."""
 
     #: Of the random forest and of gradient boosting. scikit-learn's 100, times 3 for a steadier mean: with 150 errors
-    #: move by 3 %, with 600 by less than 1 (docs/results/settings.md).
+    #: move by 3 %, with 600 by less than 1 (experiments/results/settings.md).
     trees: int = 300
     #: `svr_cost`, `svr_tolerance`: c and ε of the support vector regression, the latter in logarithms: errors below 5 %
-    #: do not count. Half and double move its errors by 2 % (docs/results/settings.md).
+    #: do not count. Half and double move its errors by 2 % (experiments/results/settings.md).
     svr_cost: float = 10.0
     svr_tolerance: float = 0.05
     #: Where the fit of the Gaussian process's white noise begins, relative to the variance of the logarithms. Half
-    #: and double change no error (docs/results/settings.md).
+    #: and double change no error (experiments/results/settings.md).
     noise_variance: float = 1e-2
     #: Folds of the training part whose residuals make an interval. Five, as most use.
     residual_folds: int = 5

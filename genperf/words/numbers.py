@@ -15,7 +15,7 @@ class WordSettings:
     """What is worth a word."""
 
     #: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. Half and
-    #: double change no answer (docs/results/settings.md).
+    #: double change no answer (experiments/results/settings.md).
     most_efficiency: float = 1.15
     #: A part of a smaller share is not named: it would be written as 0 %.
     least_share: float = 0.005

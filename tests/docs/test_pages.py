@@ -10,10 +10,12 @@ from results_page import LONGEST_LINE, LONGEST_PAGE, RESULTS, SUMMARY, figure
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+DECISIONS = ROOT / "experiments" / "decisions"
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
-    for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
-    if not re.search(r"reference/(bundled-tables|published-series|families/)", path.as_posix())
+    for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "experiments").rglob("*.md")))
+    # Templates hold references in the place of figures.
+    if not re.search(r"reference/(bundled-tables|published-series|families/)|results_\w+\.md", path.as_posix())
 }
 LINKED = PAGES | {name: ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "data/README.md")}
 #: Pages that the build of the site writes.
@@ -172,8 +174,8 @@ def test_coverage_and_width_in_the_readme_are_those_of_the_results() -> None:
 
 
 def test_a_decision_has_its_four_parts_and_a_place_in_the_index() -> None:
-    index = text_of(DOCS / "decisions.md")
-    pages = sorted((DOCS / "decisions").glob("*.md"))
+    index = text_of(DECISIONS.with_suffix(".md"))
+    pages = sorted(DECISIONS.glob("*.md"))
     assert pages
     for path in pages:
         title, *rest = text_of(path).splitlines()
