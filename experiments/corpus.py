@@ -30,8 +30,8 @@ from genperf.growth.fit import fit_series
 from genperf.growth.measured import MeasuredSeries, series_of
 from genperf.growth.sharing import TableShares, table_shares
 from genperf.normal.record import FILE as RECORD
+from genperf.panel import Table
 from genperf.prediction.verdict import VERDICTS
-from genperf.table import Table
 
 COMMAND = "python experiments/corpus.py"
 FACTORS = ["devices", "nodes", "batch"]

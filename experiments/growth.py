@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from genperf.growth import Counts, Posterior, Series, bank, forecast, posterior_of
 from genperf.growth.cluster import combined, shown
-from genperf.table.axis import several_nodes
+from genperf.panel.axis import several_nodes
 
 COMMAND = "python experiments/growth.py"
 Weigh = Callable[[Sequence[Series]], list[Posterior]]

@@ -12,7 +12,7 @@ __version__ = "0.2.0"
 
 _HOME = {
     "read_table": "genperf.panel.tables",
-    "Table": "genperf.table",
+    "Table": "genperf.panel",
     "Expression": "genperf.expression",
     "MODELS": "genperf.models",
     "fit": "genperf.fitting",

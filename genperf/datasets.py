@@ -23,7 +23,7 @@ from typing import Any
 import pandas as pd
 
 from genperf.errors import TableError, suggest
-from genperf.table import Table, read_table
+from genperf.panel import Table, read_table
 
 _TIME = "step_time_s"
 #: By source, the tables whose rows are published series: columns that tell one series of devices and nodes from others.

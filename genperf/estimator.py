@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 from genperf.arrays import Array, Index
 from genperf.errors import GenperfError
 from genperf.fitting import fit
-from genperf.table import read_table
+from genperf.panel import read_table
 
 _TARGET, _WEIGHT = "_target", "_weight"
 #: What `genperf.fit` takes as it is.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError
+from genperf.panel import Table
 from genperf.result import FitResult, GroupedResult
-from genperf.table import Table
 
 Key = tuple[str, ...]
 #: A group: its place in the table, and its key.

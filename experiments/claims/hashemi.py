@@ -15,7 +15,7 @@ from simulate.job import Cluster, run_job
 import genperf as gp
 from claims.claim import MEASURED, NOT_TESTABLE, NOTHING, SIMULATED, Claim, Section, verdict
 from genperf.attribution import Knee
-from genperf.table import Table
+from genperf.panel import Table
 
 Array = npt.NDArray[np.float64]
 

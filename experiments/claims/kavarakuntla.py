@@ -7,7 +7,7 @@ import numpy as np
 import genperf as gp
 from claims import sampled_networks
 from claims.claim import MEASURED, PUBLISHED, Claim, Section, verdict
-from genperf.table import Table
+from genperf.panel import Table
 
 MODELS = ("generic", "random-forest", "svr")
 #: Shown beside them: genperf's default, which averages several families.

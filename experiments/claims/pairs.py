@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import genperf as gp
-from genperf.table import Table
+from genperf.panel import Table
 
 #: What a term's seconds are spent on.
 CAUSES: dict[str, tuple[str, ...]] = {

@@ -12,9 +12,9 @@ from genperf.asking.published import Beside
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Limit, Training
 from genperf.panel.following import PANEL
+from genperf.panel.target import Target
 from genperf.prediction.predict import THROUGHPUT
 from genperf.search.suggest import Suggestions
-from genperf.table import Target
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence

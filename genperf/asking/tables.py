@@ -19,7 +19,10 @@ from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
+from genperf.panel import Table
 from genperf.panel.evidence import Evidence
+from genperf.panel.options import names_of
+from genperf.panel.read import read_with_roles
 from genperf.panel.reading import MEASURED, Reading, column_named
 from genperf.panel.roles import is_size
 from genperf.panel.tables import Recognised, recognised
@@ -27,13 +30,10 @@ from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of
-from genperf.table import Table, read_table
 from genperf.table.cells import Source
 from genperf.table.clean import is_number, label, labels
 from genperf.table.opened import open_files
-from genperf.table.roles import names_of
-from genperf.table.target import TIME_UNITS
-from genperf.vocabulary.headers import DEVICE_WORDS, Header, header_of
+from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
@@ -436,7 +436,7 @@ class _Reader:
         if key and (len(self.series.rows) > SERIES.max_rows or name not in likeliest):
             # What the other series show of the nodes and the network takes longer.
             key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), {**roles, "group": ()}
-        table = read_table(source, **{**roles, "skip_bad_rows": True})
+        table = read_with_roles(source, **{**roles, "skip_bad_rows": True})
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
         return fit_group(table, key, self.reading.mapping, self.seed, self.question.hints), table

@@ -13,9 +13,9 @@ from genperf.attribution.terms import FORM, HIDDEN, TERMS, Parts, parts_of, serv
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
+from genperf.panel.target import Target
 from genperf.prediction import Query
 from genperf.result import FitResult, answering
-from genperf.table import Target
 from genperf.words.numbers import interval_note, join_values, with_unit
 
 

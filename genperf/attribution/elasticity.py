@@ -14,12 +14,12 @@ from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.facts import Doubling, ends_of
 from genperf.formula import Node, calls_in, names_in
 from genperf.panel.configurations import each_doubled, following
+from genperf.panel.step_work import evaluated
 from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.query import model_names
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.clean import numbers
-from genperf.table.work import evaluated
 
 
 @dataclass(frozen=True)

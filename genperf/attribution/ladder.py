@@ -14,12 +14,12 @@ from genperf.errors import GenperfError
 from genperf.formula import Node
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, fills_nodes, range_with_levels, relative_work
+from genperf.panel.step_work import kind_of_work
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.table.cells import Source, source_of_columns
-from genperf.table.work import kind_of_work
 from genperf.vocabulary.names import canonical_of
 
 

@@ -15,17 +15,17 @@ from genperf.causes.laws import CAUSES, FORMS, NONE, Evidence, Runs, evidence_of
 from genperf.errors import GenperfError, suggest
 from genperf.formula import names_in, parse, values_of
 from genperf.models.network import checked_hints, network_of
+from genperf.panel import Table
 from genperf.panel.configurations import devices_and_nodes
 from genperf.panel.panel import Median, Panel
 from genperf.panel.reading import column_named
+from genperf.panel.target import phase_seconds
 from genperf.prediction import Fitted
 from genperf.prediction.schema import Schema, schema_of
 from genperf.scaling import KINDS, is_whole
-from genperf.table import Table
-from genperf.table.axis import measure
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
-from genperf.table.target import phase_seconds
+from genperf.table.factor import measure
 from genperf.vocabulary.names import LEVELS, counts_devices
 from genperf.words.numbers import capitalised, join_values
 

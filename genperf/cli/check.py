@@ -11,11 +11,11 @@ from genperf.cli.output import Output, records, tell, tell_all
 from genperf.cli.writing import write_whole
 from genperf.errors import LISTED, TableError, counted, listed
 from genperf.models import MODELS
-from genperf.table import shown_phases
+from genperf.panel.table import design_notes
+from genperf.panel.target import shown_phases
 from genperf.table.cells import Source
 from genperf.table.clean import Rejection, label
 from genperf.table.opened import as_csv
-from genperf.table.table import design_notes
 
 
 def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:

@@ -10,11 +10,11 @@ from genperf.cli.writing import made_folder, write_whole
 from genperf.datasets import load
 from genperf.fitting import fit
 from genperf.metrics import coverage, mape, median_ape
+from genperf.panel import Table
+from genperf.panel.target import TIME
 from genperf.reporting import View, page
 from genperf.result import FitResult, dump_model
-from genperf.table import Table
 from genperf.table.cells import csv_pieces
-from genperf.table.target import TIME
 from genperf.validation import validate
 
 #: The files that it writes.

@@ -23,10 +23,10 @@ from genperf.cli.options import (
 )
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
+from genperf.panel import Table, read_table
 from genperf.reporting.export import export
 from genperf.reporting.provenance import roles_of
 from genperf.result import FitResult, GroupedResult, answering, is_model, load_model
-from genperf.table import Table, read_table
 from genperf.validation import importance
 from genperf.words.numbers import samples_called
 

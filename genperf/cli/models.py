@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from genperf.cli.output import Output, show_rows, tell, tell_all
 from genperf.models import ALIASES, MODELS
-from genperf.table import PHASES
+from genperf.vocabulary.names import PHASES
 
 
 def run(o: SimpleNamespace, out: Output) -> None:

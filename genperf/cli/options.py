@@ -20,8 +20,8 @@ from genperf.result import FitResult, GroupedResult, is_model, load_model
 from genperf.table.cells import Source
 
 if TYPE_CHECKING:
+    from genperf.panel import Table
     from genperf.panel.tables import Recognised
-    from genperf.table import Table
 
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")

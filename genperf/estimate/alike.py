@@ -23,9 +23,9 @@ from genperf.estimate.problem import basis_sizes
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient
 from genperf.losses import Loss, Penalty, loss_named, penalty_named
+from genperf.panel import Table
 from genperf.prediction import Ensemble, Member, Status
 from genperf.solver import SEARCH, blocks, no_values, penalised_least_squares
-from genperf.table import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,9 +29,9 @@ from genperf.formula.parse import LIMITS
 from genperf.models import MODELS
 from genperf.models.transformer_layout import switch_columns
 from genperf.models.transformer_memory import PARTS, build
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
 from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
-from genperf.table import Factor, Table
+from genperf.table import Factor
 
 #: Constants → a cost and its slopes by them.
 Cost = Callable[[Array], tuple[float, Array]]
@@ -100,7 +100,7 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"batch": [1, 2, 4, 8], "seconds": [1.0, 1.9, 3.8, "OOM"]})
     >>> fits = feasibility_of(read_table(runs, time="seconds", intrinsic="batch"))
     >>> fits.probability({"batch": np.array([4.0, 6.0, 8.0])}).round(2)

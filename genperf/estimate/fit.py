@@ -16,9 +16,9 @@ from genperf.estimate.problem import problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.formula import render
 from genperf.models import Choice
+from genperf.panel import Table
 from genperf.prediction import Ensemble, Status
 from genperf.solver import polish, solution_of, solve
-from genperf.table import Table
 
 
 def estimate(

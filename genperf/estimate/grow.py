@@ -19,8 +19,8 @@ from genperf.expression import Expression
 from genperf.formula import Name, evaluate
 from genperf.models.generic import CONSTANT_TERM, GENERIC, kinds_of
 from genperf.models.interactions import Interaction, with_interactions
+from genperf.panel import Table
 from genperf.solver import ROUGHLY, Problem, polish
-from genperf.table import Table
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from genperf.estimate.options import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.expression import Expression
 from genperf.models.generic import named_by_factors
+from genperf.panel import Table
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.result.arrays import in_single_precision
 from genperf.solver import POLISH, SEARCH, PolishSettings, Problem, Solution, blocks, polish
-from genperf.table import Table
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"n": [1, 2, 4], "s": [1.0, 0.5, 0.25]})
     >>> round(last_point_error(read_table(runs, time="s", extrinsic="n"), "n", np.array([False, False, True])), 4)
     0.6931

@@ -18,9 +18,10 @@ from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.formula import names_in
 from genperf.models import Family, family_named, held_at
+from genperf.panel import Table
+from genperf.panel.target import Target, phase_seconds
 from genperf.prediction import Ensemble
 from genperf.solver import solve
-from genperf.table import Table, Target, phase_seconds
 from genperf.table.cells import with_columns
 
 #: Losses that are defined where the measured time is zero.

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from genperf.errors import Note
 from genperf.expression import Expression
-from genperf.table import Factor, Table
+from genperf.panel import Table
+from genperf.table import Factor
 
 #: Seed of what is drawn from the rows of a table in order: folds, replicates, the rows that a choice is made on. The
 #: seed of a fit is for its searches alone.
@@ -25,7 +26,7 @@ def in_order(table: Table, names: bool = True) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"net": ["b", "a", "a"], "n": [1, 2, 1], "t": [3.0, 2.0, 1.0]})
     >>> in_order(read_table(runs, time="t", extrinsic="n", categorical="net")).measured.tolist()
     [1.0, 2.0, 3.0]
@@ -50,7 +51,7 @@ def levels_by_content(table: Table) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"net": ["a", "a", "b", "b"], "n": [1, 2, 1, 2], "t": [3.0, 2.0, 2.0, 1.0]})
     >>> levels_by_content(read_table(runs, time="t", extrinsic="n", categorical="net")).factors[-1].levels
     ('b', 'a')
@@ -90,7 +91,7 @@ def fewer_factors(
     --------
     >>> import pandas as pd
     >>> from genperf.models.generic import generic
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"n": [1, 2, 4, 8], "b": [8, 9, 8, 9], "t": [8.0, 4.0, 2.0, 1.0]})
     >>> table = read_table(runs, time="t", intrinsic="n,b")
     >>> (expression,), notes = fewer_factors(table, lambda factors: [generic(factors)])

@@ -11,8 +11,8 @@ from genperf.estimate.options import FitOptions
 from genperf.expression import Expression
 from genperf.formula import evaluate_with_gradient, names_in
 from genperf.losses import loss_named, penalty_named
+from genperf.panel import Table
 from genperf.solver import Problem
-from genperf.table import Table
 
 
 def problem_of(expression: Expression, table: Table, options: FitOptions, strength: float | None = None) -> Problem:

@@ -14,10 +14,10 @@ from genperf.fitting.model import Model, refuse_one_value
 from genperf.growth.fit import fit_series
 from genperf.growth.measured import series_of
 from genperf.growth.sharing import TableShares, table_shares
+from genperf.panel import Table
 from genperf.prediction import Member
 from genperf.result import FitResult
 from genperf.result.arrays import in_half_precision
-from genperf.table import Table
 
 AUTO = "auto"
 

@@ -17,10 +17,9 @@ from genperf.fitting.model import Model
 from genperf.fleet import fit_fleet
 from genperf.models import MODELS
 from genperf.models.network import network_of, with_devices_per_node
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
 from genperf.panel.tables import read_table, table_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
-from genperf.table import Table
 
 
 def fit(

@@ -13,11 +13,11 @@ from genperf.models import MODELS, family_named, held_at
 from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, products_of, structures
 from genperf.models.interactions import interactions
 from genperf.models.user import user_expression
-from genperf.panel.following import following_counts
+from genperf.panel import Table
+from genperf.panel.table import design_notes, following_counts
 from genperf.prediction import Ensemble
 from genperf.result import FitResult
-from genperf.table import Factor, Table
-from genperf.table.table import design_notes
+from genperf.table import Factor
 
 #: Groups that a worker is handed at once, where they are solved together: enough that handing over costs little.
 TABLES_PER_TASK = 200

@@ -11,10 +11,9 @@ import numpy as np
 from genperf import metrics
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions, feasibility_of
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
-from genperf.table import Table
 
 
 def refuse_one_value(table: Table) -> None:

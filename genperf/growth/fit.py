@@ -17,8 +17,8 @@ from genperf.growth.readings import Reading, Weighed, as_wide_as_one_node, forec
 from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
 from genperf.models.compose import unused_name
+from genperf.panel import Table
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
-from genperf.table import Table
 
 
 def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> Ensemble:

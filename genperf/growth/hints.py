@@ -14,7 +14,7 @@ from genperf.arrays import Array
 from genperf.errors import Note
 from genperf.growth.bank import BANK, STEP, bank
 from genperf.growth.measured import MeasuredSeries
-from genperf.table.axis import several_nodes
+from genperf.panel.axis import several_nodes
 
 
 @dataclass(frozen=True)

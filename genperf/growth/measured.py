@@ -11,10 +11,9 @@ from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.errors import Note
 from genperf.formula import render, values_of
 from genperf.models.network import network_of
-from genperf.panel import Panel, limits, possible_work
-from genperf.table import Table
-from genperf.table.axis import several_nodes
-from genperf.table.table import parting_notes
+from genperf.panel import Panel, Table, limits, possible_work
+from genperf.panel.axis import several_nodes
+from genperf.panel.table import parting_notes
 from genperf.vocabulary.names import LEVELS, canonical_of
 
 

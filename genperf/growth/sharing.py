@@ -20,10 +20,9 @@ from genperf.growth.alike import CHANGES, Shown, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import forecast_of, weighed
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
+from genperf.panel.table import number_rows
 from genperf.prediction.bands import quantiles
-from genperf.table import Table
-from genperf.table.table import number_rows
 
 Key = tuple[str, ...]
 T = TypeVar("T")

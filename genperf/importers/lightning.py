@@ -11,9 +11,8 @@ from genperf.errors import TableError
 from genperf.importers.imported import Imported
 from genperf.importers.training_log import MEASURED, named, table_of
 from genperf.table.clean import numbers
-from genperf.table.target import TIME_UNITS
 from genperf.table.text import read_delimited
-from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.headers import TIME_UNITS, header_of
 
 SIGNATURE = r"\A(?=[^\n]*\bepoch\b)(?=[^\n]*\bstep\b)[^\n]*,"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from genperf.errors import Note, TableError
 from genperf.importers.imported import Cell, Imported, read_json
-from genperf.table import PHASES
+from genperf.vocabulary.names import PHASES
 
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
 #: Categories of what a device does, in lower case: older traces capitalise them.

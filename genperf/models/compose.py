@@ -15,8 +15,8 @@ from genperf.errors import ModelError
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Call, Name, Node, Text, call, names_in, ordered_names, parse, substitute, values_of
 from genperf.panel import Panel, share
+from genperf.panel.axis import UNITS
 from genperf.table import Factor
-from genperf.table.axis import UNITS
 from genperf.vocabulary.names import ALIASES
 
 
@@ -150,7 +150,7 @@ def measured_alone(factors: Panel) -> bool:
 
     Examples
     --------
-    >>> from genperf.table.axis import measure
+    >>> from genperf.table.factor import measure
     >>> [measured_alone(Panel((measure("gpus", "extrinsic", n),))) for n in ([1, 2, 4], [1, 2], [2, 4, 8])]
     [True, False, False]
     """

@@ -7,8 +7,8 @@ from typing import Literal
 from genperf.errors import ModelError
 from genperf.expression import Expression
 from genperf.panel import Panel
+from genperf.panel.axis import has_zero
 from genperf.table import Factor
-from genperf.table.axis import has_zero
 from genperf.vocabulary.names import ALIASES, column_of
 
 #: Where an overhead arises; see `Overhead`.
@@ -63,8 +63,8 @@ class Family:
     supposes: tuple[str, ...] = ()
     #: What several expressions are; see `Choice`.
     choice: Choice = "laws"
-    #: Phase (`genperf.table.PHASES`) → the terms that a column of it measures. With measured phases, the terms of one
-    #: phase share no constant with those of another.
+    #: Phase (`PHASES` of the vocabulary) → the terms that a column of it measures. With measured phases, the terms of
+    #: one phase share no constant with those of another.
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Names of the families that combine the same phases in another way.
     overlaps: tuple[str, ...] = ()

@@ -10,12 +10,12 @@ import numpy as np
 from genperf.errors import FitError, Note, did_you_mean
 from genperf.formula import Name, Node, Number, evaluate, names_in, values_of
 from genperf.formula.amounts import amount
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
+from genperf.panel.axis import several_nodes
 from genperf.peaks import link_rate
-from genperf.table import Table
-from genperf.table.axis import measure, several_nodes
 from genperf.table.cells import with_columns
 from genperf.table.clean import numbers
+from genperf.table.factor import measure
 
 #: Hints, with the shorter words that name them as well.
 HINTS: dict[str, tuple[str, ...]] = {
@@ -55,7 +55,7 @@ class Network:
         Examples
         --------
         >>> import pandas as pd
-        >>> from genperf.table import read_table
+        >>> from genperf.panel import read_table
         >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "parameters": [25e6] * 3, "s": [0.30, 0.31, 0.32]})
         >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="parameters")
         >>> network_of({"bandwidth between nodes": "10Gbit/s"}).exchange(table, Panel(table.factors))
@@ -174,7 +174,7 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> table = read_table(pd.DataFrame({"gpus": [2, 4, 8], "s": [1.0, 1.1, 1.5]}), time="s", extrinsic="gpus")
     >>> table = with_devices_per_node(table, {"devices per node": "4"})
     >>> [factor.name for factor in table.factors], table.derived

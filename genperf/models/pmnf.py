@@ -53,7 +53,7 @@ def candidates(factors: Panel) -> list[Expression]:
 
     Examples
     --------
-    >>> from genperf.table.axis import measure
+    >>> from genperf.table.factor import measure
     >>> hypotheses = candidates(Panel((measure("workers", "extrinsic", [1, 4, 16]),)))
     >>> [str(e) for e in hypotheses[:4]]
     ['c', 'c + c1*log2(workers)', 'c + c1*(workers/4)', 'c + c1*sqrt(workers/4)']

@@ -9,7 +9,7 @@ import numpy as np
 from genperf.formula import values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel
-from genperf.table.axis import several_nodes
+from genperf.panel.axis import several_nodes
 from genperf.words.numbers import three_digits
 
 

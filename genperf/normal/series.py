@@ -12,10 +12,10 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array
 from genperf.panel import Panel
+from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import devices_and_nodes, medians_along
 from genperf.prediction.bands import quantiles
 from genperf.scaling import KINDS, is_whole
-from genperf.table.axis import several_nodes
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import canonical_of, counts_devices
@@ -305,7 +305,8 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from genperf.table import Factor, Target
+    >>> from genperf.panel.target import Target
+    >>> from genperf.table import Factor
     >>> machines = Factor("Machine", "extrinsic", 1, 16, distinct=5, positive=True)
     >>> [trains_networks(Panel((machines,), target=Target(name)), []) for name in ("Time per Tree", "step_s")]
     [False, True]

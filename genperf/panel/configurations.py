@@ -14,18 +14,18 @@ from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import GenperfError, TableError, listed
 from genperf.formula import Node, Number, evaluate, names_in, parse, render, substitute, values_of
 from genperf.formula.parse import Formula
+from genperf.panel.axis import several_nodes
 from genperf.panel.following import PANEL, PER_NODE
-from genperf.panel.panel import Median, Panel, medians_of
+from genperf.panel.panel import Median, Panel
+from genperf.panel.step_work import evaluated, kind_of_work
 from genperf.panel.work import share
 from genperf.scaling import KINDS, Kind, Scaling
 from genperf.table import Factor
-from genperf.table.axis import several_nodes
 from genperf.table.clean import numbers
-from genperf.table.work import evaluated, kind_of_work
 from genperf.vocabulary.names import WAYS
 
 if TYPE_CHECKING:
-    from genperf.table import Table
+    from genperf.panel.table import Table
 
 
 def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
@@ -38,15 +38,15 @@ def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None =
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 2], "batch": [8, 8, 16], "s": [1.0, 0.6, 0.9]})
     >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
-    >>> panel = Panel(table.factors, medians=medians_of(table))
+    >>> panel = Panel(table.factors, medians=table.median_runs())
     >>> [m.values for m in medians_along(panel, "workers", {"workers": np.array([1, 64]), "batch": np.array([8, 8])})]
     [(8.0, 1.0), (8.0, 2.0)]
     """
     names = [f.name for f in (panel if table is None else table).factors]
-    medians = panel.medians if table is None else medians_of(table, most=len(table))
+    medians = panel.medians if table is None else table.median_runs(len(table))
     columns = {n: np.asarray(rows[n]) for n in names if n in rows and n != along}
     constant = {n: cells[0] for n, cells in columns.items() if (cells == cells[0]).all()}
     agreeing = [m for m in medians if all(_same(m.values[names.index(n)], v) for n, v in constant.items())]
@@ -65,10 +65,10 @@ def most_measured(panel: Panel, along: str) -> dict[str, Any]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 1], "batch": [8, 16, 16, 32], "s": [1.0, 0.6, 0.9, 2.0]})
     >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
-    >>> most_measured(Panel(table.factors, medians=medians_of(table)), "workers")
+    >>> most_measured(Panel(table.factors, medians=table.median_runs()), "workers")
     {'batch': 16.0}
     """
     varying = [f.name for f in panel.factors if f.name != along and f.distinct > 1]
@@ -106,11 +106,11 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "layers": [24, 24, 48, 96], "width": [512, 512, 768, 1024],
     ...                      "s": [1.0, 0.6, 0.9, 1.2]})
     >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="layers,width")
-    >>> typical_run(Panel(table.factors, medians=medians_of(table)), {"gpus": 64})
+    >>> typical_run(Panel(table.factors, medians=table.median_runs()), {"gpus": 64})
     {'layers': 96.0, 'width': 1024.0, 'gpus': 8.0}
     """
     levels = _measured_levels(panel, given)

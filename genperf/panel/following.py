@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from genperf.arrays import AnyArray
 from genperf.formula import Name, Node, Number, call, chain, substitute
 from genperf.table import Factor
 from genperf.vocabulary.names import WAYS
-
-if TYPE_CHECKING:
-    from genperf.table import Table
 
 #: In a rule, the devices of a node (or the workers of one): no column has this name.
 PER_NODE = ""
@@ -57,22 +53,6 @@ def rises_with(values: AnyArray, others: AnyArray) -> bool:
     levels, place = np.unique(others, return_inverse=True)
     pairs = np.unique(np.column_stack([place, np.asarray(values, float)]), axis=0)
     return len(pairs) == len(levels) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
-
-
-def following_counts(table: Table) -> frozenset[str]:
-    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"nodes": [1, 1, 2], "gpus": [4, 8, 16], "batch": [16, 8, 16], "t": [1.0, 1.1, 1.3]})
-    >>> sorted(following_counts(read_table(runs, time="t", intrinsic="batch", extrinsic="nodes,gpus")))
-    ['nodes']
-    """
-    counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
-    pairs = ((f, g) for f in counts for g in counts if f.distinct < g.distinct)
-    return frozenset(f.name for f, g in pairs if rises_with(table.columns[f.name], table.columns[g.name]))
 
 
 def rules_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,15 +14,13 @@ from genperf.arrays import AnyArray
 from genperf.errors import ModelError, TableError, suggest
 from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
 from genperf.formula.amounts import amount
+from genperf.panel.axis import Axis, axis_of, factor_of, several_nodes
 from genperf.panel.following import PANEL, Rule, rises_with, rules_of
+from genperf.panel.target import Target
 from genperf.scaling import KINDS, Scaling, is_whole
-from genperf.table import Factor, Target
-from genperf.table.axis import Axis, axis_of, factor_of, several_nodes
+from genperf.table import Factor
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of
-
-if TYPE_CHECKING:
-    from genperf.table import Table
 
 #: The ways of a transformer beside data, as products, those of most ways first.
 _SPLITS = (
@@ -58,24 +56,6 @@ class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     lowest: float
     highest: float
     repeats: int
-
-
-def medians_of(table: Table, most: int = PANEL.medians) -> tuple[Median, ...]:
-    """Return the configurations of a table, in order of first appearance; of more than `most`, evenly spaced ones.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.table import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 1, 2], "seconds": [1.0, 1.2, 0.6]})
-    >>> medians_of(read_table(runs, time="seconds", extrinsic="workers"))[0]
-    Median(values=(1.0,), value=1.1, lowest=1.0, highest=1.2, repeats=2)
-    """
-    middle, (lowest, highest) = table.medians(), table.extremes
-    kept = np.unique(np.linspace(0, len(middle) - 1, min(len(middle), most)).round().astype(int))
-    values = zip(*(middle.columns[f.name][kept].tolist() for f in table.factors), strict=True)
-    numbers = (column[kept].tolist() for column in (middle.measured, lowest, highest, table.repeats))
-    return tuple(Median(*cells) for cells in zip(values, *numbers, strict=True))
 
 
 @dataclass(frozen=True)
@@ -161,7 +141,7 @@ class Panel:
         return tuple(f for f in map(self.find, LEVELS) if f is not None)
 
     def axis(self) -> Axis:
-        """Return the factor along which the runs are scaled: see `genperf.table.axis.axis_of`."""
+        """Return the factor along which the runs are scaled: see `genperf.panel.axis.axis_of`."""
         return axis_of(self.factors, self.mapping)
 
     def along(self, name: str | None = None) -> Factor:

@@ -23,6 +23,7 @@ from genperf.panel.evidence import (
     repeated_kinds,
     sparse,
 )
+from genperf.panel.options import names_of
 from genperf.panel.roles import (
     EXTRINSIC,
     described,
@@ -39,9 +40,8 @@ from genperf.panel.roles import (
     role_by_words,
     series_columns,
 )
-from genperf.table import phase_columns
+from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
-from genperf.table.roles import names_of
 from genperf.vocabulary.headers import Header, header_of
 from genperf.vocabulary.names import (
     LEVELS,

@@ -14,12 +14,11 @@ from genperf.arrays import Objects
 from genperf.errors import LISTED, TableError
 from genperf.formula import quote_name
 from genperf.panel.evidence import READING, alone
+from genperf.panel.options import says_failed
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
-from genperf.table.roles import says_failed
-from genperf.table.target import TIME_UNITS
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, Header, header_of, is_bandwidth
+from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Header, header_of, is_bandwidth
 from genperf.vocabulary.names import COUNTED, WAYS, canonical_of, column_of, plain_name
 
 _RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genperf.errors import TableError, suggest
+from genperf.panel.assemble import Columns
+from genperf.panel.large import LargeSource, worth_aggregating
+from genperf.panel.options import further_of, lets_of, names_of
+from genperf.panel.read import read_with_roles
 from genperf.panel.reading import MEASURED, OF_THE_MEASURED, Reading, measured_roles, read_columns
-from genperf.table import Table
-from genperf.table import read_table as read_with_roles
-from genperf.table.assemble import Columns
+from genperf.panel.table import Table
 from genperf.table.cells import Cells, Source
-from genperf.table.large import LargeSource, worth_aggregating
 from genperf.table.opened import understood
-from genperf.table.roles import further_of, lets_of, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What `read_table` takes beside the source.
+#: What `read_with_roles` takes beside the source.
 OPTIONS = tuple(inspect.signature(read_with_roles).parameters)[1:]
 
 
@@ -31,7 +31,7 @@ class Recognised:
     """A table with the meaning of its columns, which is looked for only where no option names what was measured."""
 
     source: Source
-    #: Roles and how rows are read, as `read_table` takes them, where they were given.
+    #: Roles and how rows are read, as `read_with_roles` takes them, where they were given.
     given: Mapping[str, Any] = field(default_factory=dict)
     mapping: Mapping[str, str] = field(default_factory=dict)
     #: The configuration and the quantity of a question: its columns are settings.
@@ -65,7 +65,7 @@ class Recognised:
         Raises
         ------
         TableError, FormulaError
-            As `genperf.table.read_table` does.
+            As `genperf.panel.read.read_with_roles` does.
         """
         named = any(self.given.get(kind) for kind in MEASURED)
         roles = dict(self.given) if named else self.arguments()
@@ -73,7 +73,7 @@ class Recognised:
         return replace(read_with_roles(self.files or self.source, **roles), mapping=mapping)
 
     def arguments(self, quantity: str | None = None) -> dict[str, Any]:
-        """Return the arguments of `read_table` for a measured column, the likeliest where omitted."""
+        """Return the arguments of `read_with_roles` for a measured column, the likeliest where omitted."""
         reading, lets = self.reading, lets_of(self.given.get("let"))
         roles, derived = {**self.given, **reading.roles}, reading.derived
         if quantity not in (None, *reading.quantities[:1]):
@@ -108,11 +108,11 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
     Parameters
     ----------
     source : path or DataFrame
-        As `genperf.table.read_table` reads it, of any shape.
+        As `read_with_roles` reads it, of any shape.
     mapping : mapping of str to str, optional
         Field's name → column, such as `{"workers": "p"}`.
     **roles
-        As `genperf.table.read_table` takes them: `time="seconds", extrinsic="workers"`.
+        As `genperf.panel.read.read_with_roles` takes them: `time="seconds", extrinsic="workers"`.
 
     Raises
     ------

@@ -14,7 +14,6 @@ from genperf.attribution import Comparison, Scaling, Sensitivity
 from genperf.attribution.terms import FORM, HIDDEN, parts_of
 from genperf.errors import GenperfError, counted
 from genperf.panel.configurations import medians_along
-from genperf.panel.panel import medians_of
 from genperf.plots.colors import BLUE, DASHES, FAINT, GREEN, INK, ORANGE, PALETTE, SKY, VERDICT_STYLE, VERMILION
 from genperf.plots.style import around, banded, cut, doubling_axis, legend, new_figure, plain_numbers, shown
 from genperf.prediction import central_times
@@ -27,7 +26,7 @@ from genperf.words.quantity import constant_unit, heading, only_for_times
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from genperf.table import Table
+    from genperf.panel import Table
 
 _MARKERS = "osD^vPX*"
 _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": "beyond"}
@@ -275,7 +274,7 @@ def _term_stack(result: FitResult, columns: Columns) -> tuple[dict[str, Array], 
 
 def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
     """Return the factors of the measured configurations and their values: of a table, or as the model keeps them."""
-    kept = result.schema.medians if table is None else medians_of(table, table.rows)
+    kept = result.schema.medians if table is None else table.median_runs(table.rows)
     if not kept:
         raise GenperfError("the model file has no measured configurations", hint="give the table, or fit again")
     frame = pd.DataFrame([m.values for m in kept], columns=[f.name for f in result.schema.factors])

@@ -73,7 +73,7 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
 
     Examples
     --------
-    >>> from genperf.table import Target
+    >>> from genperf.panel.target import Target
     >>> schema = Schema((Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2),), Target("step_s"))
     >>> columns = {"gpu": np.array(["A100", "B200"], dtype=object)}
     >>> ways = stand_ins(schema, columns, new_levels(schema, columns))

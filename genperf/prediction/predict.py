@@ -11,6 +11,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Columns, Index, Mask
 from genperf.engine import doing
 from genperf.errors import GenperfError, Note
+from genperf.panel.step_work import evaluated
 from genperf.prediction.bands import Band, Forecast
 from genperf.prediction.distance import distance_beyond
 from genperf.prediction.feasibility import Feasibility
@@ -20,7 +21,6 @@ from genperf.prediction.query import Query, query_of
 from genperf.prediction.schema import Schema
 from genperf.prediction.verdict import VERDICTS, Basis, Evidence, basis_of, verdicts
 from genperf.table.cells import Source
-from genperf.table.work import evaluated
 from genperf.words.verdict import reasons as worded
 
 #: How far a prediction can be trusted, and the probability that a run does not fail.

@@ -85,7 +85,7 @@ def read_query(
 
     Examples
     --------
-    >>> from genperf.table import Target
+    >>> from genperf.panel.target import Target
     >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, positive=True)
     >>> read_query({"workers": [32, 64]}, Schema((workers,), Target("step_s"))).columns
     {'workers': array([32., 64.])}
@@ -165,7 +165,7 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from genperf.table import Target
+    >>> from genperf.panel.target import Target
     >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, positive=True)
     >>> checked_values({"workers": "32"}, Schema((workers,), Target("step_s")))
     {'workers': 32.0}

@@ -10,13 +10,14 @@ import msgspec
 
 from genperf.discrepancy.product import NotNegative
 from genperf.panel import Panel
-from genperf.panel.panel import Median, medians_of
+from genperf.panel.panel import Median
+from genperf.panel.step_work import work_over_factors
+from genperf.panel.target import Target
 from genperf.scaling import Scaling, is_whole
-from genperf.table import Factor, Target
-from genperf.table.work import work_over_factors
+from genperf.table import Factor
 
 if TYPE_CHECKING:
-    from genperf.table import Table
+    from genperf.panel import Table
 
 
 class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
@@ -93,7 +94,7 @@ def schema_of(table: Table) -> Schema:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 4], "seconds": [1.0, 0.6, 0.4]})
     >>> schema_of(read_table(runs, time="seconds", extrinsic="workers")).factors[0].upper
     4.0
@@ -109,5 +110,5 @@ def schema_of(table: Table) -> Schema:
         noise=noise if math.isfinite(noise) else None,
         lowest=float(table.extremes[0].min()),
         highest=float(table.extremes[1].max()),
-        medians=medians_of(table),
+        medians=table.median_runs(),
     )

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from genperf.arrays import Array
 from genperf.discrepancy.product import Axis, usual_sizes
 from genperf.formula import Node, names_in, quote_name, render, values_of
-from genperf.panel import Panel
-from genperf.table import Table
+from genperf.panel import Panel, Table
 
 #: What a transformer's step is in proportion to, where the table has no pipeline; and the pipeline's bubble.
 WORK = ("parameters", "global_batch", "sequence")

@@ -14,6 +14,8 @@ from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
 from genperf.formula import parse
+from genperf.panel import Table
+from genperf.panel.table import design_notes
 from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.axes import axes_of
 from genperf.process.growth import growth_of
@@ -21,8 +23,6 @@ from genperf.process.means import Coefficients, means_of
 from genperf.process.settings import SEARCH, STACK
 from genperf.process.sizes import fit_sizes
 from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
-from genperf.table import Table
-from genperf.table.table import design_notes
 
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:

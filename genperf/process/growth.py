@@ -11,10 +11,9 @@ from genperf.estimate.prepare import CONTENT_SEED
 from genperf.growth.measured import Anchors, MeasuredSeries
 from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import Curve, shared_by
-from genperf.panel import Panel, possible_work
+from genperf.panel import Panel, Table, possible_work
+from genperf.panel.table import number_rows
 from genperf.process.settings import STACK
-from genperf.table import Table
-from genperf.table.table import number_rows
 
 
 @dataclass(frozen=True, eq=False)

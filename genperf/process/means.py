@@ -15,11 +15,11 @@ from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Name, Node, Number, bind_values, call, chain, names_in, parse, quote_name, values_of
 from genperf.models import MODELS
 from genperf.models.compose import at_level, unused_name
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
 from genperf.process.axes import derived
 from genperf.process.settings import SUMS
 from genperf.solver.nonnegative import nonnegative_least_squares
-from genperf.table import Factor, Table
+from genperf.table import Factor
 
 
 class Coefficients(NamedTuple):

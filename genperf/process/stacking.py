@@ -14,16 +14,15 @@ from genperf.discrepancy.stack import pool
 from genperf.estimate.outcome import last_point_error
 from genperf.formula import parse, quote_name, render, values_of
 from genperf.growth.measured import Anchors
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
+from genperf.panel.axis import several_nodes
+from genperf.panel.table import number_rows
 from genperf.prediction import Evidence
 from genperf.process.axes import derived
 from genperf.process.growth import Growth
 from genperf.process.means import Basis, Coefficients, Mean
 from genperf.process.settings import SEARCH, STACK
 from genperf.process.sizes import Fit
-from genperf.table import Table
-from genperf.table.axis import several_nodes
-from genperf.table.table import number_rows
 
 #: The rows of a training part, and those that are predicted from it.
 Split = tuple[Index, Index]

@@ -15,10 +15,10 @@ from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError
 from genperf.normal.record import Record, record_like
 from genperf.normal.series import Normal, judged
+from genperf.panel.axis import several_nodes
 from genperf.prediction.predict import THROUGHPUT
 from genperf.reporting.place import PAGE, Place, short, with_intervals
 from genperf.search import suggest
-from genperf.table.axis import several_nodes
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence, percent_text
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.numbers import capitalised, count_text, samples_called, three_digits, with_article, with_unit

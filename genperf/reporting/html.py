@@ -19,7 +19,7 @@ from genperf.errors import GenperfError
 from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import rules, with_formulas
 from genperf.reporting.place import PAGE, View, place_of, question_of, short
@@ -27,7 +27,6 @@ from genperf.reporting.proposal import asset, filled
 from genperf.reporting.provenance import command_of, measured_text, versions
 from genperf.reporting.sheet import capacity_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
-from genperf.table import Table
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split
 from genperf.words.verdict import LIKELY_TO_FIT
@@ -225,7 +224,7 @@ def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str]
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "s": [9.0, 5.0, 3.0, 2.0, 1.5]})
     >>> scheme_of(read_table(runs, time="s", extrinsic="workers"))
     'extrapolate:workers:8'

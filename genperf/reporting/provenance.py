@@ -8,10 +8,10 @@ from typing import get_args
 
 from genperf import __version__
 from genperf.estimate.options import DEFAULTS
+from genperf.panel.target import TIME
 from genperf.prediction import Schema
 from genperf.result import FitResult
 from genperf.table import Role
-from genperf.table.target import TIME
 from genperf.words.numbers import with_article
 
 #: The options of a fit, as `FitOptions.request` writes them.

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from genperf.panel.step_work import checked_scaling
 from genperf.prediction import substituted_members
 from genperf.prediction.query import answered
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
 from genperf.table.clean import label
-from genperf.table.work import checked_scaling
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,9 @@ from genperf.fitting import model_of
 from genperf.formula import Number, call, values_of
 from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
+from genperf.panel import Table
 from genperf.panel.derived import ONE, paid_for, quantities_of
+from genperf.panel.target import Target
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
@@ -26,7 +28,6 @@ from genperf.scaling import KINDS
 from genperf.search.evaluation import JOINT_DRAWS, winners
 from genperf.search.problem import models_of
 from genperf.search.suggest import uncertainty
-from genperf.table import Table, Target
 from genperf.vocabulary.names import canonical_of
 from genperf.words.numbers import join_values, three_digits, with_article
 from genperf.words.verdict import fits_text

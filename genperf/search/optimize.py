@@ -12,6 +12,7 @@ from genperf.attribution.answers import Line, Shown
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import Node, names_in
+from genperf.panel.target import Target
 from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.query import model_names
@@ -30,7 +31,6 @@ from genperf.search.evaluation import (
 )
 from genperf.search.problem import Goal, Job, Vocabulary, capacity_constraints, models_of, read_problem
 from genperf.search.space import Space, checked_space, in_model_names, read_grid
-from genperf.table import Target
 from genperf.words.growth import price_text
 from genperf.words.numbers import duration_text, three_digits
 from genperf.words.quantity import heading, only_for_times

@@ -11,10 +11,10 @@ from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
 from genperf.panel import Panel
 from genperf.panel.derived import ONE, Quantities
+from genperf.panel.target import Target
 from genperf.panel.work import one_worker_names
 from genperf.prediction import Schema
 from genperf.result import FitResult, GroupedResult
-from genperf.table import Target
 from genperf.table.clean import label
 from genperf.words.numbers import join_values
 from genperf.words.quantity import heading

@@ -237,7 +237,8 @@ def in_model_names(text: str, schema: Schema) -> str:
 
     Examples
     --------
-    >>> from genperf.table import Factor, Target
+    >>> from genperf.panel.target import Target
+    >>> from genperf.table import Factor
     >>> ranks = Factor("ranks", "extrinsic", 1, 16, distinct=5, positive=True)
     >>> in_model_names("time*workers", Schema((ranks,), Target("step_s"), mapping={"workers": "ranks"}))
     'time*ranks'

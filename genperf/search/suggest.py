@@ -17,6 +17,7 @@ from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.formula import evaluate, parse_number, substitute
 from genperf.panel.configurations import devices_on_several, divisible, following
+from genperf.panel.target import Target
 from genperf.prediction import (
     Band,
     Query,
@@ -31,7 +32,6 @@ from genperf.prediction.member import pooled, pooled_covariance
 from genperf.prediction.query import query_of
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
-from genperf.table import Target
 from genperf.table.cells import source_of_columns
 from genperf.words.numbers import join_values
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from genperf.attribution.answers import Importance
 from genperf.errors import GenperfError
-from genperf.table import Table
+from genperf.panel import Table
 from genperf.table.cells import with_columns
 from genperf.validation.run import Task, choose_models, predicted
 from genperf.validation.splits import split
@@ -55,7 +55,7 @@ def importance(
 
     Examples
     --------
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> rows = [(x, y, 2.0**y) for x in (1, 2, 3, 4) for y in (1, 2, 3)]
     >>> runs = pd.DataFrame(rows, columns=["x", "y", "t"])
     >>> answer = importance(read_table(runs, time="t", intrinsic="x,y"), "gaussian-process", folds=3)

@@ -18,11 +18,11 @@ import pandas as pd
 from genperf.arrays import Array, Integers
 from genperf.errors import FitError
 from genperf.formula import Node, call, evaluate
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
 from genperf.panel.derived import ONE
+from genperf.panel.target import SECONDS
 from genperf.scaling import is_whole
-from genperf.table import Factor, Table
-from genperf.table.target import SECONDS
+from genperf.table import Factor
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def features(train: Table, data: pd.DataFrame, plain: bool = False) -> Array:
 
     Examples
     --------
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"n": [1, 4], "net": ["a", "b"], "t": [4.0, 1.0]})
     >>> features(read_table(runs, time="t", extrinsic="n", categorical="net"), runs)
     array([[-1.,  1.,  0.],
@@ -276,7 +276,7 @@ def last_point(
 
     Examples
     --------
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 4], "batch": [32, 32, 32], "t": [1.0, 1.1, 1.2]})
     >>> table = read_table(runs, time="t", extrinsic="workers", intrinsic="batch")
     >>> last_point(table, pd.DataFrame({"workers": [8, 8], "batch": [32, 16]}), 0.9, 0).predicted

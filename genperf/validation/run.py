@@ -18,11 +18,10 @@ from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
 from genperf.models import MODELS
 from genperf.models.network import DEVICES, checked_hints
-from genperf.panel import Panel
+from genperf.panel import Panel, Table
 from genperf.prediction import schema_of
 from genperf.prediction.new_levels import combined, new_levels, stand_ins
 from genperf.result import predicting_levels
-from genperf.table import Table
 from genperf.table.clean import labels
 from genperf.validation.learners import LEARNERS
 from genperf.validation.score import ModelScore, Validation, first_reasons, reasons_in_words
@@ -131,7 +130,7 @@ def validate(
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "t": [1.0, 1.1, 1.2, 1.25, 1.3]})
     >>> table = read_table(runs, time="t", extrinsic="workers")
     >>> validate(table, "last-point,linear", "extrapolate:workers").frame().round(2)[["model", "mape"]]

@@ -11,8 +11,7 @@ import pandas as pd
 from genperf.attribution.answers import records
 from genperf.errors import LISTED, Note
 from genperf.metrics import coverage, mape, median_ape, r2, relative_width, rmse
-from genperf.table import Target
-from genperf.table.target import TIME
+from genperf.panel.target import TIME, Target
 
 _METRICS = ("mape", "median_ape", "rmse", "r2", "coverage", "width")
 #: The target of a validation that names none.

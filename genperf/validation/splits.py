@@ -11,9 +11,9 @@ import pandas as pd
 
 from genperf.arrays import AnyArray, Integers, Mask, Objects
 from genperf.errors import TableError, did_you_mean, suggest
-from genperf.table import Table
+from genperf.panel import Table
+from genperf.panel.table import number_rows
 from genperf.table.clean import label, labels, numbers
-from genperf.table.table import number_rows
 
 #: The schemes, as they are written, with the question that each answers.
 SCHEMES: dict[str, str] = {
@@ -55,7 +55,7 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
 
     Examples
     --------
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"n": [1, 1, 2, 4, 8], "t": [8.0, 8.1, 4.2, 2.3, 1.4]})
     >>> (fold,) = split(read_table(runs, time="t", extrinsic="n"), "extrapolate:n:2")
     >>> fold.name, fold.train, fold.test

@@ -50,7 +50,7 @@ class Header:
 
     #: A rate is a throughput. Empty where the header tells none of them.
     kind: Kind = ""
-    #: Of the cells: of a time one of `genperf.table.target.TIME_UNITS`, of a rate the unit of time in the
+    #: Of the cells: of a time one of `TIME_UNITS`, of a rate the unit of time in the
     #: denominator.
     unit: str = ""
     #: What a rate counts, in the plural; empty where the header does not say it.
@@ -235,6 +235,8 @@ SECONDS_IN = {
     "h": (3600.0, 1.0),
     "d": (86400.0, 1.0),
 }
+#: Those of a measured time: 250 ms is divided by 1000, and so exactly 0.25 s.
+TIME_UNITS = {unit: seconds for unit, seconds in SECONDS_IN.items() if unit != "d"}
 _UNITS_OF_TIME = {word: unit for unit, spelled in section("time").items() for word in spelled}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _PREFIXES |= {"ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}

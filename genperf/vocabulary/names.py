@@ -14,6 +14,8 @@ ALIASES = GENERAL | TRANSFORMER
 WAYS = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_parallel")
 #: The levels of a cluster, finest first: each holds several of the one before.
 LEVELS = ("workers", "nodes")
+#: The phases of a step of synchronous SGD, and what a column of each is called before its unit.
+PHASES = section("phases")
 #: Where one of these is known, the batch of a pass is not that of a worker.
 _BESIDE_A_PASS = ("global_batch", "micro_batches", *WAYS[1:])
 _RELATIVE = re.compile(rf"(^|.*_){any_of('columns.relative')}(_.*)?")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from genperf.table.target import SECONDS, Target
+from genperf.panel.target import SECONDS, Target
 from genperf.words.numbers import three_digits, with_unit
 
 

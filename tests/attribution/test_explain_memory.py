@@ -5,8 +5,8 @@ from worked_models import BATCH, WORKERS, member, model
 
 from genperf.attribution import Knee, compare, explain, scaling
 from genperf.errors import GenperfError
+from genperf.panel.target import Target
 from genperf.result import FitResult
-from genperf.table import Target
 
 MEMORY = Target("peak", "memory_gb", "GB")
 

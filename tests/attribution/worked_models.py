@@ -7,9 +7,10 @@ import numpy as np
 from genperf.discrepancy import Discrepancy
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse
+from genperf.panel.target import Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
-from genperf.table import Factor, Target
+from genperf.table import Factor
 
 STEP = Target("step_s")
 STATUS = Status("by hand", 0.0, True, 0, 1, 1)

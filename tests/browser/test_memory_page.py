@@ -7,10 +7,10 @@ import pytest
 from chromium import Browser
 
 import genperf as gp
+from genperf.panel.target import Target
 from genperf.reporting import html, page
 from genperf.reporting.place import PageSettings
 from genperf.result import FitResult
-from genperf.table import Target
 
 
 @pytest.fixture(scope="module")

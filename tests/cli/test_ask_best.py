@@ -8,8 +8,8 @@ from helpers import Shell, shell_of
 
 from genperf.growth.measured import series_of
 from genperf.growth.readings import readings_of
+from genperf.panel import read_table
 from genperf.panel.work import LIMIT
-from genperf.table import read_table
 
 #: Twice the threads do twice the work, less what they wait for each other.
 SECONDS = {1: 100.0, 2: 52.0, 4: 29.0, 8: 20.0, 16: 19.5, 32: 23.0}

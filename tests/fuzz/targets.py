@@ -16,8 +16,8 @@ from genperf.errors import GenperfError
 from genperf.formula import evaluate, parse, render
 from genperf.formula.amounts import with_amounts
 from genperf.importers import FORMATS
+from genperf.panel import read_table
 from genperf.result import FitResult, dump_model, parse_model
-from genperf.table import read_table
 
 DATA = Path(__file__).parents[1] / "importers" / "data"
 MODELS = Path(__file__).parents[1] / "result"

@@ -13,9 +13,9 @@ from genperf.fitting import fit_group
 from genperf.fitting.auto import could_name
 from genperf.growth.alike import CHANGES, Change, Process
 from genperf.growth.sharing import SHARING, table_shares
+from genperf.panel import Table
 from genperf.result import GroupedResult, dump_model
 from genperf.result.file import parse_model
-from genperf.table import Table
 
 SCALES = (1, 2, 4, 8, 16, 32)
 #: What a doubling adds in seconds, by framework.

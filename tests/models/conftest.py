@@ -9,7 +9,7 @@ from genperf.formula import evaluate_with_gradient
 from genperf.losses import Penalty, loss_named
 from genperf.solver import Problem, solve
 from genperf.table import Factor
-from genperf.table.axis import measure
+from genperf.table.factor import measure
 
 INTRINSIC = ("bytes", "work", "activations", "samples")
 NONLINEAR = {"q": 0.7, "eta": 0.8, "gamma": 2.5}

@@ -9,9 +9,10 @@ from genperf.errors import ModelError
 from genperf.formula import Call, Name, Number, parse
 from genperf.models import ALIASES, MODELS
 from genperf.panel import Panel
+from genperf.panel.axis import UNITS
 from genperf.panel.panel import DERIVED
 from genperf.table import Factor
-from genperf.table.axis import UNITS, measure
+from genperf.table.factor import measure
 
 ALL = list(MODELS.values())
 #: These take any factors.

@@ -8,7 +8,8 @@ import pytest
 
 import genperf as gp
 from genperf.models import family_named
-from genperf.table import Factor, Table
+from genperf.panel import Table
+from genperf.table import Factor
 
 ROLES = {"time": "t", "intrinsic": "batch,bytes", "extrinsic": "workers"}
 

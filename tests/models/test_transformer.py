@@ -10,7 +10,7 @@ from genperf.models import MODELS
 from genperf.models.transformer import LONGEST_LATENCY, build
 from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
 from genperf.panel import Panel
-from genperf.table.axis import measure
+from genperf.table.factor import measure
 
 FAMILY = MODELS["transformer"]
 RUN = {

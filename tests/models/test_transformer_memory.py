@@ -7,7 +7,7 @@ import pytest
 import genperf as gp
 from genperf.models.transformer_memory import build
 from genperf.panel import Panel
-from genperf.table.axis import measure
+from genperf.table.factor import measure
 
 RUN = {
     "dp": 4.0, "tp": 2.0, "pp": 4.0, "gbs": 64.0, "mbs": 2.0, "params": 8e9, "hidden": 4000.0, "layers": 40.0,

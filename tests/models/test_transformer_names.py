@@ -5,9 +5,9 @@ import pytest
 
 from genperf.errors import TableError
 from genperf.formula import parse
-from genperf.panel import Panel
+from genperf.panel import Panel, read_table
 from genperf.panel.reading import read_columns
-from genperf.table import Factor, read_table
+from genperf.table import Factor
 
 MEGATRON = {
     "--tensor-model-parallel-size": "tensor_parallel",

@@ -5,7 +5,7 @@ from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.models import ALIASES
 from genperf.models.user import coefficients, user_expression
 from genperf.table import Factor
-from genperf.table.axis import measure
+from genperf.table.factor import measure
 
 FACTORS = [
     Factor("gpus", "extrinsic"),

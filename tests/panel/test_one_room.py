@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from helpers import trees
 
-#: Where it is decided: the axis below the tables' readers, and the room that hands it on.
-DECIDING = re.compile(r"^(panel/|table/axis\.py$)")
+#: Where it is decided.
+DECIDING = re.compile(r"^panel/")
 PAIR = {"workers", "nodes"}
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from genperf.errors import TableError
+from genperf.panel import read_table
 from genperf.panel.reading import read_columns
-from genperf.table import read_table
 from genperf.table.opened import open_source
 from genperf.vocabulary.names import canonical_of
 

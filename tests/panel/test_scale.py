@@ -8,10 +8,11 @@ import pytest
 from genperf.errors import ModelError
 from genperf.formula import parse, render
 from genperf.panel import Panel, Work, limits, possible_work
+from genperf.panel.axis import Axis
 from genperf.panel.configurations import completed, fills_nodes, following
 from genperf.panel.panel import Median
-from genperf.table import Factor
-from genperf.table.axis import Axis, Role, measure
+from genperf.table import Factor, Role
+from genperf.table.factor import measure
 
 CONSTANT, SHARED = Work("1", False), Work("1/workers", False)
 

@@ -8,8 +8,8 @@ import pytest
 import genperf as gp
 from genperf import plots
 from genperf.errors import GenperfError
+from genperf.panel.target import Target
 from genperf.result import FitResult
-from genperf.table import Target
 
 pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
 

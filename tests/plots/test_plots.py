@@ -13,8 +13,8 @@ import genperf as gp
 from genperf import plots
 from genperf.attribution import Explanation
 from genperf.errors import GenperfError
+from genperf.panel import Table
 from genperf.result import FitResult
-from genperf.table import Table
 
 pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
 

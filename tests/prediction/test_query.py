@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from genperf.errors import TableError
+from genperf.panel.target import Target
 from genperf.prediction import Schema, read_query
-from genperf.table import Factor, Target
+from genperf.table import Factor
 
 SCHEMA = Schema(
     (

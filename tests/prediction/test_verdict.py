@@ -8,9 +8,10 @@ import pytest
 
 import genperf as gp
 from genperf.formula import parse
+from genperf.panel.target import Target
 from genperf.prediction import Evidence, Schema, read_query
 from genperf.prediction.verdict import VERDICTS, Basis, verdicts
-from genperf.table import Factor, Target
+from genperf.table import Factor
 from genperf.words.verdict import reasons
 
 WORKERS = Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.optimize import nnls
 
+from genperf.panel import read_table
 from genperf.process.means import Basis, means_of
-from genperf.table import read_table
 
 RNG = np.random.default_rng(0)
 

@@ -7,8 +7,8 @@ import pytest
 
 import genperf as gp
 from genperf.errors import GenperfError
+from genperf.panel.target import Target
 from genperf.search import Goal, Job, suggest
-from genperf.table import Target
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,12 @@ from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
 from genperf.panel.panel import Median
+from genperf.panel.target import Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.search import suggest
 from genperf.search.suggest import FormSettings, Knowledge, _sentence, knowledge
-from genperf.table import Factor, Target
+from genperf.table import Factor
 
 WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
 BATCH = Factor("batch", "intrinsic", 8, 128, 32, 5, (), True, True)

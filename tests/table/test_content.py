@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from genperf.errors import GenperfError, TableError
-from genperf.table import content, large, opened
+from genperf.panel import large, read_table
+from genperf.table import content, opened
 from genperf.table.content import read_bounded, read_content
 from genperf.table.opened import open_source
-from genperf.table.read import read_table
 
 TEXT = "workers,seconds\n1,9\n2,5\n4,3\n"
 

@@ -11,7 +11,8 @@ import pytest
 import genperf as gp
 from genperf.cli.main import run
 from genperf.errors import TableError
-from genperf.table import parsed, read_table
+from genperf.panel import read_table
+from genperf.table import parsed
 from genperf.table.opened import as_csv, open_files, understood
 
 

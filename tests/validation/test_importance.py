@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from genperf.errors import GenperfError
-from genperf.table import Table, read_table
+from genperf.panel import Table, read_table
 from genperf.validation import importance
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genperf import datasets
-from genperf.table import read_table
+from genperf.panel import read_table
 from genperf.validation import validate
 
 # Mean error of the median time, fitted on at most 8 workers, asked for 12 and 16.

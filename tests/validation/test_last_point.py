@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.table import Table, Target, read_table
+from genperf.panel import Table, read_table
+from genperf.panel.target import Target
 from genperf.validation.learners import last_point
 
 

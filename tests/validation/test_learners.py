@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from genperf.errors import FitError
-from genperf.table import Table, read_table
+from genperf.panel import Table, read_table
 from genperf.validation import LEARNERS
 from genperf.validation.learners import features, half_width, read
 

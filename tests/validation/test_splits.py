@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genperf.errors import TableError
-from genperf.table import Table, read_table
+from genperf.panel import Table, read_table
 from genperf.validation import SCHEMES, split
 
 WORKERS = (1, 2, 4, 8)

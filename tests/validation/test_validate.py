@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from genperf.errors import FormulaError, GenperfError, ModelError
+from genperf.panel import Table, read_table
+from genperf.panel.target import Target
 from genperf.prediction.schema import schema_of
-from genperf.table import Table, Target, read_table
 from genperf.validation import LEARNERS, run, validate
 from genperf.validation.score import ModelScore, reasons_in_words
 

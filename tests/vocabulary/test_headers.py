@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from genperf.table import read_table
+from genperf.panel import read_table
 from genperf.vocabulary.headers import Header, bare, header_of, unit_of
 from genperf.vocabulary.names import canonical_of, column_of, noun_of
 

@@ -8,7 +8,7 @@ import pytest
 from helpers import runs_of, shell_of
 
 import genperf as gp
-from genperf.table.table import DESIGN, design_notes
+from genperf.panel.table import DESIGN, design_notes
 
 
 def runs() -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pytest
 
 import genperf as gp
 from genperf.errors import TableError
-from genperf.table.roles import says_failed
+from genperf.panel.options import says_failed
 
 WORDS = [
     "OOM",

@@ -8,7 +8,7 @@ import pytest
 
 import genperf as gp
 from genperf.attribution import scaling
-from genperf.table import read_table
+from genperf.panel import read_table
 
 COUNTS = np.array([1, 2, 4, 8, 16])
 

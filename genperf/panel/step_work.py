@@ -11,15 +11,16 @@ import numpy as np
 from genperf.arrays import Array
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Node, Number, evaluate, names_in, parse, quote_name, render, substitute
+from genperf.panel.axis import axis_of
+from genperf.panel.options import Roles
 from genperf.scaling import KINDS, LISTED, Scaling
-from genperf.table.axis import Factor, axis_of
+from genperf.table import Factor
 from genperf.table.clean import numbers
-from genperf.table.roles import Roles
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import COUNTED, canonical_of, column_of, noun_of
 
 if TYPE_CHECKING:
-    from genperf.table.table import Table
+    from genperf.panel.table import Table
 
 
 #: Relative differences below this are rounding errors of a formula.
@@ -120,7 +121,7 @@ def work_over_factors(table: Table) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 2], "batch": [32, 32], "speed": [10.0, 19.0]})
     >>> work_over_factors(read_table(runs, throughput="speed", work="batch*gpus", extrinsic="gpus"))
     '32*gpus'
@@ -169,7 +170,7 @@ def with_job(table: Table) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "epoch_s": [100.0, 52.0, 27.0]})
     >>> read_table(runs, time="epoch_s", extrinsic="gpus").scaling
     'job'
@@ -193,7 +194,7 @@ def by_times(table: Table) -> Note | None:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": [32, 32, 32], "time": [100.0, 52.0, 27.0]})
     >>> print(by_times(read_table(runs, time="time", extrinsic="gpus", intrinsic="batch")).text)
     at the same batch the time falls from 100 to 27 s from 1 to 4 gpus: too much for a batch each; --scaling job for an

@@ -12,8 +12,8 @@ import numpy as np
 from genperf.arrays import Array
 from genperf.errors import Note, TableError
 from genperf.table.clean import Reasons, faults_of, filled, numbers
-from genperf.vocabulary import section
-from genperf.vocabulary.headers import SECONDS_IN, header_of
+from genperf.vocabulary.headers import TIME_UNITS, header_of
+from genperf.vocabulary.names import PHASES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,8 +73,6 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_
 
 Kind = Literal["time", "throughput", "quantity"]
 
-#: Unit of time → seconds in one, as numerator and denominator: 250 ms is divided by 1000, and so exactly 0.25 s.
-TIME_UNITS = {unit: seconds for unit, seconds in SECONDS_IN.items() if unit != "d"}
 #: The micro sign and the Greek letter.
 _ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
 #: Columns that a prediction writes beside the quantity.
@@ -205,8 +203,6 @@ def _quantity(text: str, unit: str) -> Measurement:
     return Measurement(column, "quantity", suffix or unit)
 
 
-#: The phases of a step of synchronous SGD, and what a column of each is called before its unit.
-PHASES = section("phases")
 #: The ending of a phase's column is its unit, seconds: a column `forward` may hold anything.
 UNITS = ("s", "seconds")
 

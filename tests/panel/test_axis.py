@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genperf.table.axis import measure
+from genperf.table.factor import measure
 
 
 @pytest.mark.parametrize(

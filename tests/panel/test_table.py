@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from genperf.errors import TableError
-from genperf.table import REPEATS, read_table
+from genperf.panel import REPEATS, read_table
 
 RUNS = pd.DataFrame(
     {

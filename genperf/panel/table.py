@@ -17,11 +17,14 @@ import pandas as pd
 
 from genperf.arrays import AnyArray, Array, Integers
 from genperf.errors import Note, TableError, counted, listed, suggest
+from genperf.panel.following import PANEL, rises_with
+from genperf.panel.panel import Median
+from genperf.panel.target import Target, phase_columns, phase_seconds
 from genperf.scaling import Scaling
-from genperf.table.axis import Factor, Role, measure
+from genperf.table import Factor, Role
 from genperf.table.cells import with_columns
 from genperf.table.clean import Rejection, label, labels, mostly_numbers, rows_of
-from genperf.table.target import Target, phase_columns, phase_seconds
+from genperf.table.factor import measure
 from genperf.vocabulary.names import LEVELS, counted_by
 
 REPEATS = "_repeats"
@@ -99,7 +102,7 @@ class Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 1, 2, 2], "seconds": [1.0, 1.1, 1.2, 1.2], "run": [0, 1, 0, 1]})
     >>> table = read_table(runs, time="seconds", extrinsic="workers", repeat="run")
     >>> table.configuration
@@ -236,6 +239,23 @@ class Table:
             changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
         return self._with(with_columns(self.frame.iloc[first].reset_index(drop=True), changed))
 
+    def median_runs(self, most: int = PANEL.medians) -> tuple[Median, ...]:
+        """Return the configurations, in order of first appearance; of more than `most`, evenly spaced ones.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from genperf.panel import read_table
+        >>> runs = pd.DataFrame({"workers": [1, 1, 2], "seconds": [1.0, 1.2, 0.6]})
+        >>> read_table(runs, time="seconds", extrinsic="workers").median_runs()[0]
+        Median(values=(1.0,), value=1.1, lowest=1.0, highest=1.2, repeats=2)
+        """
+        middle, (lowest, highest) = self.medians(), self.extremes
+        rows = np.unique(np.linspace(0, len(middle) - 1, min(len(middle), most)).round().astype(int))
+        values = zip(*(middle.columns[f.name][rows].tolist() for f in self.factors), strict=True)
+        numbers = (column[rows].tolist() for column in (middle.measured, lowest, highest, self.repeats))
+        return tuple(Median(*cells) for cells in zip(values, *numbers, strict=True))
+
     def noise(self) -> float:
         """Return the relative standard deviation of repeats around their configuration's mean.
 
@@ -245,7 +265,7 @@ class Table:
         Examples
         --------
         >>> import pandas as pd
-        >>> from genperf.table import read_table
+        >>> from genperf.panel import read_table
         >>> runs = pd.DataFrame({"n": [1, 1, 2], "t": [0.9, 1.1, 7.0]})  # (0.1² + 0.1²) / 1 = 0.02
         >>> round(read_table(runs, time="t", extrinsic="n").noise() ** 2, 6)
         0.02
@@ -423,6 +443,22 @@ def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
     return number.astype(np.int64)
 
 
+def following_counts(table: Table) -> frozenset[str]:
+    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"nodes": [1, 1, 2], "gpus": [4, 8, 16], "batch": [16, 8, 16], "t": [1.0, 1.1, 1.3]})
+    >>> sorted(following_counts(read_table(runs, time="t", intrinsic="batch", extrinsic="nodes,gpus")))
+    ['nodes']
+    """
+    counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
+    pairs = ((f, g) for f in counts for g in counts if f.distinct < g.distinct)
+    return frozenset(f.name for f, g in pairs if rises_with(table.columns[f.name], table.columns[g.name]))
+
+
 # --- effects that no fit can separate, and repeats that are hardly some -----------------------------------------------
 
 
@@ -432,7 +468,7 @@ def design_notes(table: Table) -> list[Note]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"batch": [8, 16, 32, 64], "bytes": [32, 64, 128, 256], "t": [1.0, 1.1, 1.3, 1.7]})
     >>> for note in design_notes(read_table(runs, time="t", intrinsic="batch,bytes")):
     ...     print(note)
@@ -483,7 +519,7 @@ def with_repeat_notes(table: Table) -> Table:
 
     Examples
     --------
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 1, 2, 2], "s": [1.0, 3.1, 1.1, 3.3]})
     >>> [note.kind for note in read_table(runs, time="s", extrinsic="gpus").notes]
     ['repeats_apart']

@@ -2,7 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genperf.table import PHASES, phase_columns, read_table
+from genperf.panel import read_table
+from genperf.panel.target import phase_columns
+from genperf.vocabulary.names import PHASES
 
 RUNS = pd.DataFrame(
     {"n": [1, 2, 4], "Forward_S": ["0.1", "0.2", ""], "comm_s": [0.0, 0.1, 0.2], "update_s": ["a", "b", "c"]}

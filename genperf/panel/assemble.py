@@ -10,13 +10,13 @@ import pandas as pd
 from genperf.arrays import AnyArray, Array, Mask, Objects
 from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_you_mean, listed
 from genperf.formula import Formula, parse, parse_number, quote_name
-from genperf.table.axis import Factor
+from genperf.panel.options import ReadOptions, Roles, refuse_only_failures
+from genperf.panel.step_work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
+from genperf.panel.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
+from genperf.panel.target import TIME, Measurement
+from genperf.table import Factor
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of
-from genperf.table.roles import ReadOptions, Roles, refuse_only_failures
-from genperf.table.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
-from genperf.table.target import TIME, Measurement
-from genperf.table.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import LEVELS, WAYS, column_of, counted_by
 

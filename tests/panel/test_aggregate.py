@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from genperf import fit
 from genperf.cli.main import cli
 from genperf.errors import GenperfError
-from genperf.table import large as module
-from genperf.table import read_table
-from genperf.table.large import AggregatedTable
+from genperf.panel import large as module
+from genperf.panel import read_table
+from genperf.panel.large import AggregatedTable
 
 pytest.importorskip("duckdb", reason="the extra 'large' is not installed")
 

@@ -1,4 +1,4 @@
-"""`read_table`: a source, the columns' roles and formulas → a checked `Table`."""
+"""`read_with_roles`: a source, the columns' roles and formulas → a checked `Table`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,18 +8,19 @@ import numpy as np
 import pandas as pd
 
 from genperf.errors import Note, TableError, counted
-from genperf.table.assemble import assemble
-from genperf.table.axis import Role
+from genperf.panel.assemble import assemble
+from genperf.panel.large import LargeSource, read_large, worth_aggregating
+from genperf.panel.options import FailureRule, Names, ReadOptions, further_of, lets_of, roles_of, rule_of
+from genperf.panel.table import Table
+from genperf.panel.target import Measurement, measurement_of
+from genperf.table import Role
 from genperf.table.cells import Source
 from genperf.table.clean import filled
-from genperf.table.large import LargeSource, read_large, worth_aggregating
 from genperf.table.opened import understood
-from genperf.table.roles import FailureRule, Names, ReadOptions, further_of, lets_of, roles_of, rule_of
-from genperf.table.table import Table
-from genperf.table.target import TIME_UNITS, Measurement, measurement_of
+from genperf.vocabulary.headers import TIME_UNITS
 
 
-def read_table(
+def read_with_roles(
     source: str | Path | pd.DataFrame | Source,
     *,
     time: str | None = None,
@@ -105,22 +106,23 @@ def read_table(
     --------
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": [32, 32, 32], "images_per_s": [320.0, 600.0, 1100.0]})
-    >>> table = read_table(runs, throughput="images_per_s", work="batch*gpus", extrinsic="gpus", let="total=batch*gpus")
+    >>> roles = {"extrinsic": "gpus", "let": "total=batch*gpus"}
+    >>> table = read_with_roles(runs, throughput="images_per_s", work="batch*gpus", **roles)
     >>> table.target.column, table.measured.round(4)
     ('time', array([0.1   , 0.1067, 0.1164]))
-    >>> table = read_table(runs.assign(ms=[100.0, 107.0, 116.0]), time="ms", unit="ms", extrinsic="gpus")
+    >>> table = read_with_roles(runs.assign(ms=[100.0, 107.0, 116.0]), time="ms", unit="ms", extrinsic="gpus")
     >>> table.measured
     array([0.1  , 0.107, 0.116])
     >>> print(table.notes[0])
     'ms' is converted from ms to seconds (1 ms = 0.001 s); filters and formulas read it as it stands in the table
-    >>> read_table(runs.replace({"images_per_s": {600.0: -1.0}}), time="images_per_s", extrinsic="gpus")
+    >>> read_with_roles(runs.replace({"images_per_s": {600.0: -1.0}}), time="images_per_s", extrinsic="gpus")
     Traceback (most recent call last):
     ...
     genperf.errors.TableError: DataFrame: 1 of 3 rows cannot be used
       row 1, column 'images_per_s': '-1.0' is negative (time must be above zero)
       try: --skip-bad-rows goes on without them
     >>> runs = pd.DataFrame({"batch": [8, 16, 32], "seconds": [1.0, 1.9, "CUDA out of memory"]})
-    >>> read_table(runs, time="seconds", intrinsic="batch").failures
+    >>> read_with_roles(runs, time="seconds", intrinsic="batch").failures
        batch
     0   32.0
     """

@@ -9,9 +9,9 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Mask, Objects
 from genperf.errors import TableError, did_you_mean, listed, suggest
-from genperf.table.axis import Role
+from genperf.panel.target import PREDICTION_COLUMNS, TIME, Measurement, measurement_of
+from genperf.table import Role
 from genperf.table.clean import labels
-from genperf.table.target import PREDICTION_COLUMNS, TIME, Measurement, measurement_of
 from genperf.vocabulary import any_of, words_of
 
 Names = str | Sequence[str]

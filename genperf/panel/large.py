@@ -20,13 +20,13 @@ import pandas as pd
 
 from genperf.arrays import Array, Integers
 from genperf.errors import Note, TableError, counted
-from genperf.table.assemble import assemble, columns_of, require
+from genperf.panel.assemble import assemble, columns_of, require
+from genperf.panel.options import FailureRule, ReadOptions
+from genperf.panel.table import REPEATS, Table
+from genperf.panel.target import phase_columns, shown_phases
 from genperf.table.cells import Source, source_of_frame, with_columns
 from genperf.table.clean import LARGEST, SMALLEST
 from genperf.table.content import files_of, head_of
-from genperf.table.roles import FailureRule, ReadOptions
-from genperf.table.table import REPEATS, Table
-from genperf.table.target import phase_columns, shown_phases
 from genperf.table.text import FIRST_ROWS, guess_delimiter
 
 
@@ -258,7 +258,7 @@ class AggregatedTable(Table):
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from genperf.table import read_table
+    >>> from genperf.panel import read_table
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "a.csv").write_text("workers,s\n1,0.9\n1,1.1\n")
     >>> _ = (folder / "b.csv").write_text("workers,s\n2,0.5\n")
