@@ -41,7 +41,7 @@ MOVES = MoveSettings()
 #: Functions that jump: their derivative tells nothing of the next step.
 STEPS = frozenset({"ceil", "floor", "remainder"})
 
-EXACT, DOUBLING = "derivative", "doubling"
+EXACT, SLOPE, DOUBLING = "derivative", "slope", "doubling"
 
 
 def elasticity_table(
@@ -49,20 +49,26 @@ def elasticity_table(
 ) -> pd.DataFrame:
     """Return a row per configuration and numeric factor: elasticity, interval and method.
 
-    `derivative` is ∂ln T/∂ln x, exact, all members by weight. Where T is a step function of the factor, or has a part
-    that is not an expression, it is `doubling`: ln(T(2x)/T(x))/ln 2. That is the mean of the elasticity on the way from
-    the factor's value to twice it.
+    `derivative` is ∂ln T/∂ln x, exact, all members by weight. Where T has a part that is not an expression, it is
+    `slope`: ln(T(x·√2)/T(x/√2))/ln 2, the mean of the elasticity over the doubling about x. A count at one, and a
+    factor of which T is a step function, has `doubling`: ln(T(2x)/T(x))/ln 2, with what arises between alone and
+    together.
     """
     read, frames, stack = factors_read(result), [], stack_of(result.members)
+    counts = {f.name: f.role == "extrinsic" and f.integer and f.lower >= 1.0 for f in result.schema.factors}
     for name in (f.name for f in result.schema.factors if f.numeric and f.name in read):
-        smooth = stack is None and all(
-            m.discrepancy is None and not _steps(m.expression.node, name) for m in result.members
-        )
-        ends = (_derivative if smooth else _doubled)(result, query.columns, name, levels)
-        known = smooth | (np.asarray(query.columns[name], float) > 0.0)
+        jumps = any(_steps(m.expression.node, name) for m in result.members)
+        smooth = stack is None and not jumps and all(m.discrepancy is None for m in result.members)
+        values = np.asarray(query.columns[name], float)
+        alone = (values < 2.0) & counts[name] | jumps
+        low = np.where(alone, values, values / np.sqrt(2.0))
+        ends = np.array(_slope(result, query.columns, name, low, levels))
+        if smooth:
+            ends = np.where(alone, ends, _derivative(result, query.columns, name, levels))
+        known = smooth | (values > 0.0)
         columns = zip(("elasticity", "lower", "upper"), ends, strict=True)
-        answer = {"factor": name, **{column: np.where(known, values, np.nan) for column, values in columns}}
-        answer["method"] = EXACT if smooth else DOUBLING
+        answer = {"factor": name, **{column: np.where(known, each, np.nan) for column, each in columns}}
+        answer["method"] = np.where(alone, DOUBLING, EXACT if smooth else SLOPE)
         given = {factor: query.columns[factor] for factor in shown if factor not in answer}
         frames.append(pd.DataFrame({**given, **answer}))
     if not frames:
@@ -99,10 +105,12 @@ def _derivative(
     return value, lower, upper
 
 
-def _doubled(result: FitResult, columns: Mapping[str, Any], name: str, levels: tuple[float, float]) -> list[Array]:
-    """Return ln(T(2x)/T(x))/ln 2, and the ends of its interval."""
-    twice = {name: 2.0 * np.asarray(columns[name], float)}
-    return [ratio / np.log(2.0) for ratio in _log_ratios(result, columns, twice, levels)]
+def _slope(
+    result: FitResult, columns: Mapping[str, Any], name: str, low: Array, levels: tuple[float, float]
+) -> list[Array]:
+    """Return ln(T(2·low)/T(low))/ln 2, and the ends of its interval."""
+    ratios = _log_ratios(result, {**columns, name: low}, {name: 2.0 * low}, levels)
+    return [ratio / np.log(2.0) for ratio in ratios]
 
 
 def _log_ratios(
@@ -163,8 +171,8 @@ def doublings_by_level(
 ) -> pd.DataFrame:
     """Return by what the predicted value is multiplied when a factor doubles, for each level of each categorical one.
 
-    A level stands for a measured run with it (`typical_run`), unless `at` names the other factors. The intervals hold
-    the uncertainty of the constants, and of the form of the expression.
+    All rows are of one configuration, a measured run (`typical_run`) but for what `at` names: a row differs from it in
+    its level alone. The intervals hold the uncertainty of the constants, and of the form of the expression.
 
     Returns
     -------
@@ -186,12 +194,12 @@ def doublings_by_level(
     workers    vgg   0.71
     """
     given = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
+    here = result.query({n: v if np.isscalar(v) else v[0] for n, v in given.items()} or None).columns
     rows = []
     for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
         levels = categorical.levels[: MOVES.max_levels]
-        others = {n: v if np.isscalar(v) else v[0] for n, v in given.items() if n != categorical.name}
-        each = [result.query({**others, categorical.name: [level]}).columns for level in levels]
-        columns = {f.name: np.concatenate([one[f.name] for one in each]) for f in result.schema.factors}
+        columns = {name: np.repeat(cells[:1], len(levels)) for name, cells in here.items()}
+        columns[categorical.name] = np.array(levels, dtype=object)
         for name, moved in each_doubled(result.panel, columns).items():
             cells = (columns[name], levels, *np.exp(_effects(result, columns, moved, ends_of(interval))))
             rows += [(name, start, categorical.name, *values) for start, *values in zip(*cells, strict=True)]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from genperf.attribution.answers import Explanation
 from genperf.attribution.comparison import compare, single
-from genperf.attribution.elasticity import DOUBLING, Sobol, doublings_by_level, elasticity_table, sensitivity
+from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.terms import TERMS, aliased, term_tables
 from genperf.errors import GenperfError
@@ -114,8 +114,9 @@ def explain(
 def _notes(result: FitResult, elasticities: pd.DataFrame) -> list[str]:
     """Return what a reader of the elasticities should know."""
     notes = substitution_notes(result.schema, result.members)
-    if (elasticities["method"] == DOUBLING).any():
-        notes.append("the elasticities marked 'doubling' are those of the step from the value to twice it")
+    steps = {DOUBLING: "of the step from the value to twice it", SLOPE: "the mean over the doubling about the value"}
+    methods = {*elasticities["method"]}
+    notes += [f"the elasticities marked '{method}' are {text}" for method, text in steps.items() if method in methods]
     named = set(elasticities["factor"])
     return notes + [
         f"{f.name} was measured at {f.lower:g} only: its elasticity is the model's assumption, not the data's"

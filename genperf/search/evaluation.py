@@ -253,7 +253,7 @@ class Search:
     def wins(self, positions: Index) -> Array:
         """Return the share of the ensemble's draws in which each configuration is the best of these that are feasible.
 
-        A draw counts for each of those that are equally good in it, and for none where none is feasible.
+        Those that are equally good in a draw share it, so that all add up to one; where none is feasible none wins.
         """
         return np.asarray(shares(self.result.members) @ winners(self._objectives(positions)))
 
@@ -296,10 +296,12 @@ def best_first(objective: Array, cost: Array) -> Index:
     return np.lexsort((cost, rounded))
 
 
-def winners(drawn: Array) -> Mask:
-    """Return which rows have the least finite objective of each draw, shape (draws, rows)."""
+def winners(drawn: Array) -> Array:
+    """Return whether each row has the least finite objective of each draw, shape (draws, rows); ties share one."""
     least = drawn.min(axis=1, keepdims=True)
-    return np.asarray(np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-SEARCH.tied_digits, atol=0.0))
+    with np.errstate(all="ignore"):
+        tied = np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-SEARCH.tied_digits, atol=0.0)
+    return np.asarray(tied / np.maximum(tied.sum(axis=1, keepdims=True), 1))
 
 
 def _blocks(positions: Index, rows: int) -> list[Index]:

@@ -252,7 +252,7 @@ def optimize(
     Optimum
         Of equal objectives the cheapest is first, then the first in the grid, whose last axis runs fastest. `wins`
         compares the top configurations with each other, and `where` and the deadline, in every draw of the ensemble;
-        equal ones win together.
+        equal ones share.
 
     Raises
     ------

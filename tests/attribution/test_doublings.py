@@ -72,3 +72,15 @@ def test_explain_prints_and_writes_them(
     assert "net = vgg" in printed
     _, written, _ = shell("explain", str(tmp_path / "model.json"), "--json")
     assert len(json.loads(written)["doublings"]) == len(by_level)
+
+
+def test_every_level_is_doubled_at_one_configuration() -> None:
+    # Separable, but each framework was measured at other sizes: a level cannot change what a doubling does.
+    rows = [(f, b, n) for f, batches in (("x", (8, 16, 32)), ("y", (64, 128, 256))) for b in batches for n in (1, 2, 4)]
+    frame = pd.DataFrame(rows, columns=["framework", "batch", "workers"])
+    frame["t"] = (0.3 + 0.01 * frame.batch) * frame.workers**0.1
+    table = gp.read_table(frame, time="t", intrinsic="batch", extrinsic="workers", categorical="framework")
+    found = doublings_by_level(gp.fit(table, "(c + a*batch)*workers**q", draws=5))
+    for _, each in found.groupby("factor"):
+        assert len({*each["from"]}) == 1
+        assert each["times"].to_numpy() == pytest.approx(each["times"].iloc[0])

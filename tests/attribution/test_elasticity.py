@@ -52,3 +52,10 @@ def test_of_what_follows_the_measurements_it_is_that_of_the_prediction() -> None
     walk = walk_along("workers", anchors, np.log([1.0, 2.0]), step=1.0, noise=1e-6)
     found = of(model(member({"constant": "c*workers**0"}, {"c": 1.0}, discrepancy=walk)), {"workers": 1})["workers"]
     assert found == [pytest.approx(1.0, abs=1e-3), "doubling"]
+
+
+def test_at_one_worker_the_step_from_alone_to_together_is_included() -> None:
+    # T doubles with the second worker and is constant from there on: the derivative at one worker is zero.
+    step = model(member({"t": "c*exp(d*where(workers > 1, 1, 0))"}, {"c": 1.0, "d": np.log(2.0)}))
+    assert of(step, {"workers": 1})["workers"] == [pytest.approx(1.0), "doubling"]
+    assert of(step, {"workers": 4})["workers"] == [pytest.approx(0.0), "derivative"]

@@ -84,9 +84,9 @@ def test_what_the_process_adds_is_form_error() -> None:
     amdahl = replace(member(AMDAHL, {"c": 1.0, "a": 8.0}), process=process)
     found = explain(model(amdahl), {"workers": 4})
     assert found.terms.set_index("term")["seconds"].to_dict() == pytest.approx({"serial": 1, "parallel": 2, FORM: 3})
-    # Doubling: (1 + 1)·2^(1/e) s against 6 s.
-    assert found.elasticities["elasticity"][0] == pytest.approx(np.log2(2 * 2 ** np.exp(-1) / 6))
-    assert found.elasticities["method"][0] == "doubling"
+    # From 4/√2 to 4·√2 workers the terms fall from 1 + 2·√2 to 1 + √2 s, and the process is the same at both.
+    assert found.elasticities["elasticity"][0] == pytest.approx(np.log2((1 + 2**0.5) / (1 + 2**1.5)))
+    assert found.elasticities["method"][0] == "slope"
 
 
 def test_the_form_error_is_as_sure_as_the_process() -> None:
