@@ -1,6 +1,6 @@
 """Constants, shares, elasticities and probabilities beside the laws that drew the tables.
 
-    python experiments/factors_told.py [--fast] [--half tuning|fresh] [--write docs/results]
+    python experiments/factors_told.py [--fast] [--half tuning|fresh] [--write experiments/results]
 
 Ten laws are written down here, with their seeds. The first of each kind was looked at while the package was changed;
 the second, its *fresh* half, was run at the end. Every law is drawn with other constants in every world and measured on
@@ -25,7 +25,7 @@ import genperf as gp
 from genperf.attribution import Sobol
 from genperf.errors import GenperfError
 
-COMMAND = "python experiments/factors_told.py --write docs/results"
+COMMAND = "python experiments/factors_told.py --write experiments/results"
 SEED = 41
 INTERVAL = 0.9
 DRAWS = 100
