@@ -1,4 +1,4 @@
-"""Many tasks on an engine: here, in processes of this machine, or on a cluster of Dask or Ray; and their progress.
+"""Many tasks on an engine: here, in processes of this machine, or on a cluster of Dask; and their progress.
 
 joblib schedules. Tasks are drawn as workers become free; a worker that dies loses no other tasks.
 """
@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count, islice
+from itertools import count
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from genperf.errors import GenperfError, known_name
 
-ENGINES = ("local", "dask", "ray")
+ENGINES = ("local", "dask")
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,13 @@ class Engine:
     name: str = "local"
     #: Processes on this machine, −1 for one per core; of a cluster at an address, all its workers are used.
     workers: int = 1
-    #: The cluster's: `tcp://host:8786` of a Dask scheduler, `host:6379` or `ray://host:10001` of Ray. Without one a
-    #: cluster of this machine is started, and stopped in the end.
+    #: Of a Dask scheduler: `tcp://host:8786`. Without one a cluster of this machine is started, and stopped in the end.
     address: str | None = None
 
     def __post_init__(self) -> None:
         known_name("engine", self.name, ENGINES)
         if self.name == "local" and self.address is not None:
-            raise GenperfError(
-                f"the local engine has no address ('{self.address}')", hint="--engine dask or --engine ray with it"
-            )
+            raise GenperfError(f"the local engine has no address ('{self.address}')", hint="--engine dask with it")
         if not isinstance(self.workers, int) or self.workers == 0 or self.workers < -1:
             raise GenperfError(
                 f"{self.workers} is not a number of worker processes", hint="1 or more, or -1 for one per core"
@@ -61,8 +58,6 @@ class Backend(NamedTuple):
     make: Callable[[], Any]
     #: Workers.
     jobs: int
-    #: Whether results come back one by one, and not all together.
-    streams: bool = True
 
 
 def _connected(engine: Engine, stack: ExitStack) -> Backend:
@@ -72,7 +67,7 @@ def _connected(engine: Engine, stack: ExitStack) -> Backend:
     local_workers = joblib.cpu_count() if engine.workers == -1 else engine.workers
     if engine.name == "local":
         return Backend(lambda: "loky", local_workers)
-    return {"dask": _dask, "ray": _ray}[engine.name](engine, local_workers, stack)
+    return _dask(engine, local_workers, stack)
 
 
 def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
@@ -90,7 +85,8 @@ def _dask(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
         # Clusters start slowly, and a user waits.
         client = stack.enter_context(Client(scheduler, timeout="20 s"))
     except (OSError, ValueError) as error:
-        raise _unreachable("Dask scheduler", engine, error) from None
+        text = f"no Dask scheduler answers at '{engine.address}' ({_first_words(error)})"
+        raise GenperfError(text, hint="check --address, and that the cluster is running") from None
     threads = int(sum(client.nthreads().values()))
     if not threads:
         raise GenperfError(
@@ -126,31 +122,6 @@ def _dask_backend(client: Any) -> Any:
             return super().retrieve_result_callback(out)
 
     return Reporting(client=client)
-
-
-def _ray(engine: Engine, local_workers: int, stack: ExitStack) -> Backend:
-    """Connect to Ray, or start it."""
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError:
-        raise GenperfError("the Ray engine is not installed", hint='pip install "genperf[ray]"') from None
-    register_ray()
-    if not ray.is_initialized():
-        here = {"num_cpus": max(2, local_workers), "include_dashboard": False}
-        cluster = here if engine.address is None else {"address": engine.address}
-        try:
-            ray.init(log_to_driver=False, logging_level="error", **cluster)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise _unreachable("Ray cluster", engine, error) from None
-        stack.callback(ray.shutdown)
-    return Backend(lambda: "ray", max(1, int(ray.cluster_resources().get("CPU", 1))), streams=False)
-
-
-def _unreachable(kind: str, engine: Engine, error: Exception) -> GenperfError:
-    """Return the error for a cluster that does not answer."""
-    hint = "check --address, and that the cluster is running"
-    return GenperfError(f"no {kind} answers at '{engine.address}' ({_first_words(error)})", hint=hint)
 
 
 def _first_words(error: Exception) -> str:
@@ -287,12 +258,7 @@ def _parallel(
 
     calls = (delayed(guarded)(number, task) for number, task in numbered)
     with parallel_config(backend=backend.make(), n_jobs=backend.jobs):
-        if backend.streams:
-            yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
-            return
-        # Nothing comes back before a list is done, at whose end a worker waits half a task: 6 % of the time of eight.
-        while wave := list(islice(calls, 8 * backend.jobs)):
-            yield from Parallel(batch_size=1)(wave)
+        yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
 
 
 #: Gets the phase in words, how much of it is done and of how much; 0 of 0 where it does not count.

@@ -83,8 +83,8 @@ def fit(
         group columns, the categorical factors and what is constant along each group, such as the batch.
     workers : int
         Processes to fit groups with; −1 is one per core.
-    engine : {"local", "dask", "ray"}
-        Where groups are fitted: on this machine, or on a Dask or Ray cluster.
+    engine : {"local", "dask"}
+        Where groups are fitted: on this machine, or on a Dask cluster.
     address : str, optional
         Of the cluster; without one it is started on this machine and stopped in the end.
     resume : FitResult or GroupedResult, optional

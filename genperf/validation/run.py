@@ -107,7 +107,7 @@ def validate(
         Nominal coverage of the intervals, between 0 and 1.
     workers : int
         Processes; the result does not depend on it. −1 takes one per core.
-    engine : {"local", "dask", "ray"}
+    engine : {"local", "dask"}
         Where the fits run, as for `genperf.fit`.
     progress : callable, optional
         Called with the number of fits done and of all, after each.

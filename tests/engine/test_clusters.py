@@ -1,4 +1,4 @@
-"""The same bytes on a Dask cluster of separate processes over TCP, on a local Ray, and here."""
+"""The same bytes on a Dask cluster of separate processes over TCP, and here."""
 
 import os
 import sys
@@ -94,31 +94,3 @@ def test_no_scheduler_there() -> None:
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     with pytest.raises(GenperfError, match="no Dask scheduler answers at 'nowhere'"):
         gp.fit(fleet(), "amdahl", engine="dask", address="nowhere")
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ray(workers: int) -> None:
-    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
-    for model in MODELS:
-        result = gp.fit(fleet(), model, draws=8, engine="ray", workers=workers)
-        assert dump_model(result) == here(model)
-
-
-def test_ray_validates_alike() -> None:
-    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
-    frames = [
-        gp.validate(fleet(), "amdahl,linear", "extrapolate:workers", draws=8, engine=engine, workers=2).predictions()
-        for engine in ("local", "ray")
-    ]
-    pd.testing.assert_frame_equal(*frames, check_exact=True)
-
-
-def test_a_ray_worker_that_dies_takes_one_task_with_it() -> None:
-    pytest.importorskip("ray", reason="the extra 'ray' is not installed")
-    # Ray pickles with a copy of its own.
-    cloudpickle = pytest.importorskip("ray.cloudpickle")
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    done: dict[int, Any] = dict(run(die_of_seven, range(12), Engine("ray", 2)))
-    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
-    assert isinstance(done.pop(7), Lost)
-    assert done == {i: i * i for i in range(12) if i != 7}

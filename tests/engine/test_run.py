@@ -93,11 +93,8 @@ def test_refused(given: dict[str, Any], message: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(("name", "package"), [("dask", "distributed"), ("ray", "ray")])
-def test_an_engine_that_is_not_installed_says_how_to_get_it(
-    name: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
+def test_an_engine_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(GenperfError) as caught:
-        list(run(square, [1], Engine(name)))
-    assert caught.value.hint == f'pip install "genperf[{name}]"'
+        list(run(square, [1], Engine("dask")))
+    assert caught.value.hint == 'pip install "genperf[dask]"'
