@@ -18,6 +18,10 @@ def ends_of(interval: float) -> tuple[float, float]:
     return tail, 1.0 - tail
 
 
+#: What stands behind the name of a quantity, of its value and of the ends of its interval.
+ENDS = ("", "_lower", "_upper")
+
+
 @dataclass(frozen=True)
 class Interval:
     """A number with its interval, whose ends may be infinite."""

@@ -12,6 +12,7 @@ from genperf.asking.published import Beside
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth, Limit, Training
 from genperf.panel.following import PANEL
+from genperf.panel.quantities import QUANTITIES
 from genperf.panel.target import Target
 from genperf.prediction.predict import THROUGHPUT
 from genperf.search.suggest import Suggestions
@@ -19,7 +20,7 @@ from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence
 from genperf.words.numbers import capitalised, join_values
-from genperf.words.quantity import further_words
+from genperf.words.quantity import further_words, with_interval
 
 #: The chance that more workers do less, below which it is not reported: one in four. Half and double change no answer
 #: (experiments/results/settings.md).
@@ -111,6 +112,11 @@ class Answer:
         growth, turn = self.growth, self.turn
         places = join_values({n: v for n, v in self.at.items() if n in self.given or n == growth.name})
         expect = [expect_sentence(self.expected, growth, places), *further_words(self.further, self.predicted)]
+        expect += [
+            f"{row.label} {with_interval(self.trained, name, row.unit)}"
+            for name, row in QUANTITIES.items()
+            if row.reported == "beside" and name in self.trained
+        ]
         likely = turn is not None and (np.isfinite(turn["count"]) or turn["reached"] >= LEAST_CHANCE)
         sentences = {
             "plan": "" if self.plan is None else self.plan.sentence,

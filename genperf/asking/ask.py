@@ -8,7 +8,7 @@ from genperf.asking.plan import planned
 from genperf.asking.published import beside_published
 from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import curve_of, growth_of, training_of
+from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import attempted
 from genperf.panel.configurations import left_open
@@ -54,7 +54,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     query = result.query(at)
     target = single(query, ONE)
     expected, predicted = expectation(result, query, interval)
-    trained = training_of(result, query, expected, training, question.price)
+    trained = reported_of(result, query, expected, training, question.price)
     curve = curve_of(result, target, work, interval)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}

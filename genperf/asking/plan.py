@@ -10,11 +10,10 @@ from genperf.attribution.derived import Work
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import ladder
 from genperf.errors import GenperfError
-from genperf.facts import Interval, Paid
-from genperf.formula import values_of
+from genperf.facts import ENDS, Interval, Paid
+from genperf.formula import call
 from genperf.formula.amounts import amount
-from genperf.panel.derived import paid_for
-from genperf.prediction.predict import ENDS
+from genperf.panel.quantities import paid_for, quantities_of
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.search.evaluation import best_first, winners
@@ -230,10 +229,10 @@ def planned(
     columns, counts = steps.columns, steps.counts
     predicted = result.predict_columns(steps.source, interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
-    paid_name, paid = paid_for(result.panel, per)
-    many = plan.samples / values_of(work.node, columns)
-    rate = values_of(paid, columns) * (1.0 / 3600.0 if price is None else price.per_second)
-    total, cost = many * value, many * value * rate
+    spent = "machine_hours" if price is None else "cost"
+    known = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.node)}, price, per)
+    follow = known.values(["total", spent], {**columns, result.schema.target.name: value})
+    total, cost = follow["total"], follow[spent]
     late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
     fails = np.zeros(len(counts), dtype=bool)
     if result.feasibility is not None:
@@ -245,7 +244,7 @@ def planned(
         return Choice(float(counts[place]), totals, costs, str(predicted["verdict"][place]))
 
     tried = float(counts[0]), float(counts[-1])
-    about = (plan, count.name, tried, work, paid_name, price, interval)
+    about = (plan, count.name, tried, work, paid_for(result.panel, per)[0], price, interval)
     kept = np.flatnonzero(~(fails | late | dear))
     if not len(kept):
         cheapest, fastest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (cost, total))
@@ -254,7 +253,7 @@ def planned(
     first = kept[best_first(cost[kept], cost[kept])][:COMPARED]
     fastest = choice(int(kept[best_first(total[kept], cost[kept])][0]))
     curves = curves_of(result, {name: cells[first] for name, cells in columns.items()})
-    drawn = many[first] * np.exp(curves.paths)
-    possible = (drawn <= (plan.deadline or np.inf)) & (drawn * rate[first] <= (plan.budget or np.inf))
-    best = float((curves.weights @ winners(np.where(possible, drawn * rate[first], np.inf)))[0])
+    drawn = np.exp(curves.paths) / value[first]
+    possible = (drawn * total[first] <= (plan.deadline or np.inf)) & (drawn * cost[first] <= (plan.budget or np.inf))
+    best = float((curves.weights @ winners(np.where(possible, drawn * cost[first], np.inf)))[0])
     return Planned(*about, float(counts[first[0]]), choice(first[0]), fastest, best)

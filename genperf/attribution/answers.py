@@ -11,10 +11,9 @@ import pandas as pd
 
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
-from genperf.facts import Interval
+from genperf.facts import ENDS, Interval
 from genperf.panel.target import Target
 from genperf.prediction.bands import Forecast
-from genperf.prediction.predict import ENDS
 from genperf.prediction.verdict import VERDICTS
 from genperf.words.numbers import count_text, join_values, three_digits
 from genperf.words.quantity import heading, only_for_times, scaling_question

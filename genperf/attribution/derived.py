@@ -14,13 +14,13 @@ from genperf.attribution.answers import Scaling
 from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.facts import Expectation, Growth, Interval, Paid, Stage, Training, ends_of
-from genperf.formula import Formula, Name, Node, Number, Text, call, evaluate, parse, values_of
-from genperf.formula.amounts import DURATIONS, amount, with_amounts
+from genperf.facts import ENDS, Expectation, Growth, Interval, Paid, Stage, Training, ends_of
+from genperf.formula import Formula, Name, Node, Text, call, evaluate, parse, values_of
+from genperf.formula.amounts import with_amounts
 from genperf.normal.record import departs
-from genperf.panel.derived import ONE, QUANTITIES, Quantities, paid_for, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, Quantities, paid_for, quantities_of
 from genperf.prediction import Query, read_query
-from genperf.prediction.predict import ENDS, THROUGHPUT
+from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
@@ -47,25 +47,6 @@ class DerivedSettings:
 DERIVED = DerivedSettings()
 
 
-def price_of(text: str, per: str | None = None) -> Paid:
-    """Read a price of a time: `2/h`, `48/d`, `0.5k/30d`.
-
-    Raises
-    ------
-    GenperfError
-        Where it has no unit of time, or is no number.
-    """
-    number, slash, unit = (part.strip() for part in text.partition("/"))
-    value = amount(number.lstrip("$€ "))
-    if value is None or value < 0.0:
-        raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
-    seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)
-    if not slash or not seconds or seconds <= 0.0:
-        known = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))
-        raise GenperfError(f"the price {text} needs its time", hint=f"--price with one of {known}")
-    return Paid(value / seconds, f"{number}/{unit}", per)
-
-
 def derived_columns(
     result: FitResult,
     predicted: Mapping[str, AnyArray],
@@ -80,7 +61,7 @@ def derived_columns(
     ----------
     shows : mapping of str to str
         Formulas over the factors, the predicted value and further quantities by their names, `efficiency` (relative to
-        the smallest measured count), the quantities of `genperf.panel.derived.QUANTITIES`, and the names before.
+        the smallest measured count), the quantities of `genperf.panel.quantities.QUANTITIES`, and the names before.
     price : Paid, optional
         Needed for `cost`.
     given : mapping of str to float, optional
@@ -107,10 +88,10 @@ def derived_columns(
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     cells = {name: values for name, values in predicted.items() if name in known | inputs}
     query = read_query(source_of_columns(cells, "predictions"), result.schema)
-    fixed: dict[str, Node | None] = {name: Number(value) for name, value in (given or {}).items()}
+    known_of = quantities_of(result.panel, given, price)
     if price is not None:
-        fixed |= {"price": Number(price.per_second), "machines": _paid(result, query, price)}
-    paths = _Paths(result, query, predicted, interval, quantities_of(result.panel, fixed))
+        _check_paid(known_of, query, price)
+    paths = _Paths(result, query, predicted, interval, known_of)
     columns: dict[str, Array] = {}
     for name, text in shows.items():
         if name != text:
@@ -122,15 +103,13 @@ def derived_columns(
     return columns
 
 
-def _paid(result: FitResult, query: Query, price: Paid) -> Node:
-    """Return what a price is paid for, which must be above zero."""
-    node = paid_for(result.panel, price.per)[1]
-    if not np.all(np.asarray(evaluate(node, query.columns)) > 0.0):
+def _check_paid(known: Quantities, query: Query, price: Paid) -> None:
+    """Refuse a count of what is paid for that is not above zero."""
+    if not np.all(np.asarray(evaluate(known.node("machines"), query.columns)) > 0.0):
         text = price.per or "workers"
         raise FormulaError(
             "what is paid for is not above zero here", text=text, column=0, width=len(text), hint="--per workers"
         )
-    return node
 
 
 def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> None:
@@ -228,24 +207,23 @@ class _Paths:
         return self._path((center, upper, lower))
 
 
-def training_of(
+def reported_of(
     result: FitResult, query: Query, expected: Expectation, training: Training, price: Paid | None = None
 ) -> dict[str, float]:
-    """Return the numbers of a training at one configuration, each with its ends; none where nothing is asked.
+    """Return the quantities that answers report of one configuration, each with its ends.
 
-    Each rises or falls with the time of a step, so that its ends are those at the ends of the predicted interval.
+    They are those that every answer has where the columns determine them, and those of a training that is asked about.
     """
     shows = training.shows(price is not None)
     if shows and not expected.is_time:
         raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
-    given: dict[str, Node | None] = {name: Number(value) for name, value in training.given.items()}
-    if price is not None:
-        given |= {"price": Number(price.per_second), "machines": paid_for(result.panel, price.per)[1]}
-    known = quantities_of(result.panel, given)
-    columns = {**query.columns, expected.name: np.array(expected.value.ends)}
-    numbers = {name: np.asarray(evaluate(known.node(name), columns), float) for name in shows}
-    ends = {name: (values[0], values.min(), values.max()) for name, values in numbers.items()}
-    return {f"{name}{end}": float(v) for name, each in ends.items() for end, v in zip(ENDS, each, strict=True)}
+    if not expected.is_time:
+        return {}
+    known = quantities_of(result.panel, training.given, price)
+    ends = known.intervals(
+        [*shows, *known.reported("beside")], query.columns, [np.array([v]) for v in expected.value.ends]
+    )
+    return {name: float(values[0]) for name, values in ends.items()}
 
 
 @dataclass(frozen=True)
@@ -289,14 +267,12 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
     """
     counts, panel = curve.steps.counts, curve.steps.panel
     _, first, last, *less = curve.steps.of_growth(count)
-    paid_name, paid = paid_for(panel, per)
-    given = {"machines": paid, "work": work.node, "price": ONE if price is None else Number(price.per_second)}
     # The cost is that of one sample.
     steps = None if work.node is None else call("divide", ONE, work.node)
-    known = quantities_of(panel, {**given, "steps": steps, "value": Name(curve.quantity.name)})
+    known = quantities_of(panel, {"work": work.node, "steps": steps, "value": Name(curve.quantity.name)}, price, per)
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
     names = [name for name in ("machines", "work", "throughput", "cost") if known.has(name)]
-    follow = {name: values_of(known.node(name), columns) for name in names}
+    follow = {name: np.broadcast_to(v, counts.shape) for name, v in known.values(names, columns).items()}
     machines, samples = follow["machines"], follow.get("work")
     if samples is None and curve.steps.work is not None:
         # Of work that is not known by its samples, what counts is how it grows.
@@ -314,7 +290,7 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         peak = float(counts[best]) if best < max(places, default=0) and best < first else None
     return Growth(
         name=curve.along,
-        paid_name=paid_name,
+        paid_name=paid_for(panel, per)[0],
         smallest=smallest,
         start=start,
         target=end,

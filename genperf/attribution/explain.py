@@ -13,6 +13,7 @@ from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.terms import TERMS, aliased, term_tables
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
+from genperf.panel.quantities import beside
 from genperf.prediction import substitution_notes
 from genperf.prediction.query import known_names
 from genperf.result import FitResult, answering
@@ -93,6 +94,8 @@ def explain(
     about = vars(Knee() if knee is True else knee) if knee else {}
     predicted = result.predict_columns(frame_of(query.columns), interval)
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
+    ends = [np.asarray(predicted[name], float) for name in (result.schema.target.name, "lower", "upper")]
+    beside_those = beside(result.panel, query.columns, ends)
     return Explanation(
         model=result.model,
         quantity=result.schema.target,
@@ -107,7 +110,7 @@ def explain(
         else None,
         notes=(*(str(note) for note in query.notes), *_notes(result, elasticities)),
         doublings=doublings_by_level(result, at, interval),
-        verdicts=pd.DataFrame({name: predicted[name] for name in dict.fromkeys(judged)}),
+        verdicts=pd.DataFrame({name: predicted[name] for name in dict.fromkeys(judged)} | beside_those),
     )
 
 

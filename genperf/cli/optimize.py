@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from genperf.attribution.derived import price_of
 from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
 from genperf.cli.output import Output, tell
 from genperf.errors import GenperfError
 from genperf.formula.amounts import with_amounts
+from genperf.panel.quantities import price_of
 from genperf.search import Goal, Job, layouts, optimize
 
 

@@ -159,7 +159,7 @@ def paid_at(price: str | None, per: str | None) -> Paid | None:
     """Read `--price` and `--per`."""
     if price is None:
         return None
-    from genperf.attribution.derived import price_of
+    from genperf.panel.quantities import price_of
 
     return price_of(price, per)
 

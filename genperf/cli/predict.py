@@ -13,7 +13,7 @@ from genperf.cli.output import Output, records, show_predictions
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
 from genperf.facts import Paid
-from genperf.panel.derived import paid_for
+from genperf.panel.quantities import paid_for, quantities_of
 from genperf.result import FitResult, GroupedResult, answering, load_model
 from genperf.result.fit_result import rows_by_group
 from genperf.table.cells import Cells, frame_of
@@ -31,6 +31,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
     fitted = load_model(o.model)
     training = training_of(o.tokens, o.peak)
     shows = {**training.shows(o.price is not None), **shows_of(o.show, o.price)}
+    shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
     paid = paid_at(o.price, o.per)
     with progress(out.quiet):
         plain = fitted.predict_columns(o.data or values_at(o.at, "--at", fitted), o.interval, o.band)

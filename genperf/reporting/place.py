@@ -12,13 +12,14 @@ from genperf.asking.plan import Plan, plan_of
 from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import Work, growth_of, price_of
+from genperf.attribution.derived import Work, growth_of
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Growth
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured
+from genperf.panel.quantities import price_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.bands import Forecast
 from genperf.prediction.query import checked_values

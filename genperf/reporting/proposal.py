@@ -16,8 +16,8 @@ from genperf.asking.question import Question
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.derived import Work
 from genperf.errors import GenperfError
-from genperf.formula import values_of
-from genperf.panel.derived import paid_for
+from genperf.formula import call
+from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction.verdict import RULES, VERDICTS
 from genperf.reporting.place import PAGE, View, place_of, question_of
 from genperf.reporting.provenance import command_of, measured_text
@@ -97,6 +97,8 @@ def _tables(rows: pd.DataFrame, hours: str, ends: str) -> list[tuple[str, list[s
             "speed-up": [f"{row['speedup']:.3g}" for row in each],
             f"efficiency {ends}": [_with_ends(row, "efficiency", _percent, " %") for row in each],
         }
+        for label in (name for name in REPORTED_BESIDE if name in rows):
+            cells[f"{QUANTITIES[label].label} {ends}"] = [_with_ends(row, label, three_digits) for row in each]
         if "machine_hours" in rows:
             cells[f"{hours} {ends}"] = [_with_ends(row, "machine_hours", three_digits) for row in each]
         out.append((str(kind).capitalize(), [*cells], [*zip(*cells.values(), strict=True)]))
@@ -152,15 +154,18 @@ def _rows(
             frame[f"{what}_{end}"] = bound(curve[f"efficiency_{end}"].to_numpy(float), efficiency) * factor
     frame["verdict"] = predicted["verdict"].to_numpy()
     per = question.per or ("nodes" if result.panel.nodes is not None else None)
-    paid_name, paid = paid_for(result.panel, per)
     if question.plan is not None:
-        if samples is None:
+        if work.node is None:
             raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-        machines = values_of(paid, columns)
-        for end, time in (("", value), ("_lower", lower), ("_upper", upper)):
-            frame[f"hours{end}"] = question.plan.samples / samples * time / 3600.0
-            frame[f"machine_hours{end}"] = frame[f"hours{end}"] * machines
-    return singular(paid_name), frame
+        given = {"steps": call("divide", question.plan.samples, work.node)}
+        hours = quantities_of(result.panel, given, per=per).intervals(
+            ["total", "machine_hours"], columns, [value, lower, upper]
+        )
+        frame = frame.assign(**{
+            name.replace("total", "hours"): v / 3600.0 if name.startswith("total") else v for name, v in hours.items()
+        })  # fmt: skip
+    frame = frame.assign(**beside(result.panel, columns, [seconds, lower, upper]))
+    return singular(paid_for(result.panel, per)[0]), frame
 
 
 def _findings(

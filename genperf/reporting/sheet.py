@@ -15,7 +15,7 @@ from genperf.attribution.terms import by_label, parts_of
 from genperf.errors import GenperfError, TableError
 from genperf.formula import Name, Node, call, render
 from genperf.panel import Panel
-from genperf.panel.derived import ONE, paid_for, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for, quantities_of
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, summary
@@ -74,6 +74,7 @@ def quantity_of(result: FitResult) -> dict[str, Any]:
         "rate": _rate_unit(result),
         "column": target.throughput or target.column,
         "first": "throughput" if target.work else "value",
+        "beside": {name: [QUANTITIES[name].label, QUANTITIES[name].unit] for name in REPORTED_BESIDE},
     }
 
 
@@ -244,6 +245,7 @@ def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any
         "tokens": written("tokens_per_s") if of_samples else None,
         "cost": written("cost"),
         "duration": written("total"),
+        "beside": {name: written(name, ONE) for name in REPORTED_BESIDE},
         "paid": written("machines", ONE),
         "paidName": name,
         "paidUnit": price_text("1/h", name).removeprefix("1"),

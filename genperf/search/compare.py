@@ -12,13 +12,13 @@ from genperf.arrays import Array, Mask
 from genperf.attribution.answers import Line, Shown, described, records
 from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError, did_you_mean
-from genperf.facts import Paid, ends_of
+from genperf.facts import ENDS, Paid, ends_of
 from genperf.fitting import model_of
-from genperf.formula import Number, call, values_of
+from genperf.formula import call, values_of
 from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
-from genperf.panel.derived import ONE, paid_for, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, beside, quantities_of
 from genperf.panel.target import Target
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
@@ -79,6 +79,7 @@ class Ranking(Shown):
         shown["best"] = shares["best"]
         if "cost" in self.table:
             shown |= {"cost": self.table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
+        shown |= {QUANTITIES[n].label: self.table[n].map(three_digits) for n in REPORTED_BESIDE if n in self.table}
         shown["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in self.table[["verdict", "reason"]].to_numpy()]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
         return [self.sentence, ("the best first", pd.DataFrame(shown)), *footnotes]
@@ -170,7 +171,9 @@ def compare(
         names = pd.DataFrame([{**group, **({column: name} if column else {})} for name in called])
         texts = [fits_text(probability) for probability in predicted.pop("fits").tolist()]
         notes += [f"{join_values(row)}: {text}" for row, text in zip(records(names), texts, strict=True) if text]
-        tables.append(pd.concat([names.reset_index(drop=True), predicted.reset_index(drop=True)], axis=1))
+        ends = [predicted[end].to_numpy(float) for end in (name, "lower", "upper")]
+        predicted = predicted.reset_index(drop=True).assign(**beside(result.panel.within(group), columns, ends))
+        tables.append(pd.concat([names.reset_index(drop=True), predicted], axis=1))
         draws.append(uncertainty(result, columns).joint_draws(JOINT_DRAWS, seed + place) + network)
         step = None if maximize else result.panel.within(group).step_work
         works.append(None if step is None else values_of(step, columns))
@@ -199,6 +202,7 @@ def compare(
         "relative": values / values[order[0]],
         "best": winners(drawn).mean(axis=0),
         **priced,
+        **table[[f"{name}{end}" for name in REPORTED_BESIDE for end in ENDS if name in table]],
         **table[["verdict", "reason"]],
     }
     ranked = pd.DataFrame(parts).iloc[order].reset_index(drop=True)
@@ -247,10 +251,10 @@ def _cost(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any
     work = result.panel.within(group).step_work or (ONE if shared else None)
     if work is None or not schema.target.is_time or (price is None and result.panel.counted_node is None):
         return None
-    size = Number((1.0 if work == ONE else 1e6) * (1.0 / 3600.0 if price is None else price.per_second))
-    _, machines = paid_for(result.panel, None if price is None else price.per)
-    given = {"value": ONE, "machines": machines, "price": size, "steps": call("divide", ONE, work)}
-    return values_of(quantities_of(result.panel, given).node("cost"), columns)
+    steps = call("divide", 1.0 if work == ONE else 1e6, work)
+    known = quantities_of(result.panel, {"value": ONE, "steps": steps}, price)
+    cost = "machine_hours" if price is None else "cost"
+    return np.broadcast_to(known.values([cost], columns)[cost], len(next(iter(columns.values()))))
 
 
 def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:

@@ -10,7 +10,7 @@ from genperf.arrays import Array, Columns
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
 from genperf.panel import Panel
-from genperf.panel.derived import ONE, Quantities
+from genperf.panel.quantities import ONE, QUANTITIES, Quantities
 from genperf.panel.target import Target
 from genperf.panel.work import one_worker_names
 from genperf.prediction import Schema
@@ -180,7 +180,7 @@ class Vocabulary:
 
         `total` is the time of all steps, `cost` that on all machines times their price.
         """
-        return [q for q in (*self.predicted, "throughput", "total", "machines", "cost") if q not in self.names]
+        return [q for q in (*self.predicted, "machines", *QUANTITIES) if q not in self.names]
 
     def number(self, text: str, quantities: bool = False) -> Formula:
         """Read a formula that is a number; if `quantities`, it may also read what follows from a prediction."""
@@ -273,6 +273,7 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job."""
     counted = next((Name(f.name) for f in words.factors.counts if f.name in words.names), None)
     given = {"value": Name(words.target.name), "work": words.work, "steps": ONE, "price": ONE}
+    given |= {name: words.factors.node(name) for name in ("parameters", "workers", "sequence")}
     if job.steps is not None:
         given["steps"] = words.count("--steps", job.steps)
     elif job.samples is not None or per_unit:

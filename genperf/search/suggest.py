@@ -15,8 +15,9 @@ from genperf.attribution.answers import Line, Shown
 from genperf.attribution.draws import shares
 from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
-from genperf.formula import evaluate, parse_number, substitute
+from genperf.formula import evaluate, names_in, parse_number, substitute
 from genperf.panel.configurations import devices_on_several, divisible, following
+from genperf.panel.quantities import QUANTITIES, quantities_of
 from genperf.panel.target import Target
 from genperf.prediction import (
     Band,
@@ -424,14 +425,16 @@ def _costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Arra
     formula = parse_number(cost, None, [f.name for f in result.schema.factors if not f.numeric], logical=False)
     columns: dict[str, Any] = {**query.columns, quantity.name: predicted}
     nodes = {}
+    known = quantities_of(result.panel)
     for name in formula.names - {*columns}:
-        node = result.panel.formula(name)
+        node = known.node(name) if name in QUANTITIES and known.has(name) else result.panel.formula(name)
         if node is None:
             what, place = f"'{name}' is not a factor of the model", max(cost.find(name), 0)
             raise FormulaError(what, text=cost, column=place, width=len(name), hint=similar(name, columns))
         nodes[name] = node
     value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), predicted.shape)
-    whole = value if quantity.name in formula.names or not quantity.is_time else value * predicted
+    read = formula.names.union(*map(names_in, nodes.values()))
+    whole = value if quantity.name in read or not quantity.is_time else value * predicted
     possible = np.isfinite(whole) & (whole > 0)
     if not possible.all():
         row = int(np.argmin(possible))

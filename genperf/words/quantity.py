@@ -27,13 +27,14 @@ def further_words(targets: Mapping[str, Target], row: Any) -> list[str]:
     >>> further_words({"memory": Target("peak", "memory", "GB")}, row)
     ['memory 31.7 GB (29 to 34)']
     """
-    words = []
-    for name, target in targets.items():
-        value, lower, upper = (float(row[f"{name}{end}"]) for end in ("", "_lower", "_upper"))
-        if value == value:
-            number = with_unit(three_digits(value), target.unit)
-            words.append(f"{name} {number} ({three_digits(lower)} to {three_digits(upper)})")
-    return words
+    known = {name: target for name, target in targets.items() if float(row[name]) == float(row[name])}
+    return [f"{name} {with_interval(row, name, target.unit)}" for name, target in known.items()]
+
+
+def with_interval(row: Any, name: str, unit: str) -> str:
+    """Return a quantity of a row with the ends of its interval: `31.7 GB (29 to 34)`."""
+    value, lower, upper = (three_digits(float(row[f"{name}{end}"])) for end in ("", "_lower", "_upper"))
+    return f"{with_unit(value, unit)} ({lower} to {upper})"
 
 
 def term_column(target: Target) -> str:

@@ -1,0 +1,225 @@
+"""What follows from a predicted value: one table of quantities and one evaluator, for every command and the page."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from genperf.arrays import AnyArray, Array
+from genperf.errors import GenperfError, ModelError, TableError
+from genperf.facts import ENDS, Paid
+from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, render, substitute
+from genperf.formula.amounts import DURATIONS, amount, with_amounts
+from genperf.panel.panel import Panel
+from genperf.vocabulary.names import LEVELS
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What follows from a predicted value by a formula."""
+
+    #: Over the predicted `value`, over other quantities, and over what the columns or the question give: the `work` of
+    #: a step, the `sequence` of a sample, the `machines` that are paid for, …
+    formula: str
+    unit: str = ""
+    #: What answers and the page call it; empty for what only formulas read.
+    label: str = ""
+    #: Where answers report it: with a training, or beside every prediction that determines it.
+    reported: Literal["", "training", "beside"] = ""
+
+
+#: A new quantity is a row here; a column that it reads has its names in `vocabulary/words.toml`.
+QUANTITIES: dict[str, Quantity] = {
+    "throughput": Quantity("work/value"),
+    "tokens_per_s": Quantity("throughput*sequence", "tokens/s", "tokens", "training"),
+    "flops_per_device": Quantity("6*parameters*tokens_per_s/workers", "flop/s"),
+    "mfu": Quantity("flops_per_device/peak", "", "MFU", "training"),
+    "total": Quantity("value*steps", "s"),
+    "machine_hours": Quantity("machines*total/3600", "h"),
+    "spending": Quantity("price*machines"),
+    "cost": Quantity("machines*total*price"),
+    "days": Quantity("tokens/tokens_per_s/86400", "d", "days", "training"),
+    "training_cost": Quantity("spending*tokens/tokens_per_s", "", "cost of the training", "training"),
+}
+REPORTED_BESIDE = tuple(name for name, row in QUANTITIES.items() if row.reported == "beside")
+#: What a formula needs and nothing gives → what is missing, and what to try.
+LACKS: dict[str, tuple[str, str]] = {
+    "price": ("a price", "--price 2/h, with --per COLUMN for what it is paid"),
+    "machines": ("a column that counts what is paid for", "--per FORMULA, as --per 'replicas + servers'"),
+    "work": ("the work of a step", "fit with --throughput, or with a column of the batch"),
+    "sequence": ("the tokens of a sample", 'a column such as seq_length, or --show "tokens_per_s=throughput*2048"'),
+    "parameters": ("the parameters", "a column of them, or of the layers and the width; --map parameters=COLUMN"),
+    "workers": ("the devices", "--map workers=COLUMN"),
+    "tokens": ("the tokens of the training", "--tokens 300B"),
+    "peak": ("the peak of a device", "--peak h100, or --peak 312T"),
+}
+ONE = Number(1.0)
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """The quantities of one model, as formulas over its factors and the predicted value.
+
+    Examples
+    --------
+    >>> from genperf.formula import render
+    >>> known = Quantities({"value": Name("time"), "steps": ONE, "machines": Name("gpus"), "price": Number(2.0)})
+    >>> render(known.node("cost")), known.has("throughput")
+    ('gpus*time*2', False)
+    """
+
+    #: What the formulas read → what it is in this model.
+    given: Mapping[str, Node]
+
+    def has(self, name: str) -> bool:
+        """Return whether everything that a quantity reads is given."""
+        return name in self.given or (name in QUANTITIES and all(map(self.has, parse(QUANTITIES[name].formula).names)))
+
+    def node(self, name: str) -> Node:
+        """Return a quantity as a formula."""
+        if name in self.given:
+            return self.given[name]
+        formula = parse(QUANTITIES[name].formula if name in QUANTITIES else name).node
+        for read, (lack, hint) in LACKS.items():
+            if read in names_in(formula) and read not in self.given:
+                raise ModelError(f"'{name}' needs {lack}, and nothing of the model shows it", hint=hint)
+        return _without_ones(substitute(formula, {read: self.node(read) for read in names_in(formula)}))
+
+    def reported(self, where: str) -> list[str]:
+        """Return the names that answers report somewhere, of those that are known."""
+        return [name for name, row in QUANTITIES.items() if row.reported == where and self.has(name)]
+
+    def values(self, names: Iterable[str], columns: Mapping[str, AnyArray]) -> dict[str, Array]:
+        """Return quantities over columns of factors and of the predicted value, by name."""
+        return {name: np.asarray(evaluate(self.node(name), columns), float) for name in names}
+
+    def intervals(
+        self, names: Iterable[str], columns: Mapping[str, AnyArray], ends: Iterable[AnyArray]
+    ) -> dict[str, Array]:
+        """Return quantities by name with `_lower` and `_upper`: each rises or falls as the predicted value does.
+
+        Parameters
+        ----------
+        ends : iterable of ndarray of shape (rows,)
+            The predicted value, and the ends of its interval.
+
+        Examples
+        --------
+        >>> known = Quantities({"value": Name("time"), "work": Number(64.0)})
+        >>> known.intervals(["throughput"], {}, [np.array([2.0]), np.array([1.0]), np.array([4.0])])
+        {'throughput': array([32.]), 'throughput_lower': array([16.]), 'throughput_upper': array([64.])}
+        """
+        out: dict[str, Array] = {}
+        (value,) = names_in(self.given["value"])
+        at_ends = [self.values(names, {**columns, value: end}) for end in ends]
+        for name in names:
+            stacked = np.stack(np.broadcast_arrays(*(values[name] for values in at_ends)))
+            bounds = stacked[0], stacked.min(axis=0), stacked.max(axis=0)
+            out |= {f"{name}{end}": bound for end, bound in zip(ENDS, bounds, strict=True)}
+        return out
+
+
+def quantities_of(
+    panel: Panel,
+    given: Mapping[str, Node | float | None] | None = None,
+    price: Paid | None = None,
+    per: str | None = None,
+) -> Quantities:
+    """Return the quantities that the columns of a model give.
+
+    Parameters
+    ----------
+    given : mapping, optional
+        What stands in the place of what the columns show; None is not known.
+    price : Paid, optional
+        The price of a machine, and what counts these.
+    per : str, optional
+        What counts the machines where there is no price; see `paid_for`.
+
+    Raises
+    ------
+    TableError
+        Where nothing counts what a price is for.
+    """
+    target, per = panel.target, per or (None if price is None else price.per)
+    known: dict[str, Node | float | None] = {name: panel.node(name) for name in ("parameters", "workers", "sequence")}
+    known |= {"value": None if target is None else Name(target.name), "work": panel.step_work}
+    if panel.counted_by_throughput == "tokens":
+        known["sequence"] = ONE
+    # Where a throughput was measured, the length of a step is a convention: one unit of its work is paid for.
+    known["steps"] = ONE if panel.measured_work is None else call("divide", ONE, panel.measured_work)
+    if price is not None or per is not None or panel.counted_node is not None:
+        known["machines"] = paid_for(panel, per)[1]
+    known["price"] = None if price is None else price.per_second
+    known |= given or {}
+    nodes = {name: Number(node) if isinstance(node, float) else node for name, node in known.items()}
+    return Quantities({name: node for name, node in nodes.items() if node is not None})
+
+
+def beside(panel: Panel, columns: Mapping[str, AnyArray], ends: Iterable[AnyArray]) -> dict[str, Array]:
+    """Return the quantities that stand beside every prediction that determines them, with the ends of each."""
+    if panel.target is None or not panel.target.is_time:
+        return {}
+    known = quantities_of(panel)
+    return known.intervals(known.reported("beside"), columns, ends)
+
+
+def _without_ones(node: Node) -> Node:
+    """Return a product without factors of one."""
+    if not isinstance(node, Call):
+        return node
+    left, *others = (_without_ones(argument) for argument in node.arguments)
+    if node.function in ("multiply", "divide") and others == [ONE]:
+        return left
+    if node.function == "multiply" and left == ONE:
+        return others[0]
+    return Call(node.function, (left, *others))
+
+
+def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
+    """Return what a price is for: its name and its count, a formula over the factors; a worker by default.
+
+    Parameters
+    ----------
+    per : str, optional
+        A column, a field's name (workers, nodes, servers), or a formula over the factors.
+
+    Raises
+    ------
+    TableError
+        Where nothing of the model counts it.
+    """
+    factors = {f.name for f in panel.factors if f.numeric}
+    if per is None:
+        node = panel.counted_node
+        if node is None:
+            raise TableError("no column counts what is paid for", hint="--per COLUMN, or --per 1")
+        return render(node).replace("`", ""), node
+    named = panel.find(per) if per in (*LEVELS, "servers") else None
+    column = named.name if named is not None else panel.column(per)
+    node = Name(column) if column in factors else parse(with_amounts(column)).node
+    unknown = names_in(node) - factors
+    if unknown:
+        counts = ", ".join(f.name for f in panel.factors if f.role == "extrinsic")
+        raise TableError(f"'{min(unknown)}' counts nothing that has a price", hint=f"--per {counts or 'COLUMN'}")
+    return column, node
+
+
+def price_of(text: str, per: str | None = None) -> Paid:
+    """Read a price of a time: `2/h`, `48/d`, `0.5k/30d`.
+
+    Raises
+    ------
+    GenperfError
+        Where it has no unit of time, or is no number.
+    """
+    number, slash, unit = (part.strip() for part in text.partition("/"))
+    value = amount(number.lstrip("$€ "))
+    if value is None or value < 0.0:
+        raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
+    seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)
+    if not slash or not seconds or seconds <= 0.0:
+        known = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))
+        raise GenperfError(f"the price {text} needs its time", hint=f"--price with one of {known}")
+    return Paid(value / seconds, f"{number}/{unit}", per)
