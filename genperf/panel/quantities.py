@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -54,7 +55,16 @@ LACKS: dict[str, tuple[str, str]] = {
     "tokens": ("the tokens of the training", "--tokens 300B"),
     "peak": ("the peak of a device", "--peak h100, or --peak 312T"),
 }
+#: What formulas read that no column of runs counts: a command, a question or the model gives it.
+GIVEN = frozenset({"value", "work", "steps", "machines", "price", "tokens", "peak"})
 ONE = Number(1.0)
+
+
+@cache
+def read_columns() -> tuple[str, ...]:
+    """Return the field's names of the columns that the quantities read."""
+    read = frozenset().union(*(parse(row.formula).names for row in QUANTITIES.values()))
+    return tuple(sorted(read - GIVEN - {*QUANTITIES}))
 
 
 @dataclass(frozen=True)
@@ -143,7 +153,7 @@ def quantities_of(
         Where nothing counts what a price is for.
     """
     target, per = panel.target, per or (None if price is None else price.per)
-    known: dict[str, Node | float | None] = {name: panel.node(name) for name in ("parameters", "workers", "sequence")}
+    known: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
     known |= {"value": None if target is None else Name(target.name), "work": panel.step_work}
     if panel.counted_by_throughput == "tokens":
         known["sequence"] = ONE

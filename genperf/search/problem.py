@@ -10,7 +10,7 @@ from genperf.arrays import Array, Columns
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.formula import Call, Formula, Name, Node, call, parse, parse_number, render, substitute
 from genperf.panel import Panel
-from genperf.panel.quantities import ONE, QUANTITIES, Quantities
+from genperf.panel.quantities import ONE, QUANTITIES, Quantities, read_columns
 from genperf.panel.target import Target
 from genperf.panel.work import one_worker_names
 from genperf.prediction import Schema
@@ -273,7 +273,7 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job."""
     counted = next((Name(f.name) for f in words.factors.counts if f.name in words.names), None)
     given = {"value": Name(words.target.name), "work": words.work, "steps": ONE, "price": ONE}
-    given |= {name: words.factors.node(name) for name in ("parameters", "workers", "sequence")}
+    given |= {name: words.factors.node(name) for name in read_columns()}
     if job.steps is not None:
         given["steps"] = words.count("--steps", job.steps)
     elif job.samples is not None or per_unit:
