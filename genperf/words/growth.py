@@ -212,7 +212,7 @@ def first_sentence(growth: Growth, expected: Expectation) -> str:
 
 def training_sentence(training: Training, numbers: Mapping[str, float]) -> str:
     """Return how long the tokens of a training take, what they cost, and the use of a device; empty without numbers."""
-    if not numbers:
+    if "tokens_per_s" not in numbers:
         return ""
     text = f"{_amount(numbers['tokens_per_s'])} tokens/s"
     if training.tokens is not None:
