@@ -424,9 +424,9 @@ def main() -> None:
         shared.to_csv(given.rows, index=False)
     text = [
         f"# {title}\n",
-        f"Made by `{COMMAND}{flags}`; `experiments/benchmark.md` states the protocol and the criterion. Errors are median "
-        "(mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval score of "
-        "ln T in %.\n",
+        f"Made by `{COMMAND}{flags}`; `experiments/benchmark.md` states the protocol and the criterion. Errors are "
+        "median (mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval "
+        "score of ln T in %.\n",
         f"{len(listed)} cases, {each:.0f} ms each. The series of a cell are one table, whose groups share what they "
         "show of their cluster\n",
         table(shared, others),

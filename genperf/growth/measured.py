@@ -144,7 +144,8 @@ def series_of(
     if len(medians) > SERIES.most_configurations or any(f.lower < 1.0 for f in counts):
         return None
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
-    order = np.argsort(columns[column], kind="stable")
+    # By all columns, so that the last configuration, to which work is relative, is the same whatever the order of rows.
+    order = np.lexsort([*(columns[name] for name in sorted(columns) if name != column), columns[column]])
     network = network_of(hints)
     repeats = table.repeats
     noise = repeat_noise(table)[0]

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+import genperf as gp
 from genperf.cli.main import cli
 
 FIT = ["fit", "runs.csv", "--time", "t", "--extrinsic", "gpus,nodes", "-o", "model.json"]
@@ -65,3 +67,15 @@ def test_times_that_fall_then_rise_are_met_inside_and_doubted_beyond() -> None:
     assert CliRunner().invoke(cli, ask).exit_code == 0
     back = pd.read_csv("back.csv")
     assert back.time.to_numpy() == pytest.approx(rows.t.to_numpy(), rel=0.05)
+
+
+def test_rows_in_any_order_are_one_series() -> None:
+    """Four batches on four counts: work is relative to the largest batch of the largest count."""
+    rows = pd.DataFrame({"gpus": [1, 2, 4, 8] * 4, "batch": np.repeat([8, 16, 32, 64], 4)})
+    wander = 1.0 + 0.01 * np.sin(np.arange(16.0) ** 2)
+    rows["t"] = (0.05 + 0.01 * rows.batch + 0.02 * np.log2(rows.gpus)) * wander
+    answers = []
+    for seed in (None, 3, 4):
+        table = gp.read_table(rows.sample(frac=1.0, random_state=seed), time="t", extrinsic="gpus", intrinsic="batch")
+        answers.append(gp.fit(table).predict({"gpus": [32], "batch": [128]})[["time", "lower", "upper"]].to_numpy())
+    np.testing.assert_allclose(answers[1:], [answers[0]] * 2, rtol=1e-9)
