@@ -1,41 +1,87 @@
 """`genperf ask`: a table and one configuration → an answer for each measured quantity, in plain sentences."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from genperf.asking.plan import plan_of
-from genperf.asking.question import Question
-from genperf.asking.tables import SCALE, ask_fitted, ask_recognised, is_model_file
-from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
+import click
+import cloup
+from cloup import option
+
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
-from genperf.models.network import checked_hints
-from genperf.result import load_model
-from genperf.table.cells import Source
-from genperf.table.opened import open_files, source_of_runs
-from genperf.words.numbers import join_values
+
+if TYPE_CHECKING:
+    from genperf.table.cells import Source
 
 #: A run without a file: the count and the throughput.
 _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
-def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Answer from a model, from files or from runs; first how the columns were read."""
-    hints = checked_hints(pairs(o.hints, "--hint"))
-    plan = plan_of(o.samples, o.deadline, o.budget)
-    paid, training = paid_at(o.price, o.per), training_of(o.tokens, o.peak)
-    question = Question(price=paid, per=o.per, training=training, plan=plan, hints=hints)
-    if len(o.table) == 1 and is_model_file(o.table[0]):
-        fitted = load_model(o.table[0])
-        reply = ask_fitted(fitted, _configuration(o.at, names_of(fitted)), question)
+@shared.command("ask")
+@click.argument("table", nargs=-1, required=True)
+@cloup.option_group(
+    "The question",
+    shared.AT,
+    option("--want", metavar="QUANTITY", help="A measured column, or time, throughput, memory; all where omitted."),
+    shared.PRICE,
+    shared.PER,
+    shared.SAMPLES,
+    shared.DEADLINE,
+    shared.BUDGET,
+    shared.TOKENS,
+    shared.PEAK,
+    shared.HINTS,
+    shared.SEED,
+)
+@shared.table_options
+@shared.shown(*shared.RESULT)
+def ask(
+    table: tuple[str, ...],
+    at: tuple[str, ...],
+    want: str | None,
+    price: str | None,
+    per: str | None,
+    samples: str | None,
+    deadline: str | None,
+    budget: str | None,
+    tokens: str | None,
+    peak: str | None,
+    hints: tuple[str, ...],
+    seed: int,
+    roles: dict[str, Any],
+    out: Output,
+) -> None:
+    """Answer what to expect of one configuration from TABLE, whose columns are recognised, or from a model.
+
+    TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
+    It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`.
+    A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
+    """
+    from genperf.asking.plan import plan_of
+    from genperf.asking.question import Question
+    from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
+    from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
+    from genperf.models.network import checked_hints
+    from genperf.result import load_model
+    from genperf.words.numbers import join_values
+
+    checked = checked_hints(pairs(hints, "--hint"))
+    plan = plan_of(samples, deadline, budget)
+    paid, training = paid_at(price, per), training_of(tokens, peak)
+    question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
+    if len(table) == 1 and is_model_file(table[0]):
+        fitted = load_model(table[0])
+        reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)
         if not out.written(reply):
             tell(str(reply))
         return
-    opened = recognised_table(_source(o.table, given["delimiter"]), {**given, "mapping": o.mapping})
-    wanted = _configuration(o.at, opened.source.columns)
-    answer = ask_recognised(opened, wanted, o.want, question, o.seed)
+    opened = recognised_table(_source(table, roles["delimiter"]), roles)
+    wanted = _configuration(at, opened.source.columns)
+    answer = ask_recognised(opened, wanted, want, question, seed)
     if out.written(answer):
         return
     if not out.quiet:
@@ -47,6 +93,8 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
     """Open the files of the table, or make one of runs such as 4:1530."""
+    from genperf.table.opened import open_files, source_of_runs
+
     files = [text for text in table if not _RUN.fullmatch(text)]
     if not files:
         return source_of_runs([text.split(":") for text in table])
@@ -59,6 +107,9 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:
     """Read `--at name=value` options; a value alone is the count."""
+    from genperf.asking.tables import SCALE
+    from genperf.cli.options import pairs
+
     named = tuple(text if "=" in text else f"{SCALE}={text}" for text in at)
     wanted = pairs(named, "--at", columns)
     for name, text in wanted.items():

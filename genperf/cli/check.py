@@ -1,21 +1,21 @@
 """`genperf check`: reads, validates, summarises; nothing is fitted."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import click
+from cloup import option
 
-from genperf.cli.options import measured_column, read, recognised_table
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, records, tell, tell_all
-from genperf.cli.writing import write_whole
+from genperf.cli.writing import writable, write_whole
 from genperf.errors import LISTED, TableError, counted, listed
-from genperf.models import MODELS
-from genperf.panel.table import design_notes
-from genperf.panel.target import shown_phases
-from genperf.table.cells import Source
-from genperf.table.clean import Rejection, label
-from genperf.table.opened import as_csv
+
+if TYPE_CHECKING:
+    from genperf.table.cells import Source
+    from genperf.table.clean import Rejection
 
 
 def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
@@ -35,21 +35,36 @@ def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
     return lines
 
 
-def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Read, and print what the table has; with `--as-read` alone, how it was understood."""
-    opened = recognised_table(o.table, given)
+@shared.command("check")
+@click.argument("table")
+@option("--as-read", metavar="CSV", callback=writable, help="Write the table as it is understood here.")
+@option("--verbose", "-v", is_flag=True, help="Print the role of each column with its reasons.")
+@shared.table_options
+@shared.shown(*shared.RESULT)
+def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any], out: Output) -> None:
+    """Read TABLE (CSV, JSON, Parquet, or - for standard input), and summarise its factors, repeats and faults.
+
+    With --as-read, no column need be named.
+    """
+    from genperf.cli.options import measured_column, read, recognised_table
+    from genperf.models import MODELS
+    from genperf.panel.table import design_notes
+    from genperf.panel.target import shown_phases
+    from genperf.table.opened import as_csv
+
+    opened = recognised_table(table, roles)
     source = opened.source
-    if o.as_read is not None:
+    if as_read is not None:
         if not len(source.lines):
             hint = "give every row the fields of the header"
             raise TableError(source.ragged[0].complaint, where=source.name, hint=hint)
-        write_whole(o.as_read, as_csv(source))
+        write_whole(as_read, as_csv(source))
         if not measured_column(opened.given):
             _show_source(source, out)
             return
-    if o.verbose:
+    if verbose:
         tell_all(f"{name}: {meaning}" for name, meaning in opened.reading.meanings.items())
-    measured = read(opened, given)
+    measured = read(opened, roles)
     notes = [*measured.notes, *([] if measured.group else design_notes(measured))]
     configurations, noise, target = len(measured.medians()), measured.noise(), measured.target
     low, high = float(measured.extremes[0].min()), float(measured.extremes[1].max())
@@ -115,6 +130,10 @@ def _show_source(source: Source, out: Output) -> None:
 
 def _show_rows(source: Source, out: Output) -> None:
     """Show the first rows of a table as it was understood."""
+    import numpy as np
+
+    from genperf.table.clean import label
+
     first = {name: np.array([label(cell) for cell in cells[:LISTED]]) for name, cells in source.columns.items()}
     more = max(0, len(source.lines) - LISTED)
     out.frame(first, title="as understood" + (f", before {counted(more, 'more row')}" if more else ""))

@@ -1,28 +1,63 @@
 """`genperf compare`: a fitted model and one configuration → its groups or levels, ranked."""
 
 import re
-from types import SimpleNamespace
 
 import click
+import cloup
+from cloup import option
 
-from genperf.cli.options import configuration, model_or_table, paid_at
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output
-from genperf.search.compare import compare as rank
 
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Rank, and print a row for each with the reasons of the verdicts below."""
-    fitted = model_or_table(o.model)
-    if o.over is not None and o.changes:
+@shared.command("compare")
+@click.argument("model", metavar="MODEL|TABLE")
+@cloup.option_group(
+    "The question",
+    shared.AT,
+    option("--over", metavar="FACTOR", help="Compare the levels of this factor; the groups where omitted."),
+    option(
+        "--or",
+        "changes",
+        metavar="FACTOR=V[,…]",
+        multiple=True,
+        help="A change: gpus=16,batch=64; bandwidth=100Gbit/s, where --at has that of the runs.",
+    ),
+    shared.PRICE,
+    shared.PER,
+    option("--maximize", is_flag=True, help="The largest value is the best, not the smallest."),
+    shared.INTERVAL,
+)
+@shared.shown(*shared.RESULT, shared.output("CSV", "Write the ranking here."), shared.RAW)
+def compare(
+    model: str,
+    at: tuple[str, ...],
+    over: str | None,
+    changes: tuple[str, ...],
+    price: str | None,
+    per: str | None,
+    maximize: bool,
+    interval: float,
+    out: Output,
+) -> None:
+    """Rank the groups of MODEL, the levels of a factor, or changes of a configuration (--or).
+
+    Each comes with the probability of being the best; changes, and all with a price, with the cost of the same work.
+    """
+    from genperf import search
+    from genperf.cli.options import configuration, model_or_table, paid_at
+
+    fitted = model_or_table(model)
+    if over is not None and changes:
         raise click.UsageError("give either --over or --or")
-    changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted) for text in o.changes]
-    ranking = rank(
+    changed = [configuration(re.split(r",(?=[^,=]+=)", text), "--or", fitted) for text in changes]
+    ranking = search.compare(
         fitted,
-        configuration(o.at, "--at", fitted),
-        changed or o.over,
-        maximize=o.maximize,
-        price=paid_at(o.price, o.per),
-        interval=o.interval,
+        configuration(at, "--at", fitted),
+        changed or over,
+        maximize=maximize,
+        price=paid_at(price, per),
+        interval=interval,
     )
     if out.written(ranking, ranking.table):
         return

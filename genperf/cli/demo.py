@@ -1,48 +1,62 @@
 """`genperf demo`: the whole path on the bundled measurements."""
 
-from types import SimpleNamespace
+from __future__ import annotations
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
-from genperf.attribution import explain, written_lines
+import click
+
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, tell_all
 from genperf.cli.writing import made_folder, write_whole
-from genperf.datasets import load
-from genperf.fitting import fit
-from genperf.metrics import coverage, mape, median_ape
-from genperf.panel import Table
-from genperf.panel.target import TIME
-from genperf.reporting import View, page
-from genperf.result import FitResult, dump_model
-from genperf.table.cells import csv_pieces
-from genperf.validation import validate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genperf.panel import Table
 
 #: The files that it writes.
 WRITTEN = ("model.json", "generic.json", "predictions.csv", "constants.csv", "validation.csv", "report.html")
 FRAMEWORKS = {"tensorflow1": "TensorFlow", "tensorflow2": "TensorFlow", "mxnet": "MXNet", "pytorch": "PyTorch"}
 
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Fit, predict and explain, and write what came of it."""
-    folder = made_folder(o.folder, WRITTEN)
+@shared.command("demo")
+@click.argument("folder", metavar="[DIR]", default="genperf-demo")
+@shared.SEED
+@shared.WORKERS
+@shared.shown(shared.QUIET, shared.NO_COLOR)
+def demo(folder: str, seed: int, workers: int, out: Output) -> None:
+    """Fit the bundled TensorFlow, MXNet and PyTorch measurements, predict 32 devices from at most 16, and explain.
+
+    Writes the models and the tables to DIR.
+    """
+    from genperf.attribution import explain, written_lines
+    from genperf.datasets import load
+    from genperf.fitting import fit
+    from genperf.reporting import View, page
+    from genperf.result import FitResult, dump_model
+    from genperf.table.cells import csv_pieces
+    from genperf.validation import validate
+
+    place = made_folder(folder, WRITTEN)
     # What a group has before it rents more, and the largest count that many series have.
     most, more = 16, 32
     out.note(f"1. published series: fit up to {most} GPUs, predict {more} (data/dlperf.csv)")
     series = _series()
     known = series.take(series.frame["devices"].to_numpy() <= most)
-    fitted = fit(known, "auto", seed=o.seed, workers=o.workers)
+    fitted = fit(known, "auto", seed=seed, workers=workers)
     rows = series.medians().frame.query(f"devices == {more}")
     predicted = _beside_last_point(fitted.predict(rows), rows, known)
     out.frame(_errors(predicted), f"predicting {more} GPUs from at most {most}: median (mean) error")
 
     out.note("\n2. measured networks: the generic model (data/pytorch_cpu.csv)")
     table = load("pytorch_cpu")
-    generic = fit(table, "generic", seed=o.seed)
+    generic = fit(table, "generic", seed=seed)
     if not isinstance(generic, FitResult):
         raise TypeError("a table without groups gives one model")
     tell_all(written_lines(generic))
     out.frame(explain(generic).terms, "what a step at the centre of the data is made of")
-    scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=o.seed, workers=o.workers)
+    scores = validate(table, "generic,last-point,random-forest,svr", "kfold:5", seed=seed, workers=workers)
     out.frame(scores.frame(timing=False), "5-fold cross-validation: errors in %")
 
     title = f"Published training runs: measured up to {most} GPUs, predicted for {more}"
@@ -55,13 +69,15 @@ def run(o: SimpleNamespace, out: Output) -> None:
         page(fitted, View(title=title), table=known),
     )
     for name, content in zip(WRITTEN, contents, strict=True):
-        write_whole(folder / name, content)
-    out.note(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {folder}")
-    out.note(f"open {(folder / 'report.html').resolve().as_uri()} in a browser")
+        write_whole(place / name, content)
+    out.note(f"\nwrote report.html, model.json, generic.json, and the tables they hold as CSV, to {place}")
+    out.note(f"open {(place / 'report.html').resolve().as_uri()} in a browser")
 
 
 def _series() -> Table:
     """Return the series of the three frameworks that have five device counts, a group each: four are fitted."""
+    from genperf.datasets import load
+
     table = load("dlperf", categorical="", group="config,batch_per_device")
     frame = table.frame
     counts = frame.groupby(list(table.group))["devices"].transform("nunique")
@@ -70,6 +86,8 @@ def _series() -> Table:
 
 def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, known: Table) -> pd.DataFrame:
     """Put the measured times, and those of the largest scale that was fitted, beside the predictions."""
+    import pandas as pd
+
     keys = list(known.group)
     last = known.medians().frame.sort_values("devices", kind="stable").groupby(keys)[known.target.column].last()
     columns = [*keys, "framework", "devices", known.target.name, "lower", "upper", "verdict", "reason"]
@@ -81,6 +99,11 @@ def _beside_last_point(predicted: pd.DataFrame, rows: pd.DataFrame, known: Table
 
 def _errors(predicted: pd.DataFrame) -> pd.DataFrame:
     """Return a row per framework and one for all: errors in % of genperf and of last point, and the coverage."""
+    import pandas as pd
+
+    from genperf.metrics import coverage, mape, median_ape
+    from genperf.panel.target import TIME
+
     rows = []
     framework = predicted["framework"].map(FRAMEWORKS)
     for name in (*dict.fromkeys(FRAMEWORKS.values()), "all"):

@@ -1,90 +1,167 @@
 """`genperf explain`: terms, shares and elasticities of a fitted model; with options, knee, sensitivity, comparison."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from genperf import plots
-from genperf.attribution import Explanation, Knee, Sobol, compare, explain, scaling
-from genperf.attribution.comparison import single
-from genperf.causes import why
-from genperf.cli.fit import formula_lines, shares_line
-from genperf.cli.options import (
-    configuration,
-    group_at,
-    model_or_table,
-    names_of,
-    number,
-    one_group,
-    pairs,
-    read,
-    values_at,
-)
+import click
+import cloup
+from cloup import option
+
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
-from genperf.panel import Table, read_table
-from genperf.reporting.export import export
-from genperf.reporting.provenance import roles_of
-from genperf.result import FitResult, GroupedResult, answering, is_model, load_model
-from genperf.validation import importance
-from genperf.words.numbers import samples_called
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from genperf.attribution import Explanation
+    from genperf.panel import Table
+    from genperf.result import FitResult, GroupedResult
+    from genperf.scaling import Scaling
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Explain, and print or draw what was requested."""
-    if o.why:
-        _show_causes(o, out)
+
+@shared.command("explain")
+@click.argument("model", metavar="MODEL|TABLE")
+@cloup.option_group(
+    "The question",
+    shared.AT,
+    shared.GROUP,
+    shared.INTERVAL,
+    option(
+        "--versus",
+        metavar="FACTOR=V",
+        multiple=True,
+        help="Explain the difference to this configuration: factors, or group columns, in which it differs from --at.",
+    ),
+    option("--members", is_flag=True, help="Also the terms of each member of an ensemble by itself."),
+    option("--latex", "as_latex", is_flag=True, help="Print the fitted formula for LaTeX, and nothing else."),
+    option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted."),
+    option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted."),
+)
+@cloup.option_group(
+    "The scaling",
+    option(
+        "--knee",
+        metavar="LEVEL",
+        is_flag=False,
+        flag_value="0.5",
+        help="Efficiency, the count at which it falls below a level [0.5], where more workers are slower, crossovers.",
+    ),
+    shared.ALONG,
+    option("--up-to", metavar="N", help="How far to look; 16 times the largest measured where omitted."),
+    shared.SCALING,
+)
+@cloup.option_group(
+    "The causes of slow steps",
+    option("--why", is_flag=True, help="Only these; --versus names runs that are sound."),
+    shared.HINTS,
+)
+@cloup.option_group(
+    "The sensitivity",
+    option(
+        "--sobol",
+        is_flag=False,
+        flag_value="time",
+        type=click.Choice(["time", "log"]),
+        help="Sobol indices of the time (or other quantity) [time] or of its logarithm, over the measured domain.",
+    ),
+    option("--within", metavar="FACTOR=LOW,HIGH", multiple=True, help="Another domain for --sobol; or levels."),
+    shared.SEED,
+)
+@shared.shown(
+    *shared.RESULT,
+    shared.plot("Draw the terms along the count of workers; or what --versus, --sobol or --knee compute"),
+)
+def explain(
+    model: str,
+    at: tuple[str, ...],
+    group: str | None,
+    interval: float,
+    versus: tuple[str, ...],
+    members: bool,
+    as_latex: bool,
+    importance: str | None,
+    unit: str | None,
+    knee: str | None,
+    along: str | None,
+    up_to: str | None,
+    scaling: Scaling | None,
+    why: bool,
+    hints: tuple[str, ...],
+    sobol: Literal["time", "log"] | None,
+    within: tuple[str, ...],
+    seed: int,
+    out: Output,
+) -> None:
+    """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
+    from genperf import attribution, validation
+    from genperf.attribution.comparison import single
+    from genperf.cli.options import configuration, group_at, model_or_table, number, one_group, values_at
+    from genperf.reporting.export import export
+
+    if why:
+        _show_causes(model, group, at, versus, hints, out)
         return
-    fitted = model_or_table(o.model)
-    at = values_at(o.at, "--at", fitted)
-    o.group = group_at(fitted, o.group, at)
-    chosen = one_group(fitted, o.group, o.model)
-    if o.as_latex:
+    fitted = model_or_table(model)
+    values = values_at(at, "--at", fitted)
+    group = group_at(fitted, group, values)
+    chosen = one_group(fitted, group, model)
+    if as_latex:
         tell(export(chosen, "latex"))
         return
-    here = {name: values for name, values in at.items() if name not in fitted.group} or None
-    other = configuration(o.versus, "--versus", fitted)
+    here = {name: cells for name, cells in values.items() if name not in fitted.group} or None
+    other = configuration(versus, "--versus", fitted)
     across = any(name in chosen.schema.group for name in other)
-    upto = number(o.up_to, "--up-to") if o.up_to is not None else None
-    domain = values_at(o.within, "--within", fitted)
-    explanation = explain(
+    upto = number(up_to, "--up-to") if up_to is not None else None
+    domain = values_at(within, "--within", fitted)
+    explanation = attribution.explain(
         chosen,
         here,
-        o.interval,
+        interval,
         versus=None if across else other or None,
-        knee=False if o.knee is None else Knee(number(o.knee, "--knee"), o.along, upto, o.scaling),
-        sobol=Sobol(o.sobol, domain, seed=o.seed) if o.sobol else False,
+        knee=False if knee is None else attribution.Knee(number(knee, "--knee"), along, upto, scaling),
+        sobol=attribution.Sobol(sobol, domain, seed=seed) if sobol else False,
     )
     if across:
-        key, second = _other_group(fitted, o.group, other)
+        key, second = _other_group(fitted, group, other)
         factors = {f.name: f for f in second.schema.factors if f.name not in second.schema.group}
         a = single(chosen.query(here), "groups are compared at one configuration")
         b = {k: v for k, v in a.items() if k in factors and (factors[k].numeric or v in factors[k].levels)}
         b |= {name: v for name, v in other.items() if name in factors}
-        names = ", ".join(_key(o.group)), ", ".join(key)
-        across_groups = compare(chosen, a, b, other=second, names=names, interval=o.interval)
+        names = ", ".join(_key(group)), ", ".join(key)
+        across_groups = attribution.compare(chosen, a, b, other=second, names=names, interval=interval)
         explanation = replace(explanation, comparison=across_groups)
-    if o.importance is not None:
-        table = _read_again(chosen, o.group, o.importance, o.unit)
-        explanation = replace(explanation, importance=importance(table, seed=o.seed))
+    if importance is not None:
+        table = _read_again(chosen, group, importance, unit)
+        explanation = replace(explanation, importance=validation.importance(table, seed=seed))
     if not out.written(explanation):
-        _show(explanation, chosen, o.members, out)
-    out.draw(lambda: _figure(explanation, chosen, here, o.interval))
+        _show(explanation, chosen, members, out)
+    out.draw(lambda: _figure(explanation, chosen, here, interval))
 
 
-def _show_causes(o: SimpleNamespace, out: Output) -> None:
+def _show_causes(
+    model: str,
+    group: str | None,
+    at: tuple[str, ...],
+    versus: tuple[str, ...],
+    hints: tuple[str, ...],
+    out: Output,
+) -> None:
     """Print the causes of slow steps; a table is read, and nothing is fitted to it."""
-    fitted = load_model(o.model) if is_model(o.model) else None
-    slow: Any = read(o.model, {"skip_bad_rows": True}) if fitted is None else one_group(fitted, o.group, o.model)
+    from genperf.causes import why
+    from genperf.cli.options import names_of, one_group, pairs, read
+    from genperf.result import is_model, load_model
+
+    fitted = load_model(model) if is_model(model) else None
+    slow: Any = read(model, {"skip_bad_rows": True}) if fitted is None else one_group(fitted, group, model)
     names = [*(factor.name for factor in slow.factors), *slow.group] if fitted is None else names_of(fitted)
-    sound: Any = pairs(o.versus, "--versus", names)
+    sound: Any = pairs(versus, "--versus", names)
     if fitted is not None and any(name in slow.schema.group for name in sound):
-        _, sound = _other_group(fitted, o.group, sound)
-    diagnosis = why(slow, pairs(o.at, "--at", names), sound=sound or None, hints=pairs(o.hints, "--hint"))
+        _, sound = _other_group(fitted, group, sound)
+    diagnosis = why(slow, pairs(at, "--at", names), sound=sound or None, hints=pairs(hints, "--hint"))
     if not out.written(diagnosis):
         tell(str(diagnosis))
 
@@ -98,12 +175,17 @@ def _other_group(
     fitted: FitResult | GroupedResult, group: str | None, other: Mapping[str, str]
 ) -> tuple[tuple[str, ...], FitResult]:
     """Return the key and the model of the group that differs from `--group` in some values."""
+    from genperf.cli.options import one_group
+
     key = tuple(other.get(name, value) for name, value in zip(fitted.group, _key(group), strict=True))
     return key, one_group(fitted, ",".join(key), "")
 
 
 def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
     """Read a table with the roles of the model's, and return the rows of the model's group."""
+    from genperf.panel import read_table
+    from genperf.reporting.provenance import roles_of
+
     schema = chosen.schema
     roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work or None}
     table = read_table(source, let=dict(schema.derived) or None, unit=unit, **roles)
@@ -117,6 +199,9 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
 
 def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:
     """Print an explanation below the formula, or the shares of an ensemble."""
+    from genperf.cli.fitted import formula_lines, shares_line
+    from genperf.words.numbers import samples_called
+
     target = chosen.schema.target
     tell_all(formula_lines(chosen) if chosen.is_formula else [f"{target.name}: the average of {shares_line(chosen)}"])
     tokens = samples_called(target.throughput) == "tokens" and not chosen.panel.has("sequence")
@@ -132,8 +217,12 @@ def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Outpu
     out.lines((explanation if members else replace(explanation, members=explanation.members[:0])).content)
 
 
-def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float) -> "Figure":
+def _figure(explanation: Explanation, result: FitResult, at: Mapping[str, Any] | None, interval: float) -> Figure:
     """Draw a comparison, or else sensitivities, the efficiency, or the terms along the workers."""
+    from genperf import plots
+    from genperf.attribution import scaling
+    from genperf.result import answering
+
     if explanation.comparison is not None:
         return plots.waterfall(explanation.comparison)
     if explanation.sensitivity is not None:

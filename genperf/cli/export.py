@@ -1,14 +1,29 @@
 """`genperf export`: a fitted expression in another language."""
 
-from types import SimpleNamespace
+import click
+from cloup import option
 
-from genperf.cli.options import model_or_table, one_group
-from genperf.cli.output import Output
+from genperf.cli import decorators as shared
 from genperf.cli.writing import write_whole
-from genperf.reporting.export import export
 
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Write the expression to a file or to standard output."""
-    result = one_group(model_or_table(o.model), o.group, o.model)
-    write_whole(out.output or "-", export(result, o.to).rstrip("\n") + "\n")
+@shared.command("export")
+@click.argument("model")
+@option(
+    "--to",
+    type=click.Choice(["python", "c", "latex", "javascript", "extra-p"]),
+    required=True,
+    help="The language.",
+)
+@shared.GROUP
+@shared.output("FILE", "Write here; to standard output where omitted.")
+def export(model: str, to: str, group: str | None, output: str | None) -> None:
+    """Write the fitted expression of MODEL, with its constants, as a function of its factors.
+
+    The interval and the verdict are not exported.
+    """
+    from genperf.cli.options import model_or_table, one_group
+    from genperf.reporting.export import export as exported
+
+    result = one_group(model_or_table(model), group, model)
+    write_whole(output or "-", exported(result, to).rstrip("\n") + "\n")

@@ -1,42 +1,66 @@
 """`genperf fit`: a table → a fitted model, of which it prints first how well it predicts what it was not fitted to."""
 
-import math
+from __future__ import annotations
+
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import pandas as pd
+import cloup
+from cloup import option
 
-from genperf.attribution import written_lines
-from genperf.attribution.elasticity import doublings
-from genperf.attribution.written import level_exponents
-from genperf.cli.options import fit_arguments, pairs, read
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, tell, tell_all
 from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
-from genperf.errors import LISTED, GenperfError, counted, listed
-from genperf.estimate.options import DEFAULTS
-from genperf.fitting import fit, fitted_phases
-from genperf.formula import parse
-from genperf.models import MODELS
-from genperf.panel.configurations import typical_run
-from genperf.result import FitResult, GroupedResult, load_model, model_pieces
-from genperf.result.fit_result import UNTESTED
-from genperf.words.quantity import heading
+from genperf.errors import counted, listed
 
-#: Of many groups, the kinds of notes on how groups relate.
-GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
+if TYPE_CHECKING:
+    from genperf.result import GroupedResult
 
 
-def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Fit, write the model, and print how far it may be trusted."""
+@shared.command("fit")
+@click.argument("table")
+@cloup.option_group(
+    "The model",
+    option("--model", metavar="MODEL", default="auto", help="auto, a family (see `genperf models`) or a formula."),
+    option("--also-model", metavar="NAME=MODEL", multiple=True, help="What to fit to a quantity of --also."),
+    option("--pool", is_flag=True, help="Name columns that could show which groups are alike."),
+    option("--quick", is_flag=True, help="A first look: one structure, fewer draws; intervals are rougher."),
+    option("--resume", is_flag=True, help="Keep what is in FILE already, where rows and options are the same."),
+)
+@shared.table_options
+@shared.fit_options
+@shared.shown(*shared.RESULT, shared.output("FILE", "Write the model here (JSON)."))
+@option("--verbose", "-v", is_flag=True, help="Print the formula, or the members, and the constants as well.")
+def fit(
+    table: str,
+    model: str,
+    also_model: tuple[str, ...],
+    pool: bool,
+    quick: bool,
+    resume: bool,
+    verbose: bool,
+    roles: dict[str, Any],
+    fitting: dict[str, Any],
+    out: Output,
+) -> None:
+    """Fit a model to TABLE; print its held-out error, how far it may be trusted, and what doubling each factor does."""
+    from genperf import fitting as door
+    from genperf.cli.fitted import constants_shown, fitted_lines, group_notes
+    from genperf.cli.options import pairs, read
+    from genperf.estimate.options import DEFAULTS
+    from genperf.result import FitResult, load_model, model_pieces
+
     output = out.output
-    if o.resume and (not output or output == "-"):
+    if resume and (not output or output == "-"):
         raise click.UsageError("--resume continues the file that -o names.")
-    measured = read(o.table, given)
-    before = load_model(output) if o.resume and output and Path(output).exists() else None
-
+    measured = read(table, roles)
+    before = load_model(output) if resume and output and Path(output).exists() else None
+    options = {**fitting, "also_models": pairs(also_model, "--also-model"), "pool": pool}
+    if quick:
+        structure = "separable" if options["structure"] == "auto" else options["structure"]
+        options |= {"draws": DEFAULTS.quick_draws, "structure": structure}
     saved = 0
 
     def save(so_far: GroupedResult) -> None:
@@ -47,12 +71,7 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
 
     try:
         with progress(out.quiet, "groups" if measured.group else "") as done:
-            further = {"also_models": pairs(o.also_model, "--also-model")}
-            options = {**fit_arguments(given), **further, "pool": o.pool}
-            if o.quick:
-                structure = "separable" if options["structure"] == "auto" else options["structure"]
-                options |= {"draws": DEFAULTS.quick_draws, "structure": structure}
-            result = fit(measured, o.model, resume=before, progress=done, checkpoint=save, **options)
+            result = door.fit(measured, model, resume=before, progress=done, checkpoint=save, **options)
     except KeyboardInterrupt:
         if saved:
             out.note(f"{saved} of {measured.group_count} groups are in {output}; --resume continues from there")
@@ -63,154 +82,19 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
         write_whole("-", model_pieces(result))
         return
     if isinstance(result, FitResult):
-        tell_all(fitted_lines(result, o.verbose))
-        if o.verbose and result.is_formula:
+        tell_all(fitted_lines(result, verbose))
+        if verbose and result.is_formula:
             out.frame(constants_shown(result))
-        elif o.verbose:
+        elif verbose:
             out.note(f"constants of {counted(len(result.members), 'expression')}: --json, or genperf explain MODEL")
         notes = [str(note) for note in result.notes]
     else:
         tell(str(result))
         notes = group_notes(result)
     out.notes(notes)
-    unused = [name for name in measured.unused if name not in fitted_phases(measured, o.model).values()]
+    unused = [name for name in measured.unused if name not in door.fitted_phases(measured, model).values()]
     if unused:
         out.note(f"left out, in no role: {listed(unused)}")
     if measured.rejected:
         out.note(f"rejected rows: {measured.rejected_rows}; genperf check lists them")
     out.note(f"wrote {output}" if output else "nothing was kept: -o model.json writes the model")
-
-
-def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
-    """Return what to print of a model: its held-out error, the verdict far out, what doubling each factor does."""
-    table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
-    measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
-    lines = [f"{_kind(result)}: {table}; {measured}"]
-    lines += [*trust_lines(result), *doubling_lines(result)]
-    for name, one in result.further.items():
-        tested = one.tested if one.held_out_of else UNTESTED
-        lines.append(f"{name}: {_kind(one)}; {counted(one.schema.configurations, 'configuration')}; {tested}")
-    if not verbose:
-        return lines
-    if result.is_formula:
-        lines += formula_lines(result)
-        lines += [*reference_lines(result), *(str(exponent) for exponent in level_exponents(result))]
-        lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
-        lines += search_lines(result)
-    elif len(result.members) > 1:
-        lines.append(f"averaged: {shares_line(result)}")
-    else:
-        lines.append(f"expression: {result.best.name}")
-    return lines
-
-
-def search_lines(result: FitResult) -> list[str]:
-    """Return how the constants were searched: by what, with which λ and seed, and how many searches agree."""
-    status, options = result.best.status, result.options
-    tried = f"{counted(status.evaluations, 'set')} of constants tried, cost {status.cost:.4g}, seed {result.seed}"
-    agreed = f"{status.agreed} of {status.restarts}"
-    if status.mutation is not None and status.crossover is not None:
-        low, high = status.mutation
-        kind = f"differential evolution, {status.restarts} searches of {counted(status.population, 'member')}"
-        lines = [f"search: {kind}, mutation {low:g} to {high:g}, crossover {status.crossover:g}"]
-        lines.append(f"{agreed} searches reached the least cost; {tried}")
-    else:
-        lines = [f"search: {status.solver}, {agreed} reached the least cost; {tried}"]
-    if "lambda_by" in options:
-        lines.append(f"λ = {options['lambda']:.3g}, from {options['lambda_by']}")
-    return lines
-
-
-def constants_shown(result: FitResult) -> pd.DataFrame:
-    """Return the constants of the terms that are not zero: 90 % intervals, bounds, and a level's as a factor."""
-    table = result.constants().drop(columns="member").rename(columns={"lower": "90 % lower", "upper": "90 % upper"})
-    constants = {c.name: c for c in result.best.expression.without_zeros(result.best.values).constants}
-    table = table[table["constant"].isin(list(constants))].reset_index(drop=True)
-    table.insert(4, "bounds", [f"{c.lower:g} to {c.upper:g}" for c in constants.values()])
-    values = zip(constants.values(), table["value"], strict=True)
-    factors = [f"x {math.exp(value):.3g}" if constant.kind == "level" else "" for constant, value in values]
-    if any(factors):
-        table.insert(2, "as factor", factors)
-    return table
-
-
-def reference_lines(result: FitResult) -> list[str]:
-    """Return the level of each categorical factor that its other levels are relative to."""
-    meanings = [c.meaning for c in result.best.expression.constants if c.meaning is not None]
-    relative = {(m.categorical, m.level) for m in meanings}
-    factors = [f for f in result.schema.factors if any(name == f.name for name, _ in relative)]
-    named = [f"{f.name} {level}" for f in factors for level in f.levels if (f.name, level) not in relative]
-    return [f"reference levels: {', '.join(named)}"] if named else []
-
-
-def trust_lines(result: FitResult) -> list[str]:
-    """Return the verdict at twice the largest measured scale, the other factors at those of a measured run."""
-    try:
-        count = result.panel.along()
-    except GenperfError:
-        return []
-    run, derived = typical_run(result.panel, {}), result.schema.derived
-    # A factor that is derived from columns which are no factors stays as it was measured.
-    fixed = {n: run[n] for n, text in derived.items() if n in run and not set(parse(text).names) <= set(run)}
-    there = f"at twice the largest scale ({count.name}={2.0 * count.upper:g})"
-    try:
-        predicted = result.predict(result.completed({**fixed, count.name: 2.0 * count.upper})).iloc[0]
-    except GenperfError as error:
-        return [f"{there}: {error.message}"]
-    reason = f": {predicted['reason']}" if predicted["reason"] else ""
-    return [f"{there}: {predicted['verdict']}{reason}"]
-
-
-def doubling_lines(result: FitResult) -> list[str]:
-    """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
-    name, ratios = result.schema.target.reported, list(doublings(result).items())
-    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[:LISTED]]
-    more = len(ratios) - len(lines)
-    return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
-
-
-def formula_lines(result: FitResult) -> list[str]:
-    """Return the heaviest member's formula, headed by the target's name and unit; a generic one a term a line."""
-    written = written_lines(result)
-    if written:
-        return written
-    return [f"{heading(result.schema.target)} = {result.best.expression.text(result.best.values)}"]
-
-
-def shares_line(result: FitResult) -> str:
-    """Return the heaviest expressions of an average with their shares; the others are counted."""
-    shares = result.shares()
-    if len(shares) == 1:
-        return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
-    named = [f"{100 * share:.0f} % {name}" for name, share in shares if round(100 * share)][:LISTED]
-    return "; ".join(named) + (f"; {len(shares) - len(named)} more" if len(shares) > len(named) else "")
-
-
-def group_notes(result: GroupedResult) -> list[str]:
-    """Return the different notes on how groups relate; one that several groups share counts them.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, genperf as gp
-    >>> runs = pd.DataFrame({"net": ["a"] * 4 + ["b"] * 4, "gpus": [1, 2, 4, 8] * 2, "nodes": [1] * 4 + [1, 1, 1, 2]})
-    >>> runs["s"] = np.tile([0.4, 0.41, 0.43, 0.5], 2)
-    >>> for note in group_notes(gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", group="net"))):
-    ...     print(note)
-    a: no run goes beyond one node; what 1 other group of the table showed there is part of the interval
-    """
-    alike: dict[str, list[str]] = {}
-    for key, fitted in result.results.items():
-        for text in (str(note) for note in fitted.notes if note.kind in GROUP_NOTES):
-            alike.setdefault(text.removeprefix(f"{', '.join(key)}: "), []).append(text)
-    lines = [
-        texts[0] if len({*texts}) == 1 else f"{counted(len(texts), 'group')}: {text}" for text, texts in alike.items()
-    ]
-    return lines[:LISTED]
-
-
-def _kind(result: FitResult) -> str:
-    if result.model == "auto":
-        # An expression may be there twice, as it is and flat beyond the largest count.
-        count = len({m.expression.constant_names + tuple(m.constants) for m in result.members})
-        return f"auto, {count} expressions averaged" if count > 1 else "auto"
-    return result.model if result.model in MODELS else "your formula"

@@ -1,25 +1,56 @@
 """`genperf import`: measurements of another tool → a table."""
 
+from __future__ import annotations
+
 import shlex
-from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import click
+from cloup import option
 
-from genperf.cli.options import pairs
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output
 from genperf.cli.writing import write_whole
 from genperf.errors import LISTED, counted
-from genperf.importers import Imported, csv_lines, import_files
-from genperf.table.clean import is_number
-from genperf.vocabulary.names import COUNTED, canonical_of
+
+if TYPE_CHECKING:
+    from genperf.importers import Imported
 
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Write the table, and print which commands read it."""
+class _Import(shared.Command):
+    """The command whose help lists the formats, which are read only then."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the formats below the options."""
+        from genperf.importers import FORMATS
+
+        with formatter.section("Formats"):
+            formatter.write_dl([(name, format.what) for name, format in FORMATS.items()])
+
+
+@shared.command("import", cls=_Import)
+@click.argument("format")
+@click.argument("files", metavar="FILE…", nargs=-1, required=True)
+@option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that is not in the files.")
+@option("--from-name", metavar="PATTERN", help="Factors in the files' names: run_{workers}_{batch}.json.")
+@shared.shown(
+    option("--json", "as_json", is_flag=True, help="Describe the written table on standard output; needs -o."),
+    shared.QUIET,
+    shared.output("CSV", "Write the table here; to standard output where omitted."),
+    shared.RAW,
+)
+def import_(format: str, files: tuple[str, ...], settings: tuple[str, ...], from_name: str | None, out: Output) -> None:
+    """Turn FILEs of another tool into a table for genperf.
+
+    Rows of several files become one table; its column `source` names the file.
+    """
+    from genperf.cli.options import pairs
+    from genperf.importers import csv_lines, import_files
+
     output = out.output
     if out.as_json and output in (None, "-"):
         raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
-    table = import_files(o.format, o.files, pairs(o.settings, "--set"), o.from_name)
+    table = import_files(format, files, pairs(settings, "--set"), from_name)
     write_whole(output or "-", "".join(csv_lines(table, out.raw)))
     roles = _roles(table)
     path = output if output and output != "-" else "TABLE"
@@ -50,6 +81,9 @@ def run(o: SimpleNamespace, out: Output) -> None:
 
 def _roles(table: Imported) -> list[str]:
     """Return the options that name the columns' roles; factors that do not vary are in none."""
+    from genperf.table.clean import is_number
+    from genperf.vocabulary.names import COUNTED, canonical_of
+
     series = [name for name in table.group if len(table.values(name)) > 1]
     parts: dict[str, list[str]] = {"--intrinsic": [], "--extrinsic": [], "--categorical": [], "--group": series}
     for name in table.factors:
@@ -57,11 +91,11 @@ def _roles(table: Imported) -> list[str]:
         if len(cells) < 2:
             continue
         numeric = all(is_number(cell) for cell in cells)
-        role = "--extrinsic" if canonical_of(name) in COUNTED else "--intrinsic"
-        parts[role if numeric else "--categorical"].append(name)
+        of_number = "--extrinsic" if canonical_of(name) in COUNTED else "--intrinsic"
+        parts[of_number if numeric else "--categorical"].append(name)
     words = ["--throughput" if table.rate else "--time", table.time]
-    for option, names in parts.items():
-        words += [option, ",".join(names)] if names else []
+    for role, names in parts.items():
+        words += [role, ",".join(names)] if names else []
     words += ["--repeat", table.repeat]
     if any(isinstance(value, int | float) and value <= 0 for value in table.values(table.time)):
         words += ["--where", f"{table.time} > 0"]

@@ -7,26 +7,50 @@ import sys
 import warnings
 
 import click
+import cloup
 
 from genperf import __version__
-from genperf.cli.declared import COMMANDS, command_named
+from genperf.cli.commands import COMMANDS, SECTIONS, command_named, is_asked_about
 from genperf.cli.output import tell
 from genperf.cli.process import Stopped, drop_output, fault, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
 from genperf.errors import GenperfError
 
 
-class _Commands(click.Group):
-    """The commands, in the order in which they are declared."""
+class _Commands(cloup.Group):
+    """The commands in their sections, each imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command."""
+        return command_named(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names; where it is a file or a run, it is asked about."""
+        if args[0] not in COMMANDS and is_asked_about(args[0]):
+            args = ["ask", *args]
+        if args[0] not in COMMANDS:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        return args[0], command_named(args[0]), args[1:]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the question that each command answers."""
+        sections = [cloup.HelpSection(title, list(commands.items())) for title, commands in SECTIONS.items()]
+        cloup.formatting.ensure_is_cloup_formatter(formatter).write_many_sections(sections)
 
 
-@click.group(
+@cloup.group(
     cls=_Commands,
-    commands={name: command_named(name) for name in COMMANDS},
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
     epilog="Exit status: 0 done, 1 a fault of the data or the model, 2 wrong usage, 70 a fault of genperf.",
 )
 @click.version_option(__version__, prog_name="genperf")
@@ -35,7 +59,7 @@ class _Commands(click.Group):
 def cli(ctx: click.Context, config: str | None) -> None:
     """Fit, extrapolate and explain the execution time of distributed deep learning.
 
-    Start with `genperf demo`, or `genperf check TABLE --time COLUMN` on your own measurements.
+    Start with `genperf demo`, or `genperf ask TABLE` on your own measurements.
     """
     ctx.default_map = settings_of(config) if ctx.invoked_subcommand in COMMANDS else {}
 

@@ -1,14 +1,16 @@
 """`genperf models`: the families, their equations, and what they need."""
 
-from types import SimpleNamespace
-
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, show_rows, tell, tell_all
-from genperf.models import ALIASES, MODELS
-from genperf.vocabulary.names import PHASES
 
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Print a row for each family, the names of columns that are factors, and those that are phases."""
+@shared.command("models")
+@shared.shown(shared.JSON, shared.NO_COLOR)
+def models(out: Output) -> None:
+    """List the families: equation, source, the factors needed and how columns are matched to them."""
+    from genperf.models import ALIASES, MODELS
+    from genperf.vocabulary.names import PHASES
+
     phases = {phase: [f"{word}_s" for word in words] for phase, words in PHASES.items()}
     families = [
         {

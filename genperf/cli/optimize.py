@@ -1,48 +1,116 @@
 """`genperf optimize`: a fitted model over a grid of configurations → the best of them."""
 
-from types import SimpleNamespace
+from __future__ import annotations
+
 from typing import Any
 
 import click
+import cloup
+from cloup import option
 
-from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, tell
 from genperf.errors import GenperfError
-from genperf.formula.amounts import with_amounts
-from genperf.panel.quantities import price_of
-from genperf.search import Goal, Job, layouts, optimize
 
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Evaluate the grid, and print the best configurations with what they are the best of."""
-    if not o.over and o.devices is None:
+@shared.command("optimize")
+@click.argument("model", metavar="MODEL|TABLE")
+@cloup.option_group(
+    "The grid",
+    option(
+        "--over",
+        metavar="NAME=VALUES",
+        multiple=True,
+        help="The factors to vary: workers=1:256, nodes=1:64:*2, memory=8:64:8, batch=32,64, precision=fp16,fp32.",
+    ),
+    option(
+        "--devices",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Every split of a transformer over N devices; --over fixes or varies what else there is.",
+    ),
+    option("--where", metavar="FORMULA", multiple=True, help="A condition: 'workers*batch <= 8192'; may be repeated."),
+    option("--fits", default=0.95, help="Least probability that a run does not fail."),
+    option("--trusted", is_flag=True, help="Only configurations with the verdict ok or caution."),
+    option("--capacity", metavar="NAME=X", multiple=True, help="Of a model of memory, say: memory_gb=80."),
+    shared.GROUP,
+)
+@cloup.option_group(
+    "The aim",
+    option(
+        "--minimize",
+        metavar="time|cost|FORMULA",
+        help="The prediction if omitted. A formula may use factors, time, time_1 (of one worker), total, cost.",
+    ),
+    option("--maximize", metavar="FORMULA", help="A formula that is to be large, instead of --minimize."),
+    option("--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."),
+    shared.SAMPLES,
+    shared.DEADLINE,
+    shared.BUDGET,
+    option("--per", "--machines", metavar="FORMULA", help="What --price is paid for; the workers where omitted."),
+    option("--price", metavar="X/h", default="1", help="Of one worker or --per: 2/h; or a formula, for a second."),
+    shared.INTERVAL,
+    option("--top", default=10, type=click.IntRange(min=1), help="How many to show."),
+)
+@shared.shown(
+    *shared.RESULT,
+    shared.output("CSV", "Write the best configurations here."),
+    shared.RAW,
+)
+def optimize(
+    model: str,
+    over: tuple[str, ...],
+    devices: int | None,
+    where: tuple[str, ...],
+    fits: float,
+    trusted: bool,
+    capacity: tuple[str, ...],
+    group: str | None,
+    minimize: str | None,
+    maximize: str | None,
+    steps: str | None,
+    samples: str | None,
+    deadline: str | None,
+    budget: str | None,
+    per: str | None,
+    price: str,
+    interval: float,
+    top: int,
+    out: Output,
+) -> None:
+    """Find the configuration for which MODEL's throughput is most, or its time, a cost or a formula least.
+
+    Every combination is evaluated. Where the work of a step is known and varies, the aim is the most throughput; else
+    the least time. --samples 300B, or --steps "EPOCHS*SAMPLES/(workers*batch)", makes the time, the cost and the
+    deadline those of the whole training, and the least time the aim. A count that is still used well: --where
+    "time_1/time >= 0.8" with a fixed batch per worker, "time_1/(workers*time) >= 0.8" with a fixed amount of work.
+    """
+    from genperf import search
+    from genperf.cli.options import amount_of, capacities, configuration, model_or_table, one_group
+    from genperf.formula.amounts import with_amounts
+
+    if not over and devices is None:
         raise click.UsageError(
             "give the factors to vary (--over), or the devices to split a transformer over (--devices)"
         )
-    for one, other in (("minimize", "maximize"), ("steps", "samples")):
-        if getattr(o, one) is not None and getattr(o, other) is not None:
-            raise click.UsageError(f"give either --{one} or --{other}")
-    minimize, maximize, steps = (None if t is None else with_amounts(t) for t in (o.minimize, o.maximize, o.steps))
-    loaded = model_or_table(o.model)
-    fitted = loaded if o.group is None else one_group(loaded, o.group, o.model)
-    most = capacities(o.capacity, fitted)
-    varied: dict[str, Any] = {**configuration(o.over, "--over", fitted)}
-    conditions = [with_amounts(text) for text in o.where]
-    if o.devices is not None:
-        proposed = layouts(fitted.first, o.devices, varied, conditions)
+    if minimize is not None and maximize is not None:
+        raise click.UsageError("give either --minimize or --maximize")
+    if steps is not None and samples is not None:
+        raise click.UsageError("give either --steps or --samples")
+    least, most, count = (None if text is None else with_amounts(text) for text in (minimize, maximize, steps))
+    loaded = model_or_table(model)
+    fitted = loaded if group is None else one_group(loaded, group, model)
+    limits = capacities(capacity, fitted)
+    varied: dict[str, Any] = {**configuration(over, "--over", fitted)}
+    conditions = [with_amounts(text) for text in where]
+    if devices is not None:
+        proposed = search.layouts(fitted.first, devices, varied, conditions)
         varied, conditions = proposed.over, proposed.where
         out.notes(proposed.notes)
-    deadline, budget, samples = (amount_of(getattr(o, n), f"--{n}") for n in ("deadline", "budget", "samples"))
-    optimum = optimize(
-        fitted,
-        varied,
-        conditions,
-        minimize,
-        goal=Goal(maximize, deadline, budget, o.fits, o.trusted, most),
-        interval=o.interval,
-        job=Job(steps, o.per, per_second(o.price), samples, o.price if "/" in o.price else ""),
-        top=o.top,
-    )
+    within, money = amount_of(deadline, "--deadline"), amount_of(budget, "--budget")
+    job = search.Job(count, per, per_second(price), amount_of(samples, "--samples"), price if "/" in price else "")
+    goal = search.Goal(most, within, money, fits, trusted, limits)
+    optimum = search.optimize(fitted, varied, conditions, least, goal=goal, interval=interval, job=job, top=top)
     if out.written(optimum, optimum.best):
         return
     if not out.output or not out.quiet:
@@ -60,6 +128,8 @@ def per_second(price: str) -> str:
     >>> per_second("3.6/h"), per_second("2 + batch/16")
     ('0.001', '2 + batch/16')
     """
+    from genperf.panel.quantities import price_of
+
     try:
         return repr(price_of(price).per_second)
     except GenperfError:

@@ -165,24 +165,23 @@ def paid_at(price: str | None, per: str | None) -> Paid | None:
 
 
 def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of a fit out of `given`, as `genperf.fit` wants them."""
-    lam, fixed = given.pop("lam"), pairs(given.pop("fix"), "--fix")
-    plain = ("structure", "loss", "penalty", "solver", "seed", "workers", "engine", "address")
+    """Return the options of a fit as `genperf.fit` takes them."""
+    lam = given["lam"]
     return {
-        **{key: given.pop(key) for key in plain},
+        **given,
         "lam": lam if lam in (None, "cv") else number(lam, "--lambda"),
-        "mapping": pairs(given.pop("mapping"), "--map"),
-        "fix": {name: number(value, "--fix") for name, value in fixed.items()},
-        "hints": pairs(given.pop("hints"), "--hint"),
+        "mapping": pairs(click.get_current_context().params["mapping"], "--map"),
+        "fix": {name: number(value, "--fix") for name, value in pairs(given["fix"], "--fix").items()},
+        "hints": pairs(given["hints"], "--hint"),
     }
 
 
 def recognised_table(source: str | Source, given: dict[str, Any]) -> Recognised:
-    """Open the table that the options describe, taking them out of `given`."""
+    """Open the table that the options describe."""
     from genperf.panel.tables import OPTIONS, recognised
 
-    given.update(dict.fromkeys(_overridden(click.get_current_context())))
-    roles = {key: given.pop(key) for key in OPTIONS if key in given}
+    stored = _overridden(click.get_current_context())
+    roles = {key: given[key] for key in OPTIONS if key in given and key not in stored}
     roles["let"] = pairs(roles.get("let", ()), "--let") or None
     return recognised(source, roles, pairs(given.get("mapping") or (), "--map"))
 
@@ -197,7 +196,7 @@ def _overridden(ctx: click.Context) -> list[str]:
 
 
 def read(source: str | Recognised, given: dict[str, Any]) -> Table:
-    """Read the table that the options describe, taking them out of `given`; print the roles that are recognised."""
+    """Read the table that the options describe; print the roles that are recognised."""
     table = recognised_table(source, given) if isinstance(source, str) else source
     if not measured_column(table.given) and not click.get_current_context().params.get("quiet"):
         tell(table.line, err=True)

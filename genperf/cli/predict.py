@@ -1,54 +1,103 @@
 """`genperf predict`: a fitted model and values of its factors → predictions, intervals, verdicts."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import numpy.typing as npt
+import cloup
+from cloup import option
 
-from genperf.cli.options import paid_at, pairs, training_of, values_at
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, records, show_predictions
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
-from genperf.facts import Paid
-from genperf.panel.quantities import paid_for, quantities_of
-from genperf.result import FitResult, GroupedResult, answering, load_model
-from genperf.result.fit_result import rows_by_group
-from genperf.table.cells import Cells, frame_of
-from genperf.table.clean import labels
-from genperf.words.growth import price_text
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.figure import Figure
 
+    from genperf.facts import Paid
+    from genperf.prediction.bands import Band
+    from genperf.result import FitResult, GroupedResult
+    from genperf.table.cells import Cells
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Predict, and print or write a row for each configuration."""
-    if bool(o.data) == bool(o.at):
+
+@shared.command("predict")
+@click.argument("model")
+@cloup.option_group(
+    "The question",
+    option("--data", metavar="CSV", help="Predict every row of a table (- for standard input)."),
+    shared.AT,
+    option(
+        "--show",
+        metavar="NAME=FORMULA",
+        multiple=True,
+        help="Also this, with its interval: of factors, time, throughput, efficiency, cost; as days=time*1.5M/1d.",
+    ),
+    shared.PRICE,
+    shared.PER,
+    shared.TOKENS,
+    shared.PEAK,
+    shared.INTERVAL,
+    option(
+        "--band",
+        default="prediction",
+        type=click.Choice(["prediction", "confidence"]),
+        help="Of a new run, or of the mean.",
+    ),
+)
+@shared.shown(
+    *shared.RESULT,
+    shared.output("CSV", "Write the predictions here."),
+    shared.RAW,
+    shared.plot("Draw the predictions along the count of workers, with their band"),
+)
+def predict(
+    model: str,
+    data: str | None,
+    at: tuple[str, ...],
+    show: tuple[str, ...],
+    price: str | None,
+    per: str | None,
+    tokens: str | None,
+    peak: str | None,
+    interval: float,
+    band: Band,
+    out: Output,
+) -> None:
+    """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
+    from genperf.cli.options import paid_at, training_of, values_at
+    from genperf.panel.quantities import paid_for, quantities_of
+    from genperf.result import load_model
+    from genperf.words.growth import price_text
+
+    if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
-    fitted = load_model(o.model)
-    training = training_of(o.tokens, o.peak)
-    shows = {**training.shows(o.price is not None), **shows_of(o.show, o.price)}
+    fitted = load_model(model)
+    training = training_of(tokens, peak)
+    shows = {**training.shows(price is not None), **shows_of(show, price)}
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}
-    paid = paid_at(o.price, o.per)
+    paid = paid_at(price, per)
     with progress(out.quiet):
-        plain = fitted.predict_columns(o.data or values_at(o.at, "--at", fitted), o.interval, o.band)
-    predicted = with_derived(fitted, plain, shows, paid, o.interval, training.given)
+        plain = fitted.predict_columns(data or values_at(at, "--at", fitted), interval, band)
+    predicted = with_derived(fitted, plain, shows, paid, interval, training.given)
     if paid is not None:
-        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, o.per)[0])}")
+        out.note(f"cost is at {price_text(paid.text, paid_for(fitted.first.panel, per)[0])}")
     if not out.written({"predictions": records(predicted)} if out.as_json else {}, predicted) and not out.output:
         show_predictions(rounded(predicted, fitted, shows), plain=out.no_color)
-    out.draw(lambda: _figure(fitted, predicted, o.interval))
+    out.draw(lambda: _figure(fitted, predicted, interval))
 
 
-def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], interval: float) -> "Figure":
+def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], interval: float) -> Figure:
     """Draw the target along the count of workers with the predictions on it; other factors are those of the first."""
     # What follows needs pandas, which a prediction alone does not.
     from genperf import plots
     from genperf.attribution import scaling
     from genperf.attribution.comparison import single
+    from genperf.result import answering
+    from genperf.table.cells import frame_of
 
     rows, result = frame_of(predicted), fitted.first
     groups = rows[list(fitted.group)].drop_duplicates()
@@ -72,6 +121,8 @@ def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
     >>> shows_of(("days=time*30B/1d", "efficiency"), "2/h")
     {'days': 'time*30B/1d', 'efficiency': 'efficiency', 'cost': 'cost'}
     """
+    from genperf.cli.options import pairs
+
     shows = pairs(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")
     return shows if price is None or "cost" in shows else {**shows, "cost": "cost"}
 
@@ -87,7 +138,11 @@ def with_derived(
     """Return a prediction with the columns that follow from it behind its value and interval."""
     if not shows:
         return dict(predicted)
+    import numpy as np
+
     from genperf.attribution.derived import derived_columns
+    from genperf.result.fit_result import rows_by_group
+    from genperf.table.clean import labels
 
     columns: dict[str, npt.NDArray[Any]] = {}
     count = len(predicted["verdict"])
@@ -106,6 +161,8 @@ def rounded(
 
     Left out are the column of fits where every run is certain to, and the time where no step was measured.
     """
+    import numpy as np
+
     target = fitted.first.schema.target
     predicted = {*fitted.first.predicted_names, *(f"{name}{end}" for name in shows for end in ("", "_lower", "_upper"))}
     hidden = {"fits"} if np.all(np.asarray(columns.get("fits", 0.0)) == 1.0) else set()

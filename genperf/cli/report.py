@@ -1,50 +1,113 @@
 """`genperf report`: a model, or a table, as one HTML page."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import click
+import cloup
+from cloup import option
 
-from genperf.cli.options import capacities, configuration, fit_arguments, measured_column, one_group, read
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, show_json
 from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
-from genperf.fitting import fit
-from genperf.reporting import Job, View, held_out, page, proposal_page
-from genperf.reporting.proposal import FORMATS
-from genperf.result import is_model, load_model, with_scaling
 
 
-def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Load or fit, and write the page or the proposal."""
+@shared.command("report")
+@click.argument("source", metavar="MODEL|TABLE")
+@cloup.option_group(
+    "The question",
+    shared.TARGET(help="The configuration that the page answers for: gpus=64."),
+    shared.ALONG,
+    option("--only", metavar="A,B", help="One group's model alone."),
+    shared.PRICE,
+    shared.PER,
+    shared.SAMPLES,
+    shared.DEADLINE,
+    shared.BUDGET,
+    option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page shows which runs keep it."),
+    shared.INTERVAL,
+)
+@cloup.option_group(
+    "The page",
+    option("--title", metavar="TEXT", help="Heading of the page."),
+    option(
+        "--proposal",
+        is_flag=True,
+        help="A proposal for machine time: speed-up, efficiency, node-hours on two pages; *.html, *.tex or *.csv.",
+    ),
+    option("--efficiency", metavar="E", type=float, help="Of --proposal: the least efficiency; 0.75 if omitted."),
+)
+@shared.table_options
+@shared.fit_options
+@cloup.option_group(
+    "The fit of a table",
+    option("--model", metavar="MODEL", default="auto", help="What to fit."),
+    option("--scheme", metavar="SCHEME", help="How to hold out, as for genperf validate."),
+    option("--pool", is_flag=True, help="Share scaling between similar groups."),
+)
+@shared.shown(*shared.RESULT, shared.output("HTML", "Where to write it.", default="report.html"))
+def report(
+    source: str,
+    target: tuple[str, ...],
+    along: str | None,
+    only: str | None,
+    price: str | None,
+    per: str | None,
+    samples: str | None,
+    deadline: str | None,
+    budget: str | None,
+    capacity: tuple[str, ...],
+    interval: float,
+    title: str | None,
+    proposal: bool,
+    efficiency: float | None,
+    model: str,
+    scheme: str | None,
+    pool: bool,
+    roles: dict[str, Any],
+    fitting: dict[str, Any],
+    out: Output,
+) -> None:
+    """Write a page that answers how it scales, where the knee is, what takes the time and what to measure next.
+
+    MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
+    model compared with baselines on what is held out. The page is one file: it needs no network and no server.
+    """
+    from genperf.cli.options import capacities, configuration, measured_column, one_group, read
+    from genperf.fitting import fit
+    from genperf.reporting import Job, View, held_out, page, proposal_page
+    from genperf.result import is_model, load_model, with_scaling
+
     output = str(out.output)
-    kind, workers = kind_of_proposal(output) if o.proposal else "", given["workers"]
-    if o.efficiency is not None and not o.proposal:
+    kind = kind_of_proposal(output) if proposal else ""
+    if efficiency is not None and not proposal:
         raise click.UsageError("--efficiency is that of --proposal")
-    if measured_column(given) or not is_model(o.source):
-        table = read(o.source, given)
-        options = {**fit_arguments(given), "pool": o.pool}
+    if measured_column(roles) or not is_model(source):
+        table = read(source, roles)
+        options = {**fitting, "pool": pool}
         with progress(out.quiet, "groups" if table.group else "") as done:
-            fitted = fit(table, o.model, progress=done, **options)
+            fitted = fit(table, model, progress=done, **options)
         checked = None
-        if not o.proposal:
+        if not proposal:
             with progress(out.quiet, "fits") as done:
-                checked = held_out(table, o.model, scheme=o.scheme, along=o.along, progress=done, **options)
+                checked = held_out(table, model, scheme=scheme, along=along, progress=done, **options)
     else:
-        fitted, table, checked = with_scaling(load_model(o.source), given["scaling"]), None, None
-    if o.only:
-        fitted = one_group(fitted, o.only, o.source, "--only")
+        fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
+    if only:
+        fitted = one_group(fitted, only, source, "--only")
     # A page cannot contain a byte that is no text.
-    title = None if o.title is None else o.title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    job, most = Job(o.price, o.per, o.samples, o.deadline, o.budget), capacities(o.capacity, fitted)
-    view = View(configuration(o.target, "--target", fitted), o.along, o.interval, title, job, most)
+    heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    job, most = Job(price, per, samples, deadline, budget), capacities(capacity, fitted)
+    view = View(configuration(target, "--at (--target)", fitted), along, interval, heading, job, most)
     with progress(out.quiet):
-        if o.proposal:
-            text = proposal_page(fitted, view, kind, o.efficiency)
+        if proposal:
+            text = proposal_page(fitted, view, kind, efficiency)
         else:
-            text = page(fitted, table=table, validation=checked, view=view, workers=workers)
+            text = page(fitted, table=table, validation=checked, view=view, workers=fitting["workers"])
     write_whole(output, text)
     if out.as_json:
         show_json({"report": output, "bytes": len(text.encode())})
@@ -54,6 +117,8 @@ def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
 
 def kind_of_proposal(output: str) -> str:
     """Return the format of a proposal by the ending of its file; CSV for a pipe."""
+    from genperf.reporting.proposal import FORMATS
+
     kind = "csv" if output == "-" else Path(output).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise GenperfError(f"cannot write a proposal to '{output}'", hint="end it in .html, .tex or .csv")

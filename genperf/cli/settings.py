@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import click
 import msgspec
 
-from genperf.cli.declared import COMMANDS, command_named
+from genperf.cli.commands import COMMANDS, command_named
 from genperf.errors import GenperfError, did_you_mean, suggest
 
 DEFAULT = "genperf.toml"

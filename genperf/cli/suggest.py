@@ -1,23 +1,73 @@
 """`genperf suggest`: a fitted model and a target → what to measure next."""
 
-from types import SimpleNamespace
+from __future__ import annotations
 
-from genperf.attribution.answers import for_people
-from genperf.cli.options import configuration, group_at, model_or_table, number, one_group
+from typing import TYPE_CHECKING
+
+import click
+import cloup
+from cloup import option
+
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, tell
-from genperf.search import suggest
+
+if TYPE_CHECKING:
+    from genperf.prediction.bands import Band
 
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Choose, and print what each candidate would do."""
-    every = model_or_table(o.model)
-    target = configuration(o.target, "--target", every)
-    fitted = one_group(every, group_at(every, o.group, target), o.model)
-    suggestion = suggest(
+@shared.command("suggest")
+@click.argument("model", metavar="MODEL|TABLE")
+@cloup.option_group(
+    "The question",
+    shared.TARGET(required=True, help="The configuration to decide about: gpus=64; other factors are as measured."),
+    option(
+        "--cost",
+        metavar="FORMULA",
+        default="workers",
+        help="Cost of a second, over the factors; workers: machine-seconds. A formula with time is the whole cost.",
+    ),
+    option("--candidates", metavar="CSV", help="What could be measured; powers of two below the target where omitted."),
+    option("-k", "--count", default=1, type=click.IntRange(min=1), help="How many to choose."),
+    option("--within", metavar="10%|0.1", help="The half width of the target's interval to reach."),
+    shared.INTERVAL,
+    option(
+        "--band",
+        default="confidence",
+        type=click.Choice(["confidence", "prediction"]),
+        help="Of the mean, or of a new run.",
+    ),
+    shared.GROUP,
+)
+@shared.shown(*shared.RESULT, shared.output("CSV", "Write what to measure here."), shared.RAW)
+def suggest(
+    model: str,
+    target: tuple[str, ...],
+    cost: str,
+    candidates: str | None,
+    count: int,
+    within: str | None,
+    interval: float,
+    band: Band,
+    group: str | None,
+    out: Output,
+) -> None:
+    """Choose what to measure next, so that the interval of MODEL at a target narrows most for its cost."""
+    from genperf import search
+    from genperf.attribution.answers import for_people
+    from genperf.cli.options import configuration, group_at, model_or_table, one_group
+
+    every = model_or_table(model)
+    wanted = configuration(target, "--at (--target)", every)
+    fitted = one_group(every, group_at(every, group, wanted), model)
+    suggestion = search.suggest(
         fitted,
-        {name: value for name, value in target.items() if name not in every.group},
-        within=None if o.within is None else _share(o.within),
-        **{name: getattr(o, name) for name in ("cost", "candidates", "k", "interval", "band")},
+        {name: value for name, value in wanted.items() if name not in every.group},
+        within=None if within is None else _share(within),
+        cost=cost,
+        candidates=candidates,
+        k=count,
+        interval=interval,
+        band=band,
     )
     if out.written(suggestion, suggestion.chosen):
         return
@@ -31,5 +81,7 @@ def run(o: SimpleNamespace, out: Output) -> None:
 
 def _share(text: str) -> float:
     """Read `10%` or `0.1`."""
+    from genperf.cli.options import number
+
     share = number(text.strip().removesuffix("%").strip(), "--within")
     return share / 100.0 if text.strip().endswith("%") else share

@@ -1,28 +1,58 @@
 """`genperf validate`: how well models predict configurations that they were not fitted to."""
 
-from types import SimpleNamespace
 from typing import Any
 
-from genperf.cli.options import fit_arguments, read
+import click
+import cloup
+from cloup import option
+
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output
 from genperf.cli.progress import progress
-from genperf.plots import predicted_against_measured
-from genperf.validation import validate
 
 
-def run(o: SimpleNamespace, out: Output, **given: Any) -> None:
-    """Hold out, fit and print the errors of each model."""
-    measured = read(o.table, given)
-    arguments = fit_arguments(given)
-    seed, workers = arguments.pop("seed"), arguments.pop("workers")
+@shared.command("validate")
+@click.argument("table")
+@cloup.option_group(
+    "The question",
+    option(
+        "--scheme",
+        metavar="SCHEME",
+        default="kfold:5",
+        help="kfold:K, leave-one-out, leave-group-out:COL or extrapolate:COL[:LIMIT].",
+    ),
+    option("--models", metavar="A,B", default="all", help="Families and learners, by name, or all."),
+    shared.INTERVAL,
+)
+@shared.table_options
+@shared.fit_options
+@shared.shown(
+    *shared.RESULT,
+    shared.output("CSV", "Write every held-out configuration's prediction here."),
+    shared.RAW,
+    shared.plot("Draw predicted against measured values of the held-out configurations"),
+)
+def validate(
+    table: str,
+    scheme: str,
+    models: str,
+    interval: float,
+    roles: dict[str, Any],
+    fitting: dict[str, Any],
+    out: Output,
+) -> None:
+    """Fit models to parts of TABLE and measure their errors, in per cent, on the held-out configurations."""
+    from genperf import validation
+    from genperf.cli.options import read
+    from genperf.plots import predicted_against_measured
+
+    measured = read(table, roles)
     with progress(out.quiet, "fits") as done:
-        outcome = validate(
-            measured, o.models, o.scheme, seed=seed, interval=o.interval, workers=workers, progress=done, **arguments
-        )
+        outcome = validation.validate(measured, models, scheme, interval=interval, progress=done, **fitting)
     if not out.written(outcome, outcome.predictions()):
         target = measured.target
         rmse = f", rmse in {target.unit}" if target.unit else ""
-        out.frame(outcome.frame(), f"{measured.source}, {o.scheme}: errors of the predicted {target.name} in %{rmse}")
+        out.frame(outcome.frame(), f"{measured.source}, {scheme}: errors of the predicted {target.name} in %{rmse}")
         for score in outcome.models:
             for text in [*score.notes, *filter(None, [score.failed])]:
                 out.note(f"{score.model}: {text}")

@@ -1,16 +1,17 @@
 """`genperf world`: the published series with which `ask` compares an efficiency."""
 
-from types import SimpleNamespace
-
+from genperf.cli import decorators as shared
 from genperf.cli.output import Output, show_rows
-from genperf.datasets import world
-from genperf.normal.series import published
-from genperf.plots import published as drawn
 
 
-def run(o: SimpleNamespace, out: Output) -> None:
-    """Print a line for each cluster."""
-    table = world()
+@shared.command("world")
+@shared.shown(*shared.RESULT, shared.plot("Draw the efficiency of a doubling on each cluster"))
+def world(out: Output) -> None:
+    """List the clusters whose published series show what is normal, with the source and licence of each."""
+    from genperf import datasets, plots
+    from genperf.normal.series import published
+
+    table = datasets.world()
     grouped = table.groupby(["source", "cluster"], sort=True)
     firsts = grouped.first()
     firsts["between"] = grouped["between"].agg(lambda kinds: ", ".join(sorted(set(kinds))))
@@ -25,4 +26,4 @@ def run(o: SimpleNamespace, out: Output) -> None:
         rows = [[*(str(c[key]) or "–" for key in keys), f"{c['repository']} @ {c['commit'][:8]}"] for c in clusters]
         show_rows(head, rows, plain=out.no_color)
         out.note(f"{counts['series']} series of {counts['clusters']} clusters, {counts['rows']} figures")
-    out.draw(lambda: drawn(published()))
+    out.draw(lambda: plots.published(published()))

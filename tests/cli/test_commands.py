@@ -11,7 +11,7 @@ import pytest
 from helpers import Shell, shell_of
 
 import genperf
-from genperf.cli.declared import COMMANDS
+from genperf.cli.commands import COMMANDS
 
 RUNS = """workers,batch,run,seconds
 1,32,0,9.02
@@ -258,3 +258,23 @@ def test_phase_columns_are_named_and_fitted(shell: Shell) -> None:
     assert "note: fitted to separate columns: forward ('forward_s'), exchange ('comm_s');" in err
     assert "left out, in no role: host\n" in err
     assert "left out, in no role: forward_s, comm_s, host\n" in shell("fit", *roles, "--model", "amdahl")[2]
+
+
+def test_a_file_or_runs_alone_are_asked_about(shell: Shell) -> None:
+    named, alone = shell("ask", "runs.csv", "--at", "64"), shell("runs.csv", "--at", "64")
+    assert alone == named
+    assert alone[0] == 0
+    assert shell("1:410", "2:792", "4:1530", "--at", "64") == shell("ask", "1:410", "2:792", "4:1530", "--at", "64")
+
+
+def test_options_of_the_table_stand_behind_an_option_of_their_own(shell: Shell) -> None:
+    assert "--skip-bad-rows" not in shell("fit", "--help")[1]
+    status, out, _ = shell("fit", "--help-table")
+    assert status == 0
+    assert "--skip-bad-rows" in out
+    assert "--loss" not in out
+
+
+def test_a_target_is_also_named_by_at(shell: Shell) -> None:
+    assert shell("fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json", "-q")[0] == 0
+    assert shell("suggest", "m.json", "--at", "workers=64") == shell("suggest", "m.json", "--target", "workers=64")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from helpers import shell_of
 
-from genperf.cli.declared import COMMANDS
+from genperf.cli.commands import COMMANDS
 from genperf.cli.settings import commented
 
 

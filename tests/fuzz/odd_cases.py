@@ -368,7 +368,7 @@ def options() -> Iterator[Case]:
     """Every option of every command with odd values, on models of every kind."""
     import click
 
-    from genperf.cli.declared import COMMANDS, command_named
+    from genperf.cli.commands import COMMANDS, command_named
 
     first = {
         "import": [["hyperfine", "IN/h.json"]],
@@ -420,7 +420,7 @@ def settings() -> Iterator[Case]:
     """Every key of genperf.toml with values of odd types."""
     import click
 
-    from genperf.cli.declared import command_named
+    from genperf.cli.commands import command_named
 
     runs = {
         "fit": ["fit", "IN/s.csv"],

@@ -155,7 +155,7 @@ def main() -> None:
     given = reader.parse_args()
     if os.geteuid() == 0:
         sys.exit("places such as /etc are written to: run this as a user who owns nothing")
-    from genperf.cli.declared import COMMANDS, command_named
+    from genperf.cli.commands import COMMANDS, command_named
     from genperf.cli.main import run
 
     home = Path(tempfile.mkdtemp())

@@ -1,0 +1,58 @@
+"""The commands, by the question that each answers; a command's file is imported when it is called."""
+
+from functools import cache
+from importlib import import_module
+from keyword import iskeyword
+from pathlib import Path
+
+import click
+
+#: Heading of the help → command → what it answers, in the order of the help.
+SECTIONS: dict[str, dict[str, str]] = {
+    "Ask": {
+        "ask": "What will I get at 64, how sure is it, what does it cost?",
+        "report": "What do I send to my manager? A page, or a proposal.",
+    },
+    "Decide": {
+        "compare": "Which framework, network or split is best?",
+        "optimize": "What is the best configuration; what meets my deadline?",
+        "suggest": "Which run should I make next?",
+    },
+    "Explain": {
+        "explain": "Why does it not scale? What takes the time?",
+        "validate": "How good are such predictions?",
+        "check": "How was my table read?",
+    },
+    "Work with models": {
+        "import": "Turn measurements of another tool into a table.",
+        "fit": "Fit a model to a table, and keep it.",
+        "predict": "Predict many configurations with a kept model.",
+        "export": "Write the fitted expression in another language.",
+        "models": "List the families of expressions.",
+        "world": "List the published series that show what is normal.",
+        "init": "Write a settings file to fill in.",
+        "demo": "Run the whole path on the bundled measurements.",
+    },
+}
+#: Command → what it answers.
+COMMANDS = {name: question for section in SECTIONS.values() for name, question in section.items()}
+
+
+@cache
+def command_named(name: str) -> click.Command:
+    """Return a command, from the function of its name in the file of its name."""
+    # A file named as a word of Python could not be imported by others.
+    file = f"{name}_" if iskeyword(name) else name
+    found: click.Command = getattr(import_module(f"genperf.cli.{file}"), file)
+    return found
+
+
+def is_asked_about(word: str) -> bool:
+    """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run or a machine.
+
+    Examples
+    --------
+    >>> [is_asked_about(word) for word in ("runs.csv", "logs/*.log", "4:1530", "8xh100", "-", "fitt")]
+    [True, True, True, True, True, False]
+    """
+    return word == "-" or (bool(set(word) & set("./\\*?:0123456789")) and word[0] != "-") or Path(word).exists()

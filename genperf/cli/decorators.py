@@ -1,0 +1,192 @@
+"""Decorators of commands: options that several commands share, and what a command is given of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+import click
+import cloup
+from cloup import option
+
+from genperf.cli.output import PICTURES, Output
+from genperf.cli.writing import refuse_overwriting, writable
+from genperf.errors import GenperfError
+from genperf.scaling import KINDS, NAMES
+
+F = TypeVar("F", bound=Callable[..., Any])
+TABLE_OPTIONS = "The table"
+
+
+class Command(cloup.Command):
+    """A command that never overwrites what it reads, and whose help leaves the options of a table out."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        for group in self.option_groups:
+            group.hidden = group.title == TABLE_OPTIONS
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command's function."""
+        refuse_overwriting(ctx.params)
+        return super().invoke(ctx)
+
+
+command = partial(cloup.command, cls=Command)
+
+
+def gathered(
+    parameter: str, make: Callable[..., object], title: str, *options: Callable[[Any], Any]
+) -> Callable[[F], F]:
+    """Return a decorator that adds a group of options, whose values a command is given as one parameter."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(**values: Any) -> Any:
+            own = {name: values.pop(name) for name in names}
+            return function(**values, **{parameter: make(**own)})
+
+        before = len(getattr(function, "__click_params__", ()))
+        cloup.option_group(title, *options)(call)
+        names = [added.name for added in call.__click_params__[before:]]  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return a file's name whose ending is that of a picture, as click's callback of `--plot`."""
+    if value is not None and value.rpartition(".")[2].lower() not in PICTURES:
+        raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in PICTURES)}")
+    if value is not None and find_spec("matplotlib") is None:
+        # Before the work, whose result could not be drawn.
+        raise GenperfError("plots need matplotlib", hint='pip install "genperf[plots]"')
+    return writable(ctx, param, value)
+
+
+def _show_table_options(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    """Print the options of the table, which the help of a command leaves out."""
+    if wanted and not ctx.resilient_parsing:
+        formatter = ctx.make_formatter()
+        options = (o for o in ctx.command.params if getattr(getattr(o, "group", None), "title", "") == TABLE_OPTIONS)
+        with formatter.section(TABLE_OPTIONS):
+            formatter.write_dl([record for o in options if (record := o.get_help_record(ctx)) is not None])
+        click.echo(formatter.getvalue().rstrip("\n"))
+        ctx.exit()
+
+
+def output(metavar: str, help: str, **more: Any) -> Callable[[F], F]:
+    """Return the option `-o`, a file to write."""
+    return option("-o", "--output", metavar=metavar, help=help, callback=writable, **more)
+
+
+def plot(help: str) -> Callable[[F], F]:
+    """Return the option `--plot`, a picture to write."""
+    return option("--plot", metavar="FILE", help=f"{help} (png, svg or pdf).", callback=_picture)
+
+
+JSON = option("--json", "as_json", is_flag=True, help="Machine-readable result on standard output.")
+QUIET = option("--quiet", "-q", is_flag=True, help="Print nothing but the result.")
+NO_COLOR = option("--no-color", is_flag=True, help="Plain text, also on a terminal.")
+RAW = option("--raw", is_flag=True, help="Write texts that begin with = + - @ as they are.")
+#: How a result is shown, in what a command is given as `out`.
+shown = partial(gathered, "out", Output, "The result")
+RESULT = (JSON, QUIET, NO_COLOR)
+
+INTERVAL = option("--interval", default=0.9, help="Nominal coverage of the intervals.")
+GROUP = option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
+SEED = option("--seed", default=0, type=click.IntRange(min=0), help="Of everything that is drawn.")
+WORKERS = option("--workers", default=1, type=click.IntRange(min=1), help="Processes to fit with.")
+AT = option(
+    "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration: gpus=64. Several values: 64,128; 16:128:*2."
+)
+TARGET = partial(option, "--at", "--target", "target", metavar="FACTOR=V", multiple=True)
+ALONG = option("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
+HINTS = option(
+    "--hint",
+    "hints",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help='The network between nodes: "bandwidth=25Gbit/s", latency=20us, parameters=110M, "devices per node=8".',
+)
+MAPPING = option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a field's name.")
+PRICE = option("--price", metavar="X/h", help="Of one machine: 2/h; also /s, /min and /d.")
+PER = option("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
+SAMPLES = option("--samples", metavar="N", help="The work in all, in the unit of the throughput or batch: 300B.")
+DEADLINE = option("--deadline", metavar="TIME", help="Of --samples: 5d; the upper end of the interval keeps it.")
+BUDGET = option("--budget", metavar="X", help="Of --samples: the money that it may cost; the upper end keeps it.")
+TOKENS = option("--tokens", metavar="N", help="Of a transformer: the days and the cost of so many tokens, as 300B.")
+PEAK = option("--peak", metavar="DEVICE", help="Of a transformer: MFU, of a device's peak; a100, or 312T operations/s.")
+
+_meanings = "; ".join(f"{name}: {kind.meaning}" for name, kind in KINDS.items())
+SCALING = option("--scaling", type=click.Choice(NAMES), help=f"{_meanings}.")
+_ROLES = gathered(
+    "roles",
+    dict,
+    TABLE_OPTIONS,
+    option("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
+    option("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
+    option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
+    SCALING,
+    option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
+    option("--also", metavar="NAME=COL[:UNIT]", multiple=True, help="A further quantity: memory=peak_gb:GB."),
+    option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
+    option("--intrinsic", metavar="A,B", help="Properties of the program: batch, …"),
+    option("--extrinsic", metavar="A,B", help="Properties of the run: workers, …"),
+    option("--categorical", metavar="A,B", help="Names without an order: framework, …"),
+    option("--group", metavar="A,B", help="One model per combination of these columns."),
+    option("--weight", metavar="COL", help="Column of weights."),
+    option("--repeat", metavar="COL", help="Column that numbers the repeats of a configuration."),
+    option("--let", metavar="NAME=FORMULA", multiple=True, help="Derive a column; may be repeated."),
+    option("--where", metavar="FORMULA", help="Keep only rows where this holds."),
+    option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
+    option(
+        "--aggregate/--no-aggregate",
+        default=None,
+        help="Summarise rows while reading; several files and those over 64 MB are.",
+    ),
+    option("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),
+    option("--failed", metavar="COL=VALUE,…", multiple=True, help="Values of runs that failed, in place of the usual."),
+    option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),
+    MAPPING,
+)
+
+
+def table_options(function: F) -> F:
+    """Add the options of a table's columns, which a command is given as `roles`, and `--help-table` that lists them."""
+    listed = option(
+        "--help-table",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_table_options,
+        help="Show the options of the table's columns: --time, --group, --where, ….",
+    )
+    return _ROLES(listed(function))
+
+
+def _arguments(**values: Any) -> dict[str, Any]:
+    """Return the options of a fit as `genperf.fit` takes them."""
+    from genperf.cli.options import fit_arguments
+
+    return fit_arguments(values)
+
+
+fit_options = gathered(
+    "fitting",
+    _arguments,
+    "The fit",
+    option("--structure", default="auto", help="separable, per-term, product, grown or auto."),
+    option("--loss", default="relative", help="relative, log, absolute, squared or huber."),
+    option("--penalty", default="l2", help="l2, l1 or elastic-net."),
+    option("--lambda", "lam", metavar="X|cv", help="Strength of the penalty; cv chooses by cross-validation."),
+    option("--solver", default="projected", help="projected or de."),
+    option("--fix", metavar="NAME=X", multiple=True, help="Hold a constant of the model at a value."),
+    HINTS,
+    SEED,
+    WORKERS,
+    option("--engine", default="local", help="Where fits run: local or dask."),
+    option("--address", metavar="HOST:PORT", help="Of your Dask scheduler."),
+)

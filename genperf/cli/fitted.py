@@ -1,0 +1,154 @@
+"""What `genperf fit` prints of a model: its held-out error, how far it may be trusted, its formula and constants."""
+
+import math
+
+import pandas as pd
+
+from genperf.attribution import written_lines
+from genperf.attribution.elasticity import doublings
+from genperf.attribution.written import level_exponents
+from genperf.errors import LISTED, GenperfError, counted
+from genperf.formula import parse
+from genperf.models import MODELS
+from genperf.panel.configurations import typical_run
+from genperf.result import FitResult, GroupedResult
+from genperf.result.fit_result import UNTESTED
+from genperf.words.quantity import heading
+
+#: Of many groups, the kinds of notes on how groups relate.
+GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
+
+
+def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
+    """Return what to print of a model: its held-out error, the verdict far out, what doubling each factor does."""
+    table = f"{result.schema.source}, {counted(result.schema.configurations, 'configuration')}"
+    measured = f"{result.tested} ({result.held_out_of})" if result.held_out_of else UNTESTED
+    lines = [f"{_kind(result)}: {table}; {measured}"]
+    lines += [*trust_lines(result), *doubling_lines(result)]
+    for name, one in result.further.items():
+        tested = one.tested if one.held_out_of else UNTESTED
+        lines.append(f"{name}: {_kind(one)}; {counted(one.schema.configurations, 'configuration')}; {tested}")
+    if not verbose:
+        return lines
+    if result.is_formula:
+        lines += formula_lines(result)
+        lines += [*reference_lines(result), *(str(exponent) for exponent in level_exponents(result))]
+        lines.append(f"error on the configurations it was fitted to: {result.metrics.get('mape', float('nan')):.1f} %")
+        lines += search_lines(result)
+    elif len(result.members) > 1:
+        lines.append(f"averaged: {shares_line(result)}")
+    else:
+        lines.append(f"expression: {result.best.name}")
+    return lines
+
+
+def search_lines(result: FitResult) -> list[str]:
+    """Return how the constants were searched: by what, with which λ and seed, and how many searches agree."""
+    status, options = result.best.status, result.options
+    tried = f"{counted(status.evaluations, 'set')} of constants tried, cost {status.cost:.4g}, seed {result.seed}"
+    agreed = f"{status.agreed} of {status.restarts}"
+    if status.mutation is not None and status.crossover is not None:
+        low, high = status.mutation
+        kind = f"differential evolution, {status.restarts} searches of {counted(status.population, 'member')}"
+        lines = [f"search: {kind}, mutation {low:g} to {high:g}, crossover {status.crossover:g}"]
+        lines.append(f"{agreed} searches reached the least cost; {tried}")
+    else:
+        lines = [f"search: {status.solver}, {agreed} reached the least cost; {tried}"]
+    if "lambda_by" in options:
+        lines.append(f"λ = {options['lambda']:.3g}, from {options['lambda_by']}")
+    return lines
+
+
+def constants_shown(result: FitResult) -> pd.DataFrame:
+    """Return the constants of the terms that are not zero: 90 % intervals, bounds, and a level's as a factor."""
+    table = result.constants().drop(columns="member").rename(columns={"lower": "90 % lower", "upper": "90 % upper"})
+    constants = {c.name: c for c in result.best.expression.without_zeros(result.best.values).constants}
+    table = table[table["constant"].isin(list(constants))].reset_index(drop=True)
+    table.insert(4, "bounds", [f"{c.lower:g} to {c.upper:g}" for c in constants.values()])
+    values = zip(constants.values(), table["value"], strict=True)
+    factors = [f"x {math.exp(value):.3g}" if constant.kind == "level" else "" for constant, value in values]
+    if any(factors):
+        table.insert(2, "as factor", factors)
+    return table
+
+
+def reference_lines(result: FitResult) -> list[str]:
+    """Return the level of each categorical factor that its other levels are relative to."""
+    meanings = [c.meaning for c in result.best.expression.constants if c.meaning is not None]
+    relative = {(m.categorical, m.level) for m in meanings}
+    factors = [f for f in result.schema.factors if any(name == f.name for name, _ in relative)]
+    named = [f"{f.name} {level}" for f in factors for level in f.levels if (f.name, level) not in relative]
+    return [f"reference levels: {', '.join(named)}"] if named else []
+
+
+def trust_lines(result: FitResult) -> list[str]:
+    """Return the verdict at twice the largest measured scale, the other factors at those of a measured run."""
+    try:
+        count = result.panel.along()
+    except GenperfError:
+        return []
+    run, derived = typical_run(result.panel, {}), result.schema.derived
+    # A factor that is derived from columns which are no factors stays as it was measured.
+    fixed = {n: run[n] for n, text in derived.items() if n in run and not set(parse(text).names) <= set(run)}
+    there = f"at twice the largest scale ({count.name}={2.0 * count.upper:g})"
+    try:
+        predicted = result.predict(result.completed({**fixed, count.name: 2.0 * count.upper})).iloc[0]
+    except GenperfError as error:
+        return [f"{there}: {error.message}"]
+    reason = f": {predicted['reason']}" if predicted["reason"] else ""
+    return [f"{there}: {predicted['verdict']}{reason}"]
+
+
+def doubling_lines(result: FitResult) -> list[str]:
+    """Return a line per factor: by what the prediction is multiplied where the factor doubles."""
+    name, ratios = result.schema.target.reported, list(doublings(result).items())
+    lines = [f"doubling {factor}: {name} x {ratio:.2f}" for factor, ratio in ratios[:LISTED]]
+    more = len(ratios) - len(lines)
+    return [*lines, *([f"and {counted(more, 'factor')} more: genperf explain MODEL"] if more else [])]
+
+
+def formula_lines(result: FitResult) -> list[str]:
+    """Return the heaviest member's formula, headed by the target's name and unit; a generic one a term a line."""
+    written = written_lines(result)
+    if written:
+        return written
+    return [f"{heading(result.schema.target)} = {result.best.expression.text(result.best.values)}"]
+
+
+def shares_line(result: FitResult) -> str:
+    """Return the heaviest expressions of an average with their shares; the others are counted."""
+    shares = result.shares()
+    if len(shares) == 1:
+        return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
+    named = [f"{100 * share:.0f} % {name}" for name, share in shares if round(100 * share)][:LISTED]
+    return "; ".join(named) + (f"; {len(shares) - len(named)} more" if len(shares) > len(named) else "")
+
+
+def group_notes(result: GroupedResult) -> list[str]:
+    """Return the different notes on how groups relate; one that several groups share counts them.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, genperf as gp
+    >>> runs = pd.DataFrame({"net": ["a"] * 4 + ["b"] * 4, "gpus": [1, 2, 4, 8] * 2, "nodes": [1] * 4 + [1, 1, 1, 2]})
+    >>> runs["s"] = np.tile([0.4, 0.41, 0.43, 0.5], 2)
+    >>> for note in group_notes(gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", group="net"))):
+    ...     print(note)
+    a: no run goes beyond one node; what 1 other group of the table showed there is part of the interval
+    """
+    alike: dict[str, list[str]] = {}
+    for key, fitted in result.results.items():
+        for text in (str(note) for note in fitted.notes if note.kind in GROUP_NOTES):
+            alike.setdefault(text.removeprefix(f"{', '.join(key)}: "), []).append(text)
+    lines = [
+        texts[0] if len({*texts}) == 1 else f"{counted(len(texts), 'group')}: {text}" for text, texts in alike.items()
+    ]
+    return lines[:LISTED]
+
+
+def _kind(result: FitResult) -> str:
+    if result.model == "auto":
+        # An expression may be there twice, as it is and flat beyond the largest count.
+        count = len({m.expression.constant_names + tuple(m.constants) for m in result.members})
+        return f"auto, {count} expressions averaged" if count > 1 else "auto"
+    return result.model if result.model in MODELS else "your formula"
