@@ -1,6 +1,8 @@
 """The nominal rates of devices and links, from `peaks.csv`: the vendors' figures, with their source and year."""
 
 import csv
+import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -9,14 +11,105 @@ from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import amount, bandwidth
 
 FILE = Path(__file__).parent / "peaks.csv"
+#: A precision of products by the words for it; the first ones are those of 16 bits.
+PRECISIONS = {
+    "16-bit": r"bf-?16|b?float-?16|fp-?16|half|amp|mixed",
+    "fp8": r"(mx)?fp-?8|float-?8|e4m3|hybrid",
+    "fp4": r"(nv|mx)?fp-?4|float-?4",
+    "fp32": r"fp-?32|tf-?32|float-?32|single",
+}
+#: What may follow a device's name without a space.
+_VARIANT = r"(?=sxm\d?|nvl|pcie|\d+gb|[^a-z0-9]|$)"
+#: Patterns of other names of a device.
+_OTHER_NAMES = {
+    "tpu-v6e": ["trillium", "v6e"],
+    "tpu-v5p": ["v5p"],
+    "tpu-v5e": ["v5e", "tpu-v5-lite"],
+    "tpu7x": ["tpu-7x", "ironwood"],
+    "ascend-910b": [r"910b\d?", "atlas-800t-a2"],
+    "trn1": ["trainium"],
+    "trn2": ["trainium-?2"],
+}
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device and its nominal rates: operations per second of dense products, by `PRECISIONS`."""
+
+    name: str
+    rates: dict[str, float]
+    #: What its rate with sparse weights is over the dense one; 1 where it has none.
+    sparse: float
+    #: The device by which published runs of such devices are compared.
+    family: str
+
+    @property
+    def label(self) -> str:
+        """The name as it is written: `H100`, `TPU v5p`."""
+        return re.sub("^tpu-?", "TPU ", self.name) if self.name.startswith("tpu") else self.name.upper()
+
+    def rate(self, precision: str) -> float:
+        """Return the rate of a precision; a device without faster products of it uses those of 16 bits."""
+        return self.rates.get(precision, self.rates["16-bit"])
+
+
+@cache
+def devices() -> dict[str, Device]:
+    """Return the devices by name."""
+    with FILE.open(encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["kind"] == "device"]
+    columns = {"16-bit": "rate", "fp8": "fp8", "fp4": "fp4", "fp32": "fp32"}
+
+    def device(row: dict[str, str]) -> Device:
+        rates = {precision: amount(row[column]) or 0.0 for precision, column in columns.items() if row[column]}
+        return Device(row["name"], rates, float(row["sparse"] or 1.0), row["family"])
+
+    return {row["name"]: device(row) for row in rows}
+
+
+def device_in(text: str) -> Device | None:
+    """Return the device that a text names, with its vendor and memory or without them; None where it names none.
+
+    Examples
+    --------
+    >>> names = ("NVIDIA H100 80GB HBM3", "A100-SXM4-40GB", "TPU v5p", "H100 PCIe", "GB200", "toaster")
+    >>> [None if (one := device_in(name)) is None else one.name for name in names]
+    ['h100', 'a100', 'tpu-v5p', 'h100-pcie', 'gb200', None]
+    """
+    plain = re.sub(r"[\s_/]+", "-", text.lower())
+    named = [name for name in devices() if re.search(rf"(?<![a-z0-9])({_spelled(name)}){_VARIANT}", plain)]
+    if not named:
+        return None
+    longest = max(named, key=len)
+    variants = [f"{longest}-{kind}" for kind in ("pcie", "nvl") if kind in plain]
+    return devices()[next((name for name in variants if name in devices()), longest)]
+
+
+def _spelled(name: str) -> str:
+    """Return a pattern of a device's name, with or without a hyphen before its number, and of its other names."""
+    apart = re.sub(r"(?<=[a-z])(?=\d{3})", "-?", name.replace("-", "-?"))
+    return "|".join([apart, *_OTHER_NAMES.get(name, ())])
+
+
+def precision_in(text: str) -> str | None:
+    """Return the precision of products that a text names, one of `PRECISIONS`; None where it names none.
+
+    Examples
+    --------
+    >>> precision_in("bfloat16"), precision_in("fp8 (linear layers)"), precision_in("nvfp4"), precision_in("adam")
+    ('16-bit', 'fp8', 'fp4', None)
+    """
+    word = text.strip().lower()
+    return next((name for name, words in PRECISIONS.items() if re.match(rf"({words})(?![a-z0-9])", word)), None)
 
 
 @cache
 def peaks(kind: Literal["device", "link"]) -> dict[str, float]:
     """Return rates by name: operations per second of dense 16-bit products, or a link's bytes per second each way."""
-    read = amount if kind == "device" else bandwidth
+    if kind == "device":
+        return {name: device.rates["16-bit"] for name, device in devices().items()}
     with FILE.open(encoding="utf-8") as lines:
-        rates = {row["name"]: read(row["rate"]) for row in csv.DictReader(lines) if row["kind"] == kind}
+        rates = {row["name"]: bandwidth(row["rate"]) for row in csv.DictReader(lines) if row["kind"] == kind}
     return {name: rate for name, rate in rates.items() if rate is not None}
 
 

@@ -31,6 +31,7 @@ LAYERS = {
     "normal": 7,
     "causes": 7,
     "result": 7,
+    "one_run": 8,
     "fleet": 8,
     "estimate": 8,
     "attribution": 8,

@@ -58,17 +58,21 @@ def ask(
     """Answer what to expect of one configuration from TABLE, whose columns are recognised, or from a model.
 
     TABLE may be several files, or a pattern in quotes (`"logs/*.csv"`), of the same columns.
-    It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`.
+    It may be runs themselves, as count:throughput: `genperf ask 1:410 2:792 4:1530 --at 64`; or one run in words, whose
+    utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
     from genperf.asking.plan import plan_of
     from genperf.asking.question import Question
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
+    from genperf.cli.one_run import answered_one_run
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
     from genperf.result import load_model
     from genperf.words.numbers import join_values
 
+    if answered_one_run(table, peak, out):
+        return
     checked = checked_hints(pairs(hints, "--hint"))
     plan = plan_of(samples, deadline, budget)
     paid, training = paid_at(price, per), training_of(tokens, peak)

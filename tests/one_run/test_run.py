@@ -1,0 +1,92 @@
+"""A run in words or in a row, its utilisation by the conventions in use, and what is refused or asked back."""
+
+import pytest
+
+from genperf.errors import GenperfError
+from genperf.one_run import run_of_row, run_of_words
+from genperf.one_run.utilisation import CAUSAL, EMBEDDED, FULL, LORA, PLAIN, Utilisation, utilisation_of
+
+
+def used(text: str) -> Utilisation:
+    return utilisation_of(run_of_words(tuple(text.split())))
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        # 6 · 7e9 · 76800 / (8 · 989.4e12)
+        ("8xh100 7B 76800tok/s", 0.4075),
+        ("8 x h100 7B 9.6k tokens/s/gpu bf16", 0.4075),
+        ("h100x8 params=7e9 9600 tokens per second per gpu", 0.4075),
+        ("1x8xh100 7B 37.5 samples/s seq=2048", 0.4075),
+        ("8xh100 7B 1.706667 s/it gbs=64 seq=2048", 0.4075),
+        ("8xh100 7B 76800tok/s fp8", 0.2037),
+        # 12.9 of 46.7 billion parameters: 6 · 12.9e9 · 41670 / (8 · 989.4e12)
+        ("8xh100 mixtral-8x7b 41670tok/s", 0.4075),
+        # 4 · 7e9 · 115200 / (8 · 989.4e12)
+        ("8xh100 7B lora 115200tok/s", 0.4075),
+        # 6 · 4.09e9 · 2900 / (8 · 125e12)
+        ("8xv100 resnet50 2900img/s", 0.0712),
+        ("256xtpu-v5p 32B 328TFLOP/s", 0.7146),
+    ],
+)
+def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:
+    assert used(words).value == pytest.approx(value, abs=2e-4)
+
+
+def test_what_is_stated_shows_its_convention() -> None:
+    # 6 · 8.03e9 = 48.18, the input embedding 6 · 128256 · 4096 = 3.15, attention 12 · 32 · 4096 · 8192 = 12.88 GFLOP.
+    peak = 8 * 989.4e12 / 50_000 / 1e9
+    for operations, name in [
+        (48.18, PLAIN),
+        (48.18 - 3.15 + 12.88, FULL),
+        (48.18 + 12.88, EMBEDDED),
+        (48.18 - 3.15 + 6.44, CAUSAL),
+    ]:
+        stated = used(f"8xh100 llama3-8b 50000tok/s seq=8192 bf16 {100 * operations / peak:.2f}%")
+        assert (stated.convention, stated.value) == (name, pytest.approx(operations / peak, rel=0.005))
+    assert used("8xh100 7B lora 50000tok/s").convention == LORA
+
+
+def test_a_share_of_the_sparse_peak_is_named() -> None:
+    (remark,) = used("8xh100 7B 76800tok/s bf16 20.4%").remarks
+    assert "sparse peak (1,980 TFLOP/s)" in remark
+    assert "sparse peak" in used("16xh200 qwen2.5-32b bf16 420TFLOP/s 21.2%").remarks[-1]
+    # A V100 has no products with sparse weights.
+    assert "no convention" in used("8xv100 7B 9600tok/s fp16 20.4%").remarks[0]
+
+
+def test_recomputation_is_hfu() -> None:
+    run = used("8xa100 13B 15000tok/s recompute")
+    assert run.hardware == pytest.approx(run.value * 4 / 3)
+
+
+def test_a_row_is_read_by_its_headers() -> None:
+    row = {"GPU": "NVIDIA A100-SXM4-80GB", "gpus": 16, "model": "Llama 2 7B", "dtype": "bf16", "tokens/s/GPU": "3,700"}
+    run = run_of_row({**row, "seq_length": 4096, "note": ""})
+    assert (run.devices, run.rate, run.sequence, run.precision) == (16.0, 59200.0, 4096.0, "16-bit")
+    dies = run_of_row({"device": "MI250X", "devices": 16, "devices_per_node": 8, "model": "7B", "tokens_per_s": 1})
+    assert dies.dense_peak == pytest.approx(191.5e12)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("8xh10 7B 76800tok/s", "did you mean 'h100'"),
+        ("8xh100 7B 76800/s", "could be tokens or samples a second, of all devices or of each"),
+        ("8xh100 7B 76800", "could be tokens or samples a second, of all devices or of each"),
+        ("8xh100 7B 12 samples/s", "add seq=2048"),
+        ("8xh100 7B 2 it/s", "add gbs=256 and seq=2048"),
+        ("8xh100 7B 2 s/it batch=64 seq=2048", "batch=64 may be of each device or of all"),
+        ("8xh100 resnet50 76800tok/s", "ResNet-50 is trained on images, and the rate is of tokens"),
+        ("8xh100 7B 614400tok/s", "1. the rate is of all devices, and not of each (then 41 %); 2."),
+        ("1xh100 7B 614400tok/s", "more devices ran"),
+        ("8xh100 toaster 76800tok/s", "no network whose size is known"),
+        ("8xh100 4x13B 76800tok/s", "add active=12.9B"),
+        ("8xh100 7B", "nothing measures the speed"),
+    ],
+)
+def test_what_is_refused_says_what_to_try(words: str, message: str) -> None:
+    with pytest.raises(GenperfError) as error:
+        used(words)
+    assert message in str(error.value)
