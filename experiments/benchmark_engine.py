@@ -63,7 +63,7 @@ def extra_p(sizes: Sizes) -> tuple[float, str] | None:
 def linear(sizes: Sizes) -> Iterator[Row]:
     table = gp.read_table(fleet(sizes.series), time="s", extrinsic="workers", group="series")
     parts = [part for _, part in table.groups()]
-    (expression,) = family_named("ernest").expressions(parts[0].factors)
+    (expression,) = family_named("ernest").expressions(parts[0].panel)
     peer = extra_p(sizes)
     asked = FitOptions(lam="cv", draws=1)
     few = parts[: min(1000, len(parts))]

@@ -112,7 +112,7 @@ def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> li
         table = gp.read_table(train, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
         for key, part in table.groups():
             protocol, small, asked = listed[int(key[0])]
-            series = series_of(part, {}, {})
+            series = series_of(part, {})
             assert series is not None
             out.append(Case(source, protocol, small, asked.reset_index(drop=True), part, series))
     return out
@@ -173,7 +173,7 @@ def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
     rows: list[dict[str, float | str]] = [{} for _ in listed]
     for source, protocol in dict.fromkeys((case.source, case.protocol) for case in listed):
         at = [i for i, case in enumerate(listed) if (case.source, case.protocol) == (source, protocol)]
-        shared = table_shares(table_of_cases([listed[i] for i in at]), {}, {}) if together else TableShares()
+        shared = table_shares(table_of_cases([listed[i] for i in at]), {}) if together else TableShares()
         for number, i in enumerate(at):
             rows[i] = {"source": source, "protocol": protocol, "measured": listed[i].truth}
             rows[i] |= auto(listed[i], (str(number),), shared)
@@ -199,7 +199,7 @@ def answers_among(listed: Sequence[Case], frames: dict[str, pd.DataFrame], other
             pd.concat([given[columns], case.train[columns]]),
             time="t", extrinsic="devices,nodes", intrinsic="batch", group="series",
         )  # fmt: skip
-        shared = table_shares(table, {}, {})
+        shared = table_shares(table, {})
         row: dict[str, float | str] = {"source": case.source, "protocol": case.protocol, "measured": case.truth}
         rows.append(row | auto(case, (str(mine),), shared))
     return pd.DataFrame(rows)

@@ -64,7 +64,7 @@ def cases(frames: dict[str, pd.DataFrame]) -> Iterator[tuple[Case, float]]:
             if seconds is None or more.empty or one.devices.nunique() < 3:
                 continue
             table = gp.read_table(one[[*FACTORS, "t"]], time="t", extrinsic="devices,nodes", intrinsic="batch")
-            series = series_of(table, {}, {})
+            series = series_of(table, {})
             assert series is not None
             for protocol, count in (("node", more.devices.min()), ("largest", more.devices.max())):
                 asked = more[more.devices == count].iloc[[0]].reset_index(drop=True)

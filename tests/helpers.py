@@ -11,6 +11,9 @@ import pandas as pd
 import pytest
 
 from genperf.cli.main import run
+from genperf.panel import Panel
+from genperf.panel.options import Roles
+from genperf.table import Factor
 
 PACKAGE = Path(__file__).parents[1] / "genperf"
 #: A command's arguments → its status, its output and its errors.
@@ -22,6 +25,11 @@ def trees() -> dict[str, ast.Module]:
     """Return the syntax trees of the package by the paths of its files."""
     files = sorted(PACKAGE.rglob("*.py"))
     return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
+
+
+def panel_with(factors: Sequence[Factor], mapping: dict[str, str] | None = None) -> Panel:
+    """Return the panel of columns with measured ranges, or of columns that are not measured yet."""
+    return Roles(tuple(factors), mapping=mapping or {}).panel
 
 
 def runs_of(

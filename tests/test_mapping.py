@@ -105,8 +105,8 @@ def test_a_column_of_the_tables_own_name_goes_before_the_mapping() -> None:
 
 def test_what_is_held_out_follows_the_mapping() -> None:
     table = gp.read_table(RUNS.rename(columns=COLUMNS), time="s", extrinsic="world", intrinsic="mystery")
-    assert scheme_of(table, None, {"workers": "world"}) == "extrapolate:world:4"
-    assert scheme_of(table, "workers", {"workers": "world"}) == "extrapolate:world:4"
+    assert scheme_of(table.mapped({"workers": "world"}), None) == "extrapolate:world:4"
+    assert scheme_of(table.mapped({"workers": "world"}), "workers") == "extrapolate:world:4"
 
 
 @pytest.mark.parametrize("mapping", [{"workers": "wrld"}, {"wrkers": "world"}])

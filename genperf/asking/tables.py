@@ -436,10 +436,10 @@ class _Reader:
         if key and (len(self.series.rows) > SERIES.max_rows or name not in likeliest):
             # What the other series show of the nodes and the network takes longer.
             key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), {**roles, "group": ()}
-        table = read_with_roles(source, **{**roles, "skip_bad_rows": True})
+        table = read_with_roles(source, **{**roles, "skip_bad_rows": True}).mapped(self.reading.mapping)
         if key and key not in dict(table.groups()):
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
-        return fit_group(table, key, self.reading.mapping, self.seed, self.question.hints), table
+        return fit_group(table, key, self.seed, self.question.hints), table
 
     def _configuration(self, result: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
         """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""

@@ -246,7 +246,7 @@ def named(terms: Collection[str], factors: Collection[str]) -> bool:
 def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, forecast: Forecast | None = None) -> Limit:
     """Return the terms at one configuration, largest first; of terms without a field's name what doublings do."""
     target = result.schema.target
-    count = result.panel.axis().factor
+    count = result.panel.axis.factor
     worker = "workers" if count is None else noun_of(count.name)
     about = Limit(target.name, target.reported, interval, counts_nodes=result.panel.has("nodes"), worker=worker)
     terms = {term.name for member in serving(result.members) for term in member.expression.terms}

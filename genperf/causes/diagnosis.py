@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
@@ -193,7 +192,7 @@ def _measured(
     """Return the measured steps at given levels, with the phases of a table; of open factors those with most runs."""
     if isinstance(runs, Table):
         runs = _with_groups(runs)
-        schema = msgspec.structs.replace(schema_of(runs), mapping=dict(runs.mapping))
+        schema = schema_of(runs)
     else:
         schema = runs.schema
     if not schema.target.is_time:

@@ -11,8 +11,8 @@ priors: about the known bytes of each part for θ, about nothing for β and the 
 what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs most likely.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -80,7 +80,7 @@ class FeasibilitySettings:
 SETTINGS = FeasibilitySettings()
 
 
-def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Feasibility | None:
+def feasibility_of(table: Table) -> Feasibility | None:
     """Return the probability of fitting, or None where no run failed.
 
     Where the factors show a transformer's layout, its need of a device's memory decides, unless the outcomes show
@@ -94,8 +94,6 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
     ----------
     table : Table
         Where a further quantity is a memory, it is read as well.
-    mapping : mapping of str to str, optional
-        Canonical name → column.
 
     Examples
     --------
@@ -109,7 +107,7 @@ def feasibility_of(table: Table, mapping: Mapping[str, str] | None = None) -> Fe
     if table.failures.empty:
         return None
     runs = _outcomes(table)
-    fitted, likely = _of_memory(Panel(table.factors, mapping or {}), runs) or _of_factors(runs, calibrated=False)
+    fitted, likely = _of_memory(table.panel, runs) or _of_factors(runs, calibrated=False)
     if likely < -SETTINGS.doubt:  # nothing is likelier than certain
         plain, of_plain = _of_factors(runs, calibrated=True)
         fitted = plain if of_plain > likely + SETTINGS.doubt else fitted
@@ -327,9 +325,7 @@ def _parts(factors: Panel) -> dict[str, Node]:
     """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
     switches = switch_columns(factors)
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
-    names = {f.name for f in without}
-    mapping = {canonical: column for canonical, column in factors.mapping.items() if column in names}
-    expression = build(replace(factors, factors=without, mapping=mapping))
+    expression = build(factors.of_factors(without))
     ones = {constant.name: Number(1.0) for constant in expression.constants}
     kept = [t for t in expression.terms if factors.has("parameters") or not PARTS[t.name].optional]
     return {term.name: substitute(term.node, ones) for term in kept}

@@ -43,8 +43,6 @@ class FitOptions:
     solver: str = "projected"
     #: Bootstrap replicates.
     draws: int = DEFAULTS.draws
-    #: Canonical factor name → column.
-    mapping: Mapping[str, str] = field(default_factory=dict)
     #: Constants held at a value.
     fix: Mapping[str, float] = field(default_factory=dict)
     #: What is known of the network between nodes (`genperf.models.network.HINTS`); `auto` alone reads it.
@@ -64,7 +62,7 @@ class FitOptions:
         Examples
         --------
         >>> FitOptions(fix={"c": 1.0}).request
-        'structure=auto loss=relative penalty=l2 lam=None solver=projected draws=200 mapping={} fix={c: 1.0}'
+        'structure=auto loss=relative penalty=l2 lam=None solver=projected draws=200 fix={c: 1.0}'
         """
         # Requests of earlier versions have no hints.
         options = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "hints" or self.hints]

@@ -52,7 +52,7 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     chooses = family.name not in overlaps[0].overlaps
     expressions, parts, notes = fit.parts(overlaps[0] if chooses else family)
     if not parts:
-        laws = held_at(family.expressions(table.factors, options.mapping), options.fix) if chooses else expressions
+        laws = held_at(family.expressions(table.panel), options.fix) if chooses else expressions
         alone = estimate(laws, table, options, seed, family.choice)
         return replace(alone, notes=(*notes, *alone.notes))
     # Where the total determines none, why not the first.
@@ -88,7 +88,7 @@ class _PhaseFit:
         columns, notes = self._columns([p for p in self.table.phases if p in family.phases])
         while True:
             measured = [c.phase for c in columns]
-            written = family.expressions(self.table.factors, self.options.mapping, measured)
+            written = family.expressions(self.table.panel, measured)
             expressions = held_at(written, self.options.fix)
             for column in columns:
                 expressions = self._by_its_column(column, family.phases[column.phase], expressions)
@@ -199,7 +199,7 @@ class _PhaseFit:
         measured, known = [part.column.phase for part in parts], [part.expression.terms for part in parts]
         same: list[Expression] = []
         for family in (one for one in families if one.shown(measured)):
-            for written in family.expressions(self.medians.factors, self.options.mapping, measured):
+            for written in family.expressions(self.medians.panel, measured):
                 fix = {name: value for name, value in self.options.fix.items() if name in written.constant_names}
                 laws = [of_phase(written.with_fixed(fix), family.phases[phase]) for phase in measured]
                 if [law and law.terms for law in laws] == known:

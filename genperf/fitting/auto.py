@@ -48,7 +48,7 @@ class Auto(Model):
         """
         if self.pool and not table.group:
             raise FitError("pooling is between groups, and the table has none", hint="--group A,B with --model auto")
-        shared = table_shares(table, self.options.mapping, self.options.hints)
+        shared = table_shares(table, self.options.hints)
         unnamed = could_name(table) if self.pool and not table.categorical else []
         if not unnamed:
             return replace(self, shared=shared)
@@ -72,7 +72,7 @@ class Auto(Model):
         shared = self.shared.of(table.key)
         # One count is a series as well: the prior predicts other counts.
         one = len(table.factors) > 0 and not any(f.distinct > 1 for f in table.factors)
-        series = series_of(table, self.options.mapping, self.options.hints, single=one or bool(shared.changes))
+        series = series_of(table, self.options.hints, single=one or bool(shared.changes))
         if series is None:
             refuse_one_value(table)
             # A series needs none of it.

@@ -17,7 +17,7 @@ from genperf.fitting.model import Model
 from genperf.fleet import fit_fleet
 from genperf.models import MODELS
 from genperf.models.network import network_of, with_devices_per_node
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 from genperf.panel.tables import read_table, table_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 
@@ -126,15 +126,13 @@ def fit(
         penalty=penalty,
         lam=lam,
         solver=solver,
-        mapping={**table.mapping, **(mapping or {})},
         fix=dict(fix or {}),
         hints=hints or {},
         **({} if draws is None else {"draws": draws}),
     )
-    table = with_devices_per_node(table, options.hints)
+    table = with_devices_per_node(table.mapped(mapping or {}), options.hints)
     where = Engine(engine, workers, address)
-    # A mapping must name factors of the table, also where a model reads no factor by name: the result keeps it.
-    Panel(table.factors, options.mapping)
+    _ = table.panel  # a mapping must name factors of the table, also where a model reads no factor by name
     with one_blas_thread():
         chosen = model_for(table, model, options, pool, also_models)
         earlier = {} if resume is None else resume.results
@@ -187,7 +185,6 @@ def model_or_table(
 def fit_group(
     table: Table,
     group: tuple[str, ...],
-    mapping: Mapping[str, str] | None = None,
     seed: int = 0,
     hints: Mapping[str, str] | None = None,
 ) -> FitResult:
@@ -197,8 +194,6 @@ def fit_group(
     ----------
     group : tuple of str
         Values of the group columns; none for a table without them.
-    mapping : mapping of str to str, optional
-        Canonical factor name → column.
     hints : mapping of str to str, optional
         See `fit`.
 
@@ -214,7 +209,7 @@ def fit_group(
     >>> fit_group(read_table(runs, time="s", extrinsic="gpus", group="net"), ("a",)).schema.rows
     3
     """
-    options = FitOptions(mapping={**table.mapping, **(mapping or {})}, hints=hints or {})
+    options = FitOptions(hints=hints or {})
     table = with_devices_per_node(table, options.hints)
     with one_blas_thread():
         model = model_for(table, AUTO, options)

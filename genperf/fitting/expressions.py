@@ -110,11 +110,11 @@ class FamilyModel(ExpressionModel):
 
     def expressions(self, table: Table) -> Written:
         """Return the family's expressions for a table, and which factors it goes without."""
-        family, mapping = family_named(self.name), self.options.mapping
+        family = family_named(self.name)
         # Phases that are measured change the expression, and are fitted another way.
-        alone = [] if fitted_phases(table, self.name) else family.expressions(table.factors, mapping)
+        alone = [] if fitted_phases(table, self.name) else family.expressions(table.panel)
         expressions = held_at(alone, self.options.fix)
-        left_out = family.left_out(table.factors, mapping)
+        left_out = family.left_out(table.panel)
         text = f"'{self.name}' goes without {', '.join(left_out)}, which the table lacks"
         return expressions, [Note(text, "left_out")] if left_out else []
 
@@ -174,8 +174,8 @@ class FormulaModel(ExpressionModel):
 
     def expressions(self, table: Table) -> Written:
         """Return the formula as an expression over the table's factors."""
-        mapping, fix, count = self.options.mapping, self.options.fix, len(table.medians())
-        return [user_expression(self.name, table.factors, mapping=mapping, fix=fix, configurations=count)], []
+        fix, count = self.options.fix, len(table.medians())
+        return [user_expression(self.name, table.panel, fix=fix, configurations=count)], []
 
 
 def fitted_phases(table: Table, model: str) -> dict[str, str]:

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-import msgspec
 import numpy as np
 
 from genperf import metrics
 from genperf.errors import FitError, GenperfError, Note
 from genperf.estimate import FitOptions, feasibility_of
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 from genperf.prediction import Ensemble, central_times, schema_of
 from genperf.result import FitResult
 
@@ -20,7 +19,7 @@ def refuse_one_value(table: Table) -> None:
     """Refuse a table in which nothing varies: which measurement to add."""
     if any(f.distinct > 1 for f in table.factors):
         return
-    scale = Panel(table.factors).counted or next(iter(table.numeric), None)
+    scale = table.panel.counted or next(iter(table.numeric), None)
     more = f"{scale.name}={2 * scale.upper:g} and {4 * scale.upper:g}" if scale is not None else "two more values"
     fault = "every factor has one value, so nothing can be said of any other"
     raise FitError(fault, where=table.source, hint=f"measure {more}; three values or more give a useful interval")
@@ -101,8 +100,9 @@ class Model(ABC):
         """Return an earlier result if its rows, model, options and seed are the same, or None."""
         if before is None:
             return None
-        known = (before.model, before.seed, before.options.get("request"), before.schema.sha256)
-        same = known == (self.name, seed, self.request(table), table.sha256)
+        schema = before.schema
+        known = (before.model, before.seed, before.options.get("request"), schema.sha256, schema.mapping)
+        same = known == (self.name, seed, self.request(table), table.sha256, table.mapping)
         parts = table.further.items()
         same = same and all(self.further[name].kept(before.further.get(name), part, seed) for name, part in parts)
         return before if same else None
@@ -129,7 +129,7 @@ class Model(ABC):
             raise FitError(fault, where=table.source, hint=f"check the signs of the terms; {hint}")
         errors = (metrics.mape, metrics.median_ape, metrics.rmse, metrics.r2)
         return FitResult(
-            msgspec.structs.replace(schema_of(table), mapping=dict(self.options.mapping)),
+            schema_of(table),
             ensemble.members,
             ensemble.spread,
             ensemble.evidence,
@@ -138,5 +138,5 @@ class Model(ABC):
             seed=seed,
             metrics={error.__name__: error(predicted, measured) for error in errors},
             notes=(*table.notes, *ensemble.notes),
-            feasibility=feasibility_of(table, self.options.mapping),
+            feasibility=feasibility_of(table),
         )

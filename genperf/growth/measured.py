@@ -124,17 +124,14 @@ class MeasuredSeries:
         return render(self.factors.over_columns(text))
 
 
-def series_of(
-    table: Table, mapping: Mapping[str, str], hints: Mapping[str, str], single: bool = False
-) -> MeasuredSeries | None:
+def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> MeasuredSeries | None:
     """Read a table as a series, if all that varies in it is how far it is scaled; None for other tables.
 
     None also where only the batch varies, where a count is below one (a share of a worker exchanges nothing), and of
     more than `SERIES.most_configurations`.
     Where it is `single`, one scale is enough: similar series show how it grows.
     """
-    panel = Panel(table.factors, mapping, group=table.group, scaling=table.scaling, target=table.target)
-    axis, panel = panel.axis(), panel.with_axis
+    axis, panel = table.panel.axis, table.panel.with_axis
     column = None if axis.factor is None else axis.factor.name
     varying = {f.name for f in table.factors if f.distinct > 1}
     sizes = {f.name for f in (panel.find(name) for name in _SCALES) if f is not None} | {column}
@@ -159,7 +156,7 @@ def series_of(
         possible_work(panel),
         table.target.true_seconds,
         network is not None,
-        None if network is None else network.exchange(table, panel),
+        None if network is None else network.exchange(table),
         limits(panel, columns[column]),
     )
     return series if single or len(np.unique(series.values(series.scale))) > 1 else None

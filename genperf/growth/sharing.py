@@ -20,7 +20,7 @@ from genperf.growth.alike import CHANGES, Shown, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import forecast_of, weighed
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 from genperf.panel.table import number_rows
 from genperf.prediction.bands import quantiles
 
@@ -193,12 +193,12 @@ class TableShares:
         return self.groups.get(key, self.others)
 
 
-def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, str]) -> TableShares:
+def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
     """Return what the groups of a table show each other; nothing without groups."""
     if not table.group:
         return TableShares()
     try:
-        chosen = table.take(_looked_at(table, mapping))
+        chosen = table.take(_looked_at(table))
     except GenperfError:
         return TableShares()
     values = {name: pd.to_numeric(table.frame[name], errors="coerce") for name in table.group}
@@ -207,7 +207,7 @@ def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, s
     groups = sorted(chosen.groups(), key=lambda pair: pair[0])
     for key, part in groups:
         try:
-            series = series_of(part, mapping, hints, single=True)
+            series = series_of(part, hints, single=True)
         except GenperfError:
             continue
         if series is not None:
@@ -223,11 +223,11 @@ def table_shares(table: Table, mapping: Mapping[str, str], hints: Mapping[str, s
     return replace(whole, groups=named, others=others)
 
 
-def _looked_at(table: Table, mapping: Mapping[str, str]) -> Mask:
+def _looked_at(table: Table) -> Mask:
     """Choose the rows of the groups that are looked at: all where some reach larger scales, else some."""
     number = number_rows(table.frame, table.group)
     count = int(number.max()) + 1
-    scale = Panel(tuple(f for f in table.factors if f.numeric), mapping).axis().factor
+    scale = table.panel.axis.factor
     largest = np.zeros(count)
     if scale is not None:
         np.maximum.at(largest, number, table.columns[scale.name].astype(float))

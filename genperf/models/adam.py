@@ -22,9 +22,9 @@ def build(factors: Panel) -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = [Factor(n, "extrinsic") for n in ("replicas", "partitions", "servers")]
-    >>> print(build(Panel(tuple(factors))))
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "replicas, partitions, servers"}).panel
+    >>> print(build(panel))
     a/replicas/partitions + alpha_a/replicas*(partitions - 1) + beta_w/servers
     """
     work = "*work/batch" if factors.has("work") and factors.has("batch") else ""

@@ -18,10 +18,10 @@ def build(factors: Panel) -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> print(build(Panel((Factor("workers", "extrinsic"),))))
+    >>> from genperf.panel.options import roles_of
+    >>> print(build(roles_of({"extrinsic": "workers"}).panel))
     c + a/workers
-    >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
+    >>> print(build(roles_of({"extrinsic": "workers, batch"}).panel))
     c + s*batch*workers + a*batch
     """
     work = share(factors, job=True)

@@ -42,11 +42,11 @@ def build(factors: Panel, server: Server = "queue", job: bool = True, alone: boo
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = [Factor(n, "extrinsic") for n in ("workers", "samples", "iterations", "batch")]
-    >>> print(build(Panel(tuple(factors)), "sum"))
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "workers, samples, iterations, batch"}).panel
+    >>> print(build(panel, "sum"))
     i0 + i1*samples*workers**q + iterations*a*batch + iterations*c + iterations*s*workers
-    >>> print(build(Panel(tuple(factors[::3])), job=False))
+    >>> print(build(roles_of({"extrinsic": "workers, batch"}).panel, job=False))
     max(a*batch + c, s*workers)
     """
     work = share(factors)

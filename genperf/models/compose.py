@@ -58,11 +58,11 @@ def compose(
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> jobs = Panel((Factor("gpu count", "extrinsic"), Factor("samples", "intrinsic")), {"workers": "gpu count"})
+    >>> from genperf.panel.options import roles_of
+    >>> jobs = roles_of({"extrinsic": "slots", "intrinsic": "samples"}, mapping={"workers": "slots"}).panel
     >>> law = compose("amdahl", {"serial": "c", "parallel": "a*samples/workers"}, jobs)
     >>> str(law), [constant.unit for constant in law.constants]
-    ('c + a*samples/`gpu count`', ['s', 's/sample'])
+    ('c + a*samples/slots', ['s', 's/sample'])
     """
     trees = {name: _of_known(parse(text).node, factors) for name, text in terms.items()}
     dropped = _unidentified(trees, factors, spare or {})
@@ -150,8 +150,10 @@ def measured_alone(factors: Panel) -> bool:
 
     Examples
     --------
-    >>> from genperf.table.factor import measure
-    >>> [measured_alone(Panel((measure("gpus", "extrinsic", n),))) for n in ([1, 2, 4], [1, 2], [2, 4, 8])]
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> tables = [pd.DataFrame({"gpus": n, "s": n}) for n in ([1, 2, 4], [1, 2], [2, 4, 8])]
+    >>> [measured_alone(read_table(runs, time="s", extrinsic="gpus").panel) for runs in tables]
     [True, False, False]
     """
     workers = factors.workers

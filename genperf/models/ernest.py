@@ -17,8 +17,8 @@ def build(factors: Panel) -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> print(build(Panel((Factor("nodes", "extrinsic"),), {"workers": "nodes"})))
+    >>> from genperf.panel.options import roles_of
+    >>> print(build(roles_of({"extrinsic": "nodes"}, mapping={"workers": "nodes"}).panel))
     c + a/nodes + b*log2(nodes) + d*nodes
     """
     exchange = {"tree": "b*log2(workers)", "per worker": "d*workers"}

@@ -8,7 +8,6 @@ from genperf.errors import ModelError
 from genperf.expression import Expression
 from genperf.panel import Panel
 from genperf.panel.axis import has_zero
-from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES, column_of
 
 #: Where an overhead arises; see `Overhead`.
@@ -79,24 +78,19 @@ class Family:
         """Return whether these measured phases show what the family hides behind what; see `shown_by`."""
         return all(not set(alternatives).isdisjoint(phases) for alternatives in self.shown_by)
 
-    def missing(self, factors: Panel) -> list[str]:
+    def missing(self, panel: Panel) -> list[str]:
         """Return the required factors that the table lacks."""
-        return [name for name in self.requires if not factors.has(name)]
+        return [name for name in self.requires if not panel.has(name)]
 
-    def left_out(self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None) -> list[str]:
+    def left_out(self, panel: Panel) -> list[str]:
         """Return the optional factors that the table lacks, which are then in the coefficients."""
-        matched = Panel(tuple(factors), mapping or {})
-        return [name for name in self.uses if not matched.has(name)]
+        return [name for name in self.uses if not panel.has(name)]
 
-    def expressions(
-        self, factors: Sequence[Factor], mapping: Mapping[str, str] | None = None, phases: Collection[str] = ()
-    ) -> list[Expression]:
+    def expressions(self, panel: Panel, phases: Collection[str] = ()) -> list[Expression]:
         """Return the candidate expressions of the family for a table's factors.
 
         Parameters
         ----------
-        mapping : mapping of str to str, optional
-            Canonical name → column.
         phases : collection of str
             Those with a measured column.
 
@@ -105,16 +99,15 @@ class Family:
         ModelError
             Where a required factor is missing: which, and how to map or derive it.
         """
-        matched = Panel(tuple(factors), mapping or {}, frozenset(phases))
-        missing = self.missing(matched)
+        missing = self.missing(panel)
         if missing:
             first, names = missing[0], " and ".join(map(repr, missing))
-            _refuse_zeros(self.name, first, matched)
-            columns = ", ".join(f.name for f in factors if f.numeric) or "none"
+            _refuse_zeros(self.name, first, panel)
+            columns = ", ".join(f.name for f in panel.factors if f.numeric) or "none"
             fault = f"family '{self.name}' needs {names}, and none of the factors ({columns}) is named so"
             also = ", ".join(ALIASES[first][:4])
             raise ModelError(fault, hint=f"--map {first}=COLUMN, name a column {also}, or derive it: --let '{first}=…'")
-        built = self.build(matched)
+        built = self.build(panel.of_phases(phases))
         return [built] if isinstance(built, Expression) else list(built)
 
 
@@ -128,9 +121,11 @@ def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> l
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from genperf.models import family_named
-    >>> workers = Factor("workers", "extrinsic", lower=1, upper=8, distinct=4, positive=True, integer=True)
-    >>> servers = family_named("parameter-server").expressions([workers])
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [1.0, 1.1, 1.3, 1.7]})
+    >>> servers = family_named("parameter-server").expressions(read_table(runs, time="s", extrinsic="workers").panel)
     >>> len(servers), [str(e) for e in held_at(servers, {"d": 0.5})]
     (3, ['c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, 0.5, 0)'])
     """

@@ -27,10 +27,10 @@ def build(factors: Panel, growing: bool = True, overlapping: bool = True) -> Exp
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("batch", "extrinsic")))))
+    >>> from genperf.panel.options import roles_of
+    >>> print(build(roles_of({"extrinsic": "workers, batch"}).panel))
     ((c + a*batch)**gamma + where(workers > 1, alpha_n + beta_n*(workers - 2), 0)**gamma)**(1/gamma)
-    >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("batch", "extrinsic"))), False, False))
+    >>> print(build(roles_of({"extrinsic": "workers, batch"}).panel, False, False))
     c + a*batch + where(workers > 1, alpha_n, 0)
     """
     per_worker = {name: f" + beta_{name}*(workers - 2)" if growing else "" for name in "rn"}

@@ -13,8 +13,8 @@ def build(factors: Panel) -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> print(build(Panel((Factor("workers", "extrinsic"),))))
+    >>> from genperf.panel.options import roles_of
+    >>> print(build(roles_of({"extrinsic": "workers"}).panel))
     c + b*log2(workers)
     """
     return with_computation("logarithmic", factors, {"tree": "b*log2(workers)"}, job=True, known=True)

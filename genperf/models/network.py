@@ -46,7 +46,7 @@ class Network:
     #: What the column or the number is multiplied by: the bytes of a parameter's gradient, where it counts these.
     each: float = 1.0
 
-    def exchange(self, table: Table, factors: Panel) -> float | None:
+    def exchange(self, table: Table) -> float | None:
         """Return the seconds in which two nodes exchange a message by a ring; None where its bytes are not known.
 
         A ring all-reduce over n nodes takes 2 (n − 1)/n · bytes/bandwidth + 2 (n − 1) · latency (Patarasuk & Yuan
@@ -58,10 +58,10 @@ class Network:
         >>> from genperf.panel import read_table
         >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "parameters": [25e6] * 3, "s": [0.30, 0.31, 0.32]})
         >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="parameters")
-        >>> network_of({"bandwidth between nodes": "10Gbit/s"}).exchange(table, Panel(table.factors))
+        >>> network_of({"bandwidth between nodes": "10Gbit/s"}).exchange(table)
         0.08
         """
-        message = self._bytes(table, factors)
+        message = self._bytes(table)
         if message is None:
             return None
         seconds = message / self.bandwidth + 2.0 * self.latency
@@ -83,8 +83,8 @@ class Network:
             return panel.node("bytes")
         return Name(self.message) if isinstance(self.message, str) else Number(self.message)
 
-    def _bytes(self, table: Table, factors: Panel) -> float | None:
-        node = self._message(factors)
+    def _bytes(self, table: Table) -> float | None:
+        node = self._message(table.panel)
         if isinstance(self.message, str):
             if self.message not in table.frame:
                 hint = did_you_mean(self.message, table.frame.columns) or f'--hint "{MESSAGE}=100MB"'
@@ -183,8 +183,7 @@ def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
     count = _devices(hints)
     if count is None:
         return table
-    factors = Panel(table.factors)
-    nodes, workers = factors.node("nodes"), factors.node("workers")
+    nodes, workers = table.panel.node("nodes"), table.panel.node("workers")
     if nodes is not None and workers is not None:
         inside = ~several_nodes(values_of(nodes, table.columns))
         most = np.max(values_of(workers, table.columns), initial=0.0, where=inside)

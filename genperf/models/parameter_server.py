@@ -27,11 +27,11 @@ def build(factors: Panel, alone: Alone = "exchanges") -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = [Factor(n, "extrinsic") for n in ("workers", "servers", "batch", "bytes")]
-    >>> print(build(Panel(tuple(factors))))
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "workers, servers, batch, bytes"}).panel
+    >>> print(build(panel))
     c + a*batch + 2*beta*bytes*max(workers/servers, 1) + alpha*workers/servers
-    >>> print(build(Panel(tuple(factors[:1])), "saves synchronisation"))
+    >>> print(build(roles_of({"extrinsic": "workers"}).panel, "saves synchronisation"))
     c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, d, 0)
     """
     exchange = through_servers(factors)
@@ -49,8 +49,8 @@ def through_servers(factors: Panel) -> dict[str, str]:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> through_servers(Panel((Factor("workers", "extrinsic"),)))
+    >>> from genperf.panel.options import roles_of
+    >>> through_servers(roles_of({"extrinsic": "workers"}).panel)
     {'bandwidth': '2*beta*bytes*workers'}
     """
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"

@@ -21,8 +21,8 @@ def build(factors: Panel, synchronised: bool = False) -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> print(build(Panel((Factor("workers", "extrinsic"), Factor("parameters", "intrinsic")))))
+    >>> from genperf.panel.options import roles_of
+    >>> print(build(roles_of({"extrinsic": "workers", "intrinsic": "parameters"}).panel))
     c + a/workers + beta*(4*parameters)*(workers - 1) + alpha*(workers - 1)
     """
     return with_computation("peer-to-peer", factors, among_peers(factors) | (SYNCHRONISATION if synchronised else {}))
@@ -35,8 +35,8 @@ def among_peers(factors: Panel) -> dict[str, str]:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> among_peers(Panel((Factor("workers", "extrinsic"),)))
+    >>> from genperf.panel.options import roles_of
+    >>> among_peers(roles_of({"extrinsic": "workers"}).panel)
     {'bandwidth': 'beta*bytes*(workers - 1)'}
     """
     bandwidth = {"bandwidth": "beta*bytes*(workers - 1)"}

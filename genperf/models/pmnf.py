@@ -53,8 +53,10 @@ def candidates(factors: Panel) -> list[Expression]:
 
     Examples
     --------
-    >>> from genperf.table.factor import measure
-    >>> hypotheses = candidates(Panel((measure("workers", "extrinsic", [1, 4, 16]),)))
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"workers": [1, 4, 16], "s": [9.0, 3.0, 2.0]})
+    >>> hypotheses = candidates(read_table(runs, time="s", extrinsic="workers").panel)
     >>> [str(e) for e in hypotheses[:4]]
     ['c', 'c + c1*log2(workers)', 'c + c1*(workers/4)', 'c + c1*sqrt(workers/4)']
     >>> len(hypotheses)

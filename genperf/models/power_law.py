@@ -17,8 +17,8 @@ def build(factors: Panel) -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> print(build(Panel((Factor("workers", "extrinsic"),))))
+    >>> from genperf.panel.options import roles_of
+    >>> print(build(roles_of({"extrinsic": "workers"}).panel))
     c + b*workers**q
     """
     power = {"power": "b*workers**q"}

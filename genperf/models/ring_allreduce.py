@@ -35,11 +35,11 @@ def build(factors: Panel, synchronised: bool = False, overlap: Overlap = "full")
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = [Factor(n, "extrinsic") for n in ("workers", "batch", "bytes")]
-    >>> print(build(Panel(tuple(factors))))
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "workers, batch, bytes"}).panel
+    >>> print(build(panel))
     a*batch/3 + max(2*a*batch/3, 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1)) + c
-    >>> print(build(Panel(tuple(factors)), overlap="none"))
+    >>> print(build(panel, overlap="none"))
     a*batch/3 + 2*a*batch/3 + 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1) + c
     """
     work, total = share(factors), TOTALS[overlap]

@@ -82,11 +82,11 @@ def build(
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = [Factor(n, "extrinsic") for n in ("workers", "nodes", "batch", "bytes")]
-    >>> print(build(Panel(tuple(factors)), "input").total is None)
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "workers, nodes, batch, bytes"}).panel
+    >>> print(build(panel, "input").total is None)
     False
-    >>> print(build(Panel(tuple(factors[::2])), "none"))
+    >>> print(build(roles_of({"extrinsic": "workers, batch"}).panel, "none"))
     a*batch/3 + 2*a*batch/3 + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     """
     work = share(factors)
@@ -118,10 +118,9 @@ def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = Factor("workers", "extrinsic"), Factor("batch", "extrinsic")
-    >>> measured = frozenset({"forward", "backward", "exchange", "update"})
-    >>> for one in laws(Panel(factors, {}, measured), "none", "s-sgd-none"):
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "workers, batch"}).panel.of_phases(["forward", "backward", "exchange", "update"])
+    >>> for one in laws(panel, "none", "s-sgd-none"):
     ...     print(one)
     h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
     h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta*workers + u

@@ -18,8 +18,8 @@ def build(factors: Panel) -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> print(build(Panel((Factor("gpus", "extrinsic"), Factor("nodes", "extrinsic")))))
+    >>> from genperf.panel.options import roles_of
+    >>> print(build(roles_of({"extrinsic": "gpus, nodes"}).panel))
     c + a/gpus + beta_r*(1 - nodes/gpus) + beta_n*(1 - 1/nodes) + alpha*log2(nodes)
     """
     exchange = {"inside nodes": "beta_r*bytes*(1 - nodes/workers)", "between nodes": "beta_n*bytes*(1 - 1/nodes)"}

@@ -66,9 +66,9 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = [Factor(n, "extrinsic") for n in ("dp", "gbs", "params")]
-    >>> [term.name for term in build(Panel(tuple(factors))).terms]
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "dp, gbs, params"}).panel
+    >>> [term.name for term in build(panel).terms]
     ['matrix', 'kernels', 'data', 'data latency', 'update', 'constant']
     """
     layout, left_out = Layout(factors), _LEFT_OUT.get(form, frozenset())

@@ -145,8 +145,8 @@ class Layout:
     Examples
     --------
     >>> from genperf.formula import render
-    >>> from genperf.table import Factor
-    >>> layout = Layout(Panel(tuple(Factor(n, "extrinsic") for n in ("dp", "tp", "gbs", "params"))))
+    >>> from genperf.panel.options import roles_of
+    >>> layout = Layout(roles_of({"extrinsic": "dp, tp, gbs, params"}).panel)
     >>> render(layout.over_columns("global_batch/(data_parallel*micro_batch)")), layout.known("sequence")
     ('gbs/(dp*1)', False)
     """

@@ -70,9 +70,9 @@ def build(factors: Panel) -> Expression:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = [Factor(n, "extrinsic") for n in ("dp", "pp", "mbs", "gbs", "params", "zero_stage")]
-    >>> [term.name for term in build(Panel(tuple(factors))).terms]
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "dp, pp, mbs, gbs, params, zero_stage"}).panel
+    >>> [term.name for term in build(panel).terms]
     ['weights', 'gradients', 'optimizer', 'buckets', 'activations', 'constant']
     """
     layout = Layout(factors)

@@ -12,7 +12,6 @@ from genperf.expression import Constant, Expression, Term, exponent
 from genperf.formula import addends, bind_values, parse_number, render, substitute
 from genperf.formula.nodes import Call, Name, Node, Number, added, calls_in, chain, names_in, ordered_names
 from genperf.panel import Panel
-from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES
 
 
@@ -37,9 +36,8 @@ FORMULA = FormulaSettings()
 
 def user_expression(
     text: str,
-    factors: Sequence[Factor],
+    panel: Panel,
     *,
-    mapping: Mapping[str, str] | None = None,
     fix: Mapping[str, float] | None = None,
     configurations: int | None = None,
 ) -> Expression:
@@ -55,16 +53,17 @@ def user_expression(
 
     Examples
     --------
-    >>> factors = [Factor("gpus", "extrinsic"), Factor("batch", "extrinsic")]
-    >>> expression = user_expression("a*batch/workers**p + b*log2(workers) + c", factors, fix={"c": 0.1})
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "gpus, batch"}).panel
+    >>> expression = user_expression("a*batch/workers**p + b*log2(workers) + c", panel, fix={"c": 0.1})
     >>> print(expression)
     a*batch/gpus**p + b*log2(gpus) + 0.1
     >>> [(c.name, c.kind) for c in expression.constants], [t.name for t in expression.terms]
     ([('a', 'coefficient'), ('p', 'exponent'), ('b', 'coefficient')], ['a*batch/gpus**p', 'b*log2(gpus)', '0.1'])
     """
     fix = dict(fix or {})
-    node = _with_factors(text, factors, mapping)
-    names = [name for name in ordered_names(node) if name not in {f.name for f in factors}]
+    node = _with_factors(text, panel)
+    names = [name for name in ordered_names(node) if name not in {f.name for f in panel.factors}]
     if not names:
         hint = "names that are not columns are constants, as a and c in a/workers + c"
         raise FormulaError("there is no constant to fit", text=text, column=0, width=len(text), hint=hint)
@@ -89,15 +88,14 @@ def user_expression(
     return Expression("formula", terms, constants, total if _inside(node, linear) else None)
 
 
-def _with_factors(text: str, factors: Sequence[Factor], mapping: Mapping[str, str] | None) -> Node:
+def _with_factors(text: str, panel: Panel) -> Node:
     """Parse the text and replace the field's names of factors by their columns."""
-    matched = Panel(tuple(factors), mapping or {})
-    columns = [f.name for f in factors]
-    node = parse_number(text, None, [f.name for f in factors if not f.numeric], logical=False).node
+    columns = [f.name for f in panel.factors]
+    node = parse_number(text, None, [f.name for f in panel.factors if not f.numeric], logical=False).node
     canonical = {alias: name for name, aliases in ALIASES.items() for alias in (*aliases, name)}
     by_name: dict[str, Node] = {}
     for name in (name for name in ordered_names(node) if name not in columns):
-        column = matched.node(canonical[name]) if name in canonical else None
+        column = panel.node(canonical[name]) if name in canonical else None
         if column is not None:
             by_name[name] = column
         elif name in canonical:

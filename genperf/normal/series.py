@@ -305,10 +305,11 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from genperf.panel.target import Target
-    >>> from genperf.table import Factor
-    >>> machines = Factor("Machine", "extrinsic", 1, 16, distinct=5, positive=True)
-    >>> [trains_networks(Panel((machines,), target=Target(name)), []) for name in ("Time per Tree", "step_s")]
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = [pd.DataFrame({"Machine": [1, 2], name: [9.0, 5.0]}) for name in ("Time per Tree", "step_s")]
+    >>> tables = [read_table(frame, time=frame.columns[1], extrinsic="Machine") for frame in runs]
+    >>> [trains_networks(table.panel, []) for table in tables]
     [False, True]
     """
     names = [*(f.name for f in panel.factors), *panel.mapping, *panel.group]

@@ -200,7 +200,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     columns = columns_of(opened, options)
     measurement = require(roles, columns)
     # A column that is derived holds the words of those that it is made from.
-    measured = columns.origins([measurement.column]) - {name for name, _ in roles.factors}
+    measured = columns.origins([measurement.column]) - {f.name for f in roles.factors}
     failed = options.failures.failed(opened.cells, len(opened), sorted(measured), opened.name)
     refuse_only_failures(failed, opened.name)
     work = _add_target(measurement, options, columns)
@@ -211,7 +211,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     refuse_only_failures(failed[keep], opened.name)
 
     checked = _checked(roles, measurement, columns)
-    settings = [*(name for name, _ in roles.factors), *roles.group]
+    settings = [*(f.name for f in roles.factors), *roles.group]
     columns.excuse(failed, settings)
     usable = keep & columns.usable() & ~failed
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
@@ -262,7 +262,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
 
 def columns_of(opened: Source, options: ReadOptions) -> Columns:
     """Return the columns of a source with those derived from them."""
-    return Columns(opened, [name for name, role in options.roles.factors if role == "categorical"], options.derived)
+    return Columns(opened, [f.name for f in options.roles.factors if not f.numeric], options.derived)
 
 
 def require(roles: Roles, columns: Columns) -> Measurement:
@@ -311,11 +311,11 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
 
 def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[str, AnyArray]:
     """Return the columns in a role, of the types the table promises."""
-    counts = {name: counted_by(name) for name, role in roles.factors if role != "categorical"}
+    counts = {f.name: counted_by(f.name) for f in roles.factors if f.numeric}
     numeric = {name: f"a count of {count}" if count else "" for name, count in counts.items()}
     numeric |= {roles.weight: "a weight"} if roles.weight else {}
     frame: dict[str, AnyArray] = {}
-    for name in (*(name for name, _ in roles.factors), *roles.group, roles.repeat, roles.weight):
+    for name in (*(f.name for f in roles.factors), *roles.group, roles.repeat, roles.weight):
         if name in numeric:
             frame[name] = columns.number(name)
             columns.reject(name, faults_of(frame[name], count=numeric[name]))
@@ -323,7 +323,7 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
             frame[name] = columns.label(name)
     target = measurement.target().column
     frame[target] = measurement.in_target_unit(columns.number(target))
-    _refuse_contradictions(columns, [name for name, _ in roles.factors])
+    _refuse_contradictions(columns, [f.name for f in roles.factors])
     return frame
 
 

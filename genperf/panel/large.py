@@ -310,7 +310,7 @@ def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation,
     sample, roles, rule = large.sample(), options.roles, options.failures
     columns = columns_of(sample, options)
     measurement = require(roles, columns)
-    names = {*(name for name, _ in roles.factors), *roles.group, *options.derived}
+    names = {*(f.name for f in roles.factors), *roles.group, *options.derived}
     for text in (options.where, options.work):
         names |= columns.parse(text).names if text is not None else set()
     value = measurement.column

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import get_args
 
 import numpy as np
 
 from genperf.arrays import AnyArray, Mask, Objects
 from genperf.errors import TableError, did_you_mean, listed, suggest
+from genperf.panel.panel import Panel, panel_of
 from genperf.panel.target import PREDICTION_COLUMNS, TIME, Measurement, measurement_of
-from genperf.table import Role
+from genperf.table import Factor, Role
 from genperf.table.clean import labels
 from genperf.vocabulary import any_of, words_of
 
@@ -138,20 +140,30 @@ class Roles:
     """Which column plays which part."""
 
     #: Intrinsic, then extrinsic, then categorical factors.
-    factors: tuple[tuple[str, Role], ...]
+    factors: tuple[Factor, ...]
     #: Columns that split the table.
-    group: tuple[str, ...]
+    group: tuple[str, ...] = ()
     #: The measured column; None where none is named.
-    measurement: Measurement | None
-    weight: str | None
-    repeat: str | None
+    measurement: Measurement | None = None
+    weight: str | None = None
+    repeat: str | None = None
+    #: Canonical name → column, as the user mapped it.
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    #: What is not known of columns that are not read yet.
+    scaling: None = None
+
+    @cached_property
+    def panel(self) -> Panel:
+        """What the columns mean by their names alone."""
+        return panel_of(self)
 
     @property
     def named(self) -> list[tuple[str, str]]:
         """Every column that was named, with its role in words."""
         measured = [(self.measurement.column, str(self.measurement.kind))] if self.measurement else []
         others = [(name, role) for name, role in ((self.weight, "weight"), (self.repeat, "repeat")) if name is not None]
-        return [*self.factors, *((name, "group") for name in self.group), *measured, *others]
+        factors = [(f.name, f.role) for f in self.factors]
+        return [*factors, *((name, "group") for name in self.group), *measured, *others]
 
 
 @dataclass(frozen=True)
@@ -191,21 +203,22 @@ class ReadOptions:
 
 def roles_of(
     factors: Mapping[Role, Names],
-    group: Names,
-    measurement: Measurement | None,
+    group: Names = (),
+    measurement: Measurement | None = None,
     weight: str | None = None,
     repeat: str | None = None,
+    mapping: Mapping[str, str] | None = None,
 ) -> Roles:
     """Gather the roles; one column plays one part.
 
     Examples
     --------
-    >>> roles_of({"extrinsic": "workers, nodes"}, (), None).factors
-    (('workers', 'extrinsic'), ('nodes', 'extrinsic'))
+    >>> roles_of({"extrinsic": "workers, nodes"}).named
+    [('workers', 'extrinsic'), ('nodes', 'extrinsic')]
     """
     weight, repeat = (name.strip() if name else None for name in (weight, repeat))
-    pairs = [(name, role) for role in get_args(Role) for name in names_of(factors.get(role, ()))]
-    roles = Roles(tuple(pairs), tuple(names_of(group)), measurement, weight, repeat)
+    columns = [Factor(name, role) for role in get_args(Role) for name in names_of(factors.get(role, ()))]
+    roles = Roles(tuple(columns), tuple(names_of(group)), measurement, weight, repeat, mapping or {})
     taken: dict[str, str] = {}
     for name, role in roles.named:
         if role == "group" and taken.get(name) in get_args(Role):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -58,14 +58,66 @@ class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     repeats: int
 
 
+class Described(Protocol):
+    """What a panel is made from: a table, the schema in a model file, or roles of columns that are not read yet."""
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors with their measured ranges."""
+
+    @property
+    def mapping(self) -> Mapping[str, str]:
+        """Canonical name → column, as the user mapped it."""
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The columns whose values name the groups."""
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """The kind of scaling, where it is known."""
+
+
+def panel_of(
+    source: Described,
+    target: Target | None = None,
+    derived: Mapping[str, str] | None = None,
+    medians: tuple[Median, ...] = (),
+) -> Panel:
+    """Make the panel of a table, of a model's schema or of roles; `table.panel` and `schema.panel` keep it.
+
+    Raises
+    ------
+    ModelError
+        Where the mapping names no factor of the table, or none of the field's.
+    """
+    names = [f.name for f in source.factors]
+    for canonical, column in source.mapping.items():
+        if canonical not in ALIASES:
+            raise ModelError(f"no family has a factor '{canonical}'", hint=suggest(canonical, sorted(ALIASES)))
+        if column not in names:
+            fault = f"'{canonical}' is mapped to '{column}', which is not a factor of the table"
+            raise ModelError(fault, hint=suggest(column, names))
+    return Panel(
+        source.factors,
+        mapping=source.mapping,
+        group=source.group,
+        scaling=source.scaling,
+        target=target,
+        derived=derived or {},
+        medians=medians,
+    )
+
+
 @dataclass(frozen=True)
 class Panel:
-    """What the factors of a table mean.
+    """What the factors of a table mean; `panel_of` makes it.
 
     Examples
     --------
     >>> from genperf.formula import render
-    >>> panel = Panel((Factor("devices", "extrinsic"), Factor("parameters", "intrinsic")))
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "devices", "intrinsic": "parameters"}).panel
     >>> panel.workers.name, render(panel.node("workers")), render(panel.node("bytes"))
     ('devices', 'devices', '4*parameters')
     """
@@ -87,18 +139,6 @@ class Panel:
     medians: tuple[Median, ...] = field(default=(), repr=False)
     #: Columns of one value that are no factors, such as the batch of a group.
     constants: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        names = [f.name for f in self.factors]
-        for canonical, column in self.mapping.items():
-            if canonical not in ALIASES:
-                known = sorted(ALIASES)
-                raise ModelError(f"no family has a factor '{canonical}'", hint=suggest(canonical, known))
-            if column not in names:
-                raise ModelError(
-                    f"'{canonical}' is mapped to '{column}', which is not a factor of the table",
-                    hint=suggest(column, names),
-                )
 
     def within(self, group: Mapping[str, Any]) -> Panel:
         """Return the panel of one group, which has values of the group columns, as text or numbers."""
@@ -140,8 +180,9 @@ class Panel:
         """The workers and the nodes, those that are there."""
         return tuple(f for f in map(self.find, LEVELS) if f is not None)
 
+    @cached_property
     def axis(self) -> Axis:
-        """Return the factor along which the runs are scaled: see `genperf.panel.axis.axis_of`."""
+        """The factor along which the runs are scaled: see `genperf.panel.axis.axis_of`."""
         return axis_of(self.factors, self.mapping)
 
     def along(self, name: str | None = None) -> Factor:
@@ -154,7 +195,7 @@ class Panel:
         """
         numeric = {f.name: f for f in self.factors if f.numeric}
         if name is None:
-            factor = self.axis().factor
+            factor = self.axis.factor
             if factor is None or factor.distinct < 2:
                 one = "" if factor is None else f" but '{factor.name}', which was measured at {factor.upper:g} only"
                 hint = f"--along COLUMN, one of {', '.join(numeric)}"
@@ -175,11 +216,21 @@ class Panel:
             return self
         return replace(self, mapping={**self.mapping, "workers": factor.name})
 
-    @property
+    @cached_property
     def with_axis(self) -> Panel:
         """The panel in which a factor that is assumed to count the workers is mapped as them."""
-        axis = self.axis()
+        axis = self.axis
         return self.scaled_along(axis.factor) if axis.factor is not None and axis.assumed else self
+
+    def of_phases(self, phases: Collection[str]) -> Panel:
+        """Return the panel with the phases that have measured columns."""
+        return replace(self, phases=frozenset(phases))
+
+    def of_factors(self, factors: Sequence[Factor]) -> Panel:
+        """Return the panel of some of the factors; its runs are not known."""
+        names = {f.name for f in factors}
+        mapping = {canonical: column for canonical, column in self.mapping.items() if column in names}
+        return replace(self, factors=tuple(factors), mapping=mapping, medians=())
 
     def column(self, name: str) -> str:
         """Return the column that a name stands for: a field's name that the user mapped is as good as its column's."""
@@ -209,9 +260,10 @@ class Panel:
 
         Examples
         --------
-        >>> gpus = Factor("gpus", "extrinsic", 1, 4, distinct=3, positive=True)
-        >>> nodes = Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)
-        >>> Panel((gpus, nodes)).node_size()
+        >>> import pandas as pd
+        >>> from genperf.panel import read_table
+        >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "nodes": [1, 1, 1], "s": [1.0, 1.1, 1.3]})
+        >>> read_table(runs, time="s", extrinsic="gpus,nodes").panel.node_size()
         8.0
         """
         workers, nodes, inside = self.workers, self.nodes, self.find("devices_per_node")
@@ -274,10 +326,11 @@ class Panel:
 
         Examples
         --------
-        >>> gpus = Factor("gpus", "extrinsic", 1, 8, distinct=4, positive=True)
-        >>> nodes = Factor("nodes", "extrinsic", 1, 1, distinct=1, positive=True)
-        >>> Panel((gpus, nodes)).only_node, Panel((gpus,)).only_node
-        ('nodes', None)
+        >>> import pandas as pd
+        >>> from genperf.panel import read_table
+        >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "nodes": [1, 1, 1], "s": [1.0, 1.1, 1.3]})
+        >>> [read_table(runs, time="s", extrinsic=counts).panel.only_node for counts in ("gpus,nodes", "gpus")]
+        ['nodes', None]
         """
         return None if self.nodes is None or several_nodes(self.nodes.upper) else self.nodes.name
 
@@ -383,8 +436,8 @@ class Panel:
         Examples
         --------
         >>> from genperf.formula import render
-        >>> factors = (Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic"))
-        >>> render(Panel(factors).over_columns("global_batch/workers"))
+        >>> from genperf.panel.options import roles_of
+        >>> render(roles_of({"extrinsic": "gpus, global_batch"}).panel.over_columns("global_batch/workers"))
         'global_batch/gpus'
         """
         node = parse(formula).node

@@ -10,12 +10,10 @@ import numpy as np
 
 from genperf.arrays import Array
 from genperf.errors import FormulaError, Note, TableError
-from genperf.formula import Node, Number, evaluate, names_in, parse, quote_name, render, substitute
-from genperf.panel.axis import axis_of
+from genperf.formula import Node, evaluate, quote_name, render
 from genperf.panel.options import Roles
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
-from genperf.table.clean import numbers
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import COUNTED, canonical_of, column_of, noun_of
 
@@ -32,12 +30,13 @@ def counted_column(roles: Roles) -> str | None:
 
     Examples
     --------
-    >>> counted_column(Roles((("gpus", "extrinsic"), ("batch", "intrinsic")), (), None, None, None))
+    >>> from genperf.panel.options import roles_of
+    >>> counted_column(roles_of({"extrinsic": "gpus", "intrinsic": "batch"}))
     'gpus'
-    >>> counted_column(Roles((("cores", "extrinsic"), ("batch", "extrinsic")), (), None, None, None))
+    >>> counted_column(roles_of({"extrinsic": "cores, batch"}))
     'cores'
     """
-    axis = axis_of([Factor(name, role) for name, role in roles.factors])
+    axis = roles.panel.axis
     return None if axis.factor is None or axis.counts_other else axis.factor.name
 
 
@@ -48,14 +47,13 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
 
     Examples
     --------
-    >>> assumed_work(Roles((("gpus", "extrinsic"),), (), None, None, None), "runs.csv")
+    >>> from genperf.panel.options import roles_of
+    >>> assumed_work(roles_of({"extrinsic": "gpus"}), "runs.csv")
     'gpus'
-    >>> assumed_work(Roles((("gpus", "extrinsic"), ("batch", "intrinsic")), (), None, None, None), "runs.csv")
-    'batch*gpus'
-    >>> assumed_work(Roles((("num_gpus", "extrinsic"), ("batch", "intrinsic")), (), None, None, None), "runs.csv")
+    >>> assumed_work(roles_of({"extrinsic": "num_gpus", "intrinsic": "batch"}), "runs.csv")
     'batch*num_gpus'
     """
-    names = [name for name, role in roles.factors if role != "categorical"] + list(roles.group)
+    names = [f.name for f in roles.factors if f.numeric] + list(roles.group)
     workers, batch, whole = counted_column(roles), column_of("batch", names), column_of("global_batch", names)
     sequence = column_of("sequence", names) if tokens else None
     each = "" if sequence is None else f"*{quote_name(sequence)}"
@@ -111,34 +109,6 @@ def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]
     if work and kind is not None and KINDS[kind].shared:
         return (Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"),)
     return ()
-
-
-def work_over_factors(table: Table) -> str:
-    """Return the work of a step as a formula over the factors alone; empty where the factors do not tell it.
-
-    Derived columns are written out, and a column of one value becomes that number.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 2], "batch": [32, 32], "speed": [10.0, 19.0]})
-    >>> work_over_factors(read_table(runs, throughput="speed", work="batch*gpus", extrinsic="gpus"))
-    '32*gpus'
-    """
-    if not table.target.work:
-        return ""
-    node, factors = parse(table.target.work).node, {f.name for f in table.numeric}
-    # A derived column is made from earlier ones: as many rounds as there are columns are enough.
-    for _ in range(len(table.derived) + 1):
-        unknown = names_in(node) - factors
-        values: dict[str, Node] = {name: parse(table.derived[name]).node for name in unknown & {*table.derived}}
-        for name in (unknown - {*values}) & {*table.frame.columns}:
-            cells = np.unique(numbers(table.frame[name].tolist())[0])
-            if len(cells) == 1 and np.isfinite(cells[0]):
-                values[name] = Number(float(cells[0]))
-        node = substitute(node, values)
-    return render(node) if names_in(node) <= factors else ""
 
 
 def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
@@ -202,7 +172,7 @@ def by_times(table: Table) -> Note | None:
     """
     target, names = table.target, [*(f.name for f in table.numeric), *table.group]
     batch, whole = (column_of(canonical, names) for canonical in ("batch", "global_batch"))
-    axis = axis_of(table.factors)
+    axis = table.panel.axis
     if axis.factor is None or axis.assumed or whole is not None or not target.true_seconds or table.scaling is not None:
         return None
     workers = axis.factor.name

@@ -6,24 +6,26 @@ import hashlib
 import itertools
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from genperf.arrays import AnyArray, Array, Integers
 from genperf.errors import Note, TableError, counted, listed, suggest
+from genperf.formula import Node, Number, names_in, parse, render, substitute
 from genperf.panel.following import PANEL, rises_with
-from genperf.panel.panel import Median
+from genperf.panel.panel import Median, Panel, panel_of
 from genperf.panel.target import Target, phase_columns, phase_seconds
 from genperf.scaling import Scaling
-from genperf.table import Factor, Role
+from genperf.table import Factor
 from genperf.table.cells import with_columns
-from genperf.table.clean import Rejection, label, labels, mostly_numbers, rows_of
+from genperf.table.clean import Rejection, label, labels, mostly_numbers, numbers, rows_of
 from genperf.table.factor import measure
 from genperf.vocabulary.names import LEVELS, counted_by
 
@@ -134,6 +136,55 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    @cached_property
+    def panel(self) -> Panel:
+        """What the columns mean: which one counts the workers, what the work is, what follows what.
+
+        Its target has the work of a step as a formula over the factors alone.
+        """
+        target = msgspec.structs.replace(self.target, work=self._work_over_factors())
+        derived = {name: text for name, text in self.derived.items() if name in {f.name for f in self.factors}}
+        return panel_of(self, target, derived, self.median_runs())
+
+    def mapped(self, mapping: Mapping[str, str]) -> Table:
+        """Return the table in which further columns are the field's factors; its panel refuses those it lacks.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from genperf.panel import read_table
+        >>> runs = pd.DataFrame({"p": [1, 2, 4], "batch": [8, 16, 32], "s": [1.0, 1.1, 1.3]})
+        >>> read_table(runs, time="s", extrinsic="p,batch").mapped({"workers": "p"}).panel.workers.name
+        'p'
+        """
+        further = {name: part.mapped(mapping) for name, part in self.further.items()}
+        return replace(self, mapping={**self.mapping, **mapping}, further=further)
+
+    def without(self, names: Collection[str]) -> Table:
+        """Return the table without some factors."""
+        factors = tuple(f for f in self.factors if f.name not in names)
+        mapping = {canonical: column for canonical, column in self.mapping.items() if column not in names}
+        return replace(self, factors=factors, mapping=mapping)
+
+    def _work_over_factors(self) -> str:
+        """Return the work of a step as a formula over the factors alone; empty where the factors do not tell it.
+
+        Derived columns are written out, and a column of one value becomes that number.
+        """
+        if not self.target.work:
+            return ""
+        node, factors = parse(self.target.work).node, {f.name for f in self.numeric}
+        # A derived column is made from earlier ones: as many rounds as there are columns are enough.
+        for _ in range(len(self.derived) + 1):
+            unknown = names_in(node) - factors
+            values: dict[str, Node] = {name: parse(self.derived[name]).node for name in unknown & {*self.derived}}
+            for name in (unknown - {*values}) & {*self.frame.columns}:
+                cells = np.unique(numbers(self.frame[name].tolist())[0])
+                if len(cells) == 1 and np.isfinite(cells[0]):
+                    values[name] = Number(float(cells[0]))
+            node = substitute(node, values)
+        return render(node) if names_in(node) <= factors else ""
 
     @property
     def rows(self) -> int:
@@ -354,7 +405,7 @@ class Table:
         """Return the same table with other rows."""
         if frame.empty:
             raise TableError("no rows are left", where=self.source)
-        factors = measure_factors(frame, [(f.name, f.role) for f in self.factors], self.group)
+        factors = measure_factors(frame, self.factors, self.group)
         kept = tuple(n for n in self.notes if n.kind != "factor_constant")
         return replace(self, frame=frame, factors=factors, notes=kept + constant_notes(factors), further={})
 
@@ -389,12 +440,10 @@ def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
 _measured_once = lru_cache(maxsize=10_000)(measure)
 
 
-def measure_factors(
-    frame: pd.DataFrame, roles: Sequence[tuple[str, Role]], group: Sequence[str] = ()
-) -> tuple[Factor, ...]:
+def measure_factors(frame: pd.DataFrame, factors: Sequence[Factor], group: Sequence[str] = ()) -> tuple[Factor, ...]:
     """Describe the factors of a frame over its distinct configurations; group columns separate these as well."""
-    _, first = np.unique(number_rows(frame, [*(name for name, _ in roles), *group]), return_index=True)
-    return tuple(measure(name, role, frame[name].to_numpy()[first]) for name, role in roles)
+    _, first = np.unique(number_rows(frame, [*(f.name for f in factors), *group]), return_index=True)
+    return tuple(measure(f.name, f.role, frame[f.name].to_numpy()[first]) for f in factors)
 
 
 def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:

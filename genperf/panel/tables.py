@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,7 @@ class Recognised:
         named = any(self.given.get(kind) for kind in MEASURED)
         roles = dict(self.given) if named else self.arguments()
         mapping = self.mapping if named else self.reading.mapping
-        return replace(read_with_roles(self.files or self.source, **roles), mapping=mapping)
+        return read_with_roles(self.files or self.source, **roles).mapped(mapping)
 
     def arguments(self, quantity: str | None = None) -> dict[str, Any]:
         """Return the arguments of `read_with_roles` for a measured column, the likeliest where omitted."""

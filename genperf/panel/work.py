@@ -74,10 +74,10 @@ def share(panel: Panel, job: bool = False) -> Share:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> share(Panel((Factor("gpus", "extrinsic"), Factor("global_batch", "extrinsic")))).per_worker
+    >>> from genperf.panel.options import roles_of
+    >>> share(roles_of({"extrinsic": "gpus, global_batch"}).panel).per_worker
     'batch'
-    >>> share(Panel((Factor("gpus", "extrinsic"),))).per_worker
+    >>> share(roles_of({"extrinsic": "gpus"}).panel).per_worker
     '1/workers'
     """
     if job and panel.has("samples"):
@@ -104,7 +104,7 @@ def possible_work(panel: Panel) -> tuple[Work, ...]:
     does what it did.
     """
     panel = panel.with_axis
-    fixed_workers = panel.axis().canonical != "workers" and panel.workers is not None
+    fixed_workers = panel.axis.canonical != "workers" and panel.workers is not None
     counted = panel.counted_as or "nodes"
     if panel.of_jobs and panel.has(counted) and not fixed_workers:
         return (Work(f"1/{counted}", True),)
@@ -126,13 +126,13 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> scales = [Factor(name, "extrinsic", 1, 2, distinct=2, positive=True) for name in ("gpus", "threads")]
-    >>> ends = [limits(Panel((scale,)), np.array([1.0, 2.0])) for scale in scales]
+    >>> from genperf.panel.options import roles_of
+    >>> scales = [roles_of({"extrinsic": name}).panel for name in ("gpus", "threads")]
+    >>> ends = [limits(panel, np.array([1.0, 2.0])) for panel in scales]
     >>> [[(round(count, 2), round(chance, 2)) for count, chance in each] for each in ends]
     [[], [(1.0, 0.2), (2.38, 0.08), (3.36, 0.08), (5.66, 0.13), (11.31, 0.1)]]
     """
-    factor = panel.axis().factor
+    factor = panel.axis.factor
     if factor is None or (panel.nodes is not None and panel.only_node is None):
         return ()
     if counts_devices(factor.name) and panel.counted_by_throughput not in _SERVED:

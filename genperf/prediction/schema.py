@@ -10,8 +10,7 @@ import msgspec
 
 from genperf.discrepancy.product import NotNegative
 from genperf.panel import Panel
-from genperf.panel.panel import Median
-from genperf.panel.step_work import work_over_factors
+from genperf.panel.panel import Median, panel_of
 from genperf.panel.target import Target
 from genperf.scaling import Scaling, is_whole
 from genperf.table import Factor
@@ -56,8 +55,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     @cached_property
     def panel(self) -> Panel:
         """What the factors mean: which one counts the workers, what the work is, what follows what."""
-        same = ("factors", "mapping", "group", "scaling", "target", "derived", "medians")
-        return Panel(**{name: getattr(self, name) for name in same})
+        return panel_of(self, self.target, self.derived, self.medians)
 
     def column(self, name: str) -> str:
         """Return the column of a name: a field's name that the user mapped is as good as its column's.
@@ -99,16 +97,20 @@ def schema_of(table: Table) -> Schema:
     >>> schema_of(read_table(runs, time="seconds", extrinsic="workers")).factors[0].upper
     4.0
     """
-    names, noise = {f.name for f in table.factors}, table.noise()
+    panel, noise = table.panel, table.noise()
     same = ("factors", "group", "source", "sha256", "rows", "reading", "scaling")
-    return Schema(
+    schema = Schema(
         **{name: getattr(table, name) for name in same},
-        target=msgspec.structs.replace(table.target, work=work_over_factors(table)),
-        derived={name: text for name, text in table.derived.items() if name in names},
+        target=panel.target or table.target,
+        derived=dict(panel.derived),
+        mapping=dict(table.mapping),
         configurations=len(table.medians()),
         rejected=table.rejected_rows,
         noise=noise if math.isfinite(noise) else None,
         lowest=float(table.extremes[0].min()),
         highest=float(table.extremes[1].max()),
-        medians=table.median_runs(),
+        medians=panel.medians,
     )
+    # A model means what its table does.
+    schema.__dict__["panel"] = panel
+    return schema

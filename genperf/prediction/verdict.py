@@ -138,7 +138,7 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
         return Basis(schema, several, (), step, unidentified, evidence=evidence)
     read = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself.
-    scale = schema.panel.axis().factor
+    scale = schema.panel.axis.factor
     others = [f.name for f in schema.factors if f.numeric and f.name not in read]
     followers = [name for name in others if scale is None or not schema.panel.falls_with(name, scale.name)]
     # The series weighed several forms, and the interval is theirs.

@@ -1,21 +1,19 @@
 """The axes of the process: one for each factor, and for the work, the devices and the bubble of a transformer."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.discrepancy.product import Axis, usual_sizes
 from genperf.formula import Node, names_in, quote_name, render, values_of
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 
 #: What a transformer's step is in proportion to, where the table has no pipeline; and the pipeline's bubble.
 WORK = ("parameters", "global_batch", "sequence")
 COUNTS = ("workers", "micro_batches")
 
 
-def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
+def axes_of(table: Table) -> tuple[Axis, ...]:
     """Return an axis for each factor that varies or is a count, and for what a transformer's factors amount to."""
     axes = {}
     for f in table.factors:
@@ -25,7 +23,7 @@ def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
         elif f.distinct > 1 or extrinsic:
             values = np.unique(table.columns[f.name].astype(float))
             axes[name] = _number(name, values, extrinsic and f.lower >= 1.0)
-    for name, node in derived(table, mapping).items():
+    for name, node in derived(table).items():
         with np.errstate(all="ignore"):
             values = values_of(node, table.columns)
         good = values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9)
@@ -36,9 +34,9 @@ def axes_of(table: Table, mapping: Mapping[str, str]) -> tuple[Axis, ...]:
     return tuple(axes.values())
 
 
-def derived(table: Table, mapping: Mapping[str, str]) -> dict[str, Node]:
+def derived(table: Table) -> dict[str, Node]:
     """Return work, bubble, devices and passes as formulas over the columns of a transformer's table; else nothing."""
-    panel = Panel(table.factors, mapping)
+    panel = table.panel
     if not all(map(panel.has, ("parameters", "global_batch", "workers"))):
         return {}
     formulas = {"work": "*".join(filter(panel.has, WORK)) + "/workers", "workers": "workers"}

@@ -1,6 +1,6 @@
 """`auto` on a table of many factors: one process about several means, stacked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +37,7 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     medians, notes = _kept(table.medians())
     noise = float(np.nan_to_num(table.noise(), posinf=0.0))
     doing("fitting the process")
-    fitted = _fitted(medians, options.mapping, noise)
+    fitted = _fitted(medians, noise)
     looks = list(looked_back(fitted))
     beyond = tuple(each for each, _ in looks)
     parts, members = zip(*_written(fitted), strict=True)
@@ -67,7 +67,7 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
     # A level for each configuration: nothing of it is known at the next one.
     labels = [f.name for f in varying if not f.numeric and f.distinct == whole]
     if 0 < len(labels) < len(varying):
-        medians = replace(medians, factors=tuple(f for f in medians.factors if f.name not in labels))
+        medians = medians.without(labels)
         notes.append(Note(f"left out {', '.join(labels)}: each configuration has a level of its own", "fewer_terms"))
     if whole > SEARCH.most_anchors:
         rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[: SEARCH.most_anchors]
@@ -76,19 +76,19 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
     return medians, notes
 
 
-def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> Members:
+def _fitted(table: Table, noise: float) -> Members:
     """Fit every mean with its process to all rows; the first's sizes are where the others' begin."""
-    y, axes = np.log(table.measured), axes_of(table, mapping)
+    y, axes = np.log(table.measured), axes_of(table)
     x = [axis.coordinates(table.columns) for axis in axes]
     prior = Product(axes, SEARCH.level_size, SEARCH.local)
     candidates: list[Candidate] = []
-    for mean in means_of(table, mapping):
+    for mean in means_of(table):
         basis = mean.basis(table.columns)
         constants = basis.without_traces(basis.fitted(y), y)
         residual = y - basis.log_sum(constants)
         fit = fit_sizes(x, residual - residual.mean(), prior, candidates[0].fit if candidates else None)
         candidates.append(Candidate(mean, basis, constants, y, fit, x))
-    growth = growth_of(table, mapping, noise)
+    growth = growth_of(table, noise)
     anchors = None if growth is None else growth.anchors(np.arange(len(y)))
     kinds = [c.mean.kind for c in candidates]
     if anchors is not None:
@@ -100,7 +100,7 @@ def _fitted(table: Table, mapping: Mapping[str, str], noise: float) -> Members:
     weights = weights_of(folds.log_density(), np.ones(len(y)), pseudo)
     width, order = folds.width(weights, STACK.inside), sorted(range(len(weights)), key=lambda k: -weights[k])
     growth = None if anchors is None else growth
-    return Members(table, mapping, candidates, growth, folds, pseudo, weights, width, order)
+    return Members(table, candidates, growth, folds, pseudo, weights, width, order)
 
 
 def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:

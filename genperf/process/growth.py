@@ -1,6 +1,6 @@
 """Growth beyond the largest count: what the bank of curves forecasts of a table's series, as further rows."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from genperf.estimate.prepare import CONTENT_SEED
 from genperf.growth.measured import Anchors, MeasuredSeries
 from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import Curve, shared_by
-from genperf.panel import Panel, Table, possible_work
+from genperf.panel import Table, possible_work
 from genperf.panel.table import number_rows
 from genperf.process.settings import STACK
 
@@ -69,10 +69,9 @@ class Growth:
         return out
 
 
-def growth_of(table: Table, mapping: Mapping[str, str], noise: float) -> Growth | None:
+def growth_of(table: Table, noise: float) -> Growth | None:
     """Return the series of a table whose repeats have some standard deviation of ln T; None where no count varies."""
-    panel = Panel(table.factors, mapping, scaling=table.scaling)
-    counts_other, panel = panel.axis().counts_other, panel.with_axis
+    counts_other, panel = table.panel.axis.counts_other, table.panel.with_axis
     whole = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
     counts = [panel.workers if panel.find("data_parallel") else panel.counted, panel.find("data_parallel")]
     scaled = [f for f in counts if f is not None]

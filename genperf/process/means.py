@@ -15,7 +15,7 @@ from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Name, Node, Number, bind_values, call, chain, names_in, parse, quote_name, values_of
 from genperf.models import MODELS
 from genperf.models.compose import at_level, unused_name
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 from genperf.process.axes import derived
 from genperf.process.settings import SUMS
 from genperf.solver.nonnegative import nonnegative_least_squares
@@ -163,17 +163,17 @@ class Mean:
         return expression, used, np.concatenate([constants.columns[used], constants.levels])
 
 
-def means_of(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
+def means_of(table: Table) -> list[Mean]:
     """Return the means that a table's factors allow, the plainest first."""
     levels = tuple((f, level) for f in table.categorical if f.distinct > 1 for level in f.levels)
     sums = [_sum("sum", "a sum of products", ("1/{}", "1 - 1/{}", "{}"), table, levels)]
     sums.append(_sum("server", "a shared server", ("1/{}", "{}"), table, levels))
-    return [_work(table, mapping), *(mean for mean in sums if len(mean.names) > 1), *_physics(table, mapping)]
+    return [_work(table), *(mean for mean in sums if len(mean.names) > 1), *_physics(table)]
 
 
-def _work(table: Table, mapping: Mapping[str, str]) -> Mean:
+def _work(table: Table) -> Mean:
     """Return the work of a device times the pipeline's bubble, where the table knows them; otherwise a constant."""
-    parts = derived(table, mapping) if table.target.is_time else {}
+    parts = derived(table) if table.target.is_time else {}
     if "work" not in parts:
         return Mean("work", "constant", ("constant",), (Number(1.0),), (False,))
     node = call("multiply", parts["work"], parts["bubble"]) if "bubble" in parts else parts["work"]
@@ -235,13 +235,13 @@ def _plain(name: str) -> str:
     return name.replace(")", "").replace(" ", "_")
 
 
-def _physics(table: Table, mapping: Mapping[str, str]) -> list[Mean]:
+def _physics(table: Table) -> list[Mean]:
     """Return the terms of a transformer's time or memory at unit coefficients, where the table has its factors."""
     family = MODELS["transformer" if table.target.is_time else "transformer-memory"]
-    if family.missing(Panel(table.factors, mapping)):
+    if family.missing(table.panel):
         return []
     try:
-        expression = [e for e in family.expressions(table.factors, mapping) if e.is_sum][-1]
+        expression = [e for e in family.expressions(table.panel) if e.is_sum][-1]
     except (ModelError, IndexError):
         return []
     zero = {c.name: 0.0 for c in expression.constants if c.kind == "level"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from genperf.discrepancy.stack import pool
 from genperf.estimate.outcome import last_point_error
 from genperf.formula import parse, quote_name, render, values_of
 from genperf.growth.measured import Anchors
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 from genperf.panel.axis import several_nodes
 from genperf.panel.table import number_rows
 from genperf.prediction import Evidence
@@ -185,7 +185,6 @@ class Members:
 
     #: A row for each configuration.
     table: Table
-    mapping: Mapping[str, str]
     candidates: list[Candidate]
     #: Of the last candidate.
     growth: Growth | None
@@ -202,9 +201,9 @@ class Members:
 def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
     """Look back along each factor: weigh the members beyond it, and show how the pool predicts its largest count."""
     table, density = fitted.table, fitted.folds.log_density()
-    nodes = Panel(table.factors, fitted.mapping).nodes
+    nodes = table.panel.nodes
     several = np.zeros(len(table), bool) if nodes is None else several_nodes(table.columns[nodes.name])
-    for factor, values in _looked_along(table, fitted.mapping).items():
+    for factor, values in _looked_along(table).items():
         cuts = list(cuts_of(values))
         if not cuts:
             continue
@@ -223,12 +222,12 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         yield Beyond(factor, float(values.max()), ordered, width, common), evidence
 
 
-def _looked_along(table: Table, mapping: Mapping[str, str]) -> dict[str, Array]:
+def _looked_along(table: Table) -> dict[str, Array]:
     """Return what members look back along, by its formula: a transformer's devices, then counts, then sizes."""
     numeric = [f for f in table.numeric if f.distinct > 2]
     numeric.sort(key=lambda f: f.role != "extrinsic")
     along = {quote_name(f.name): np.asarray(table.columns[f.name], float) for f in numeric[: STACK.most_factors]}
-    devices = derived(table, mapping).get("workers")
+    devices = derived(table).get("workers")
     if devices is None or render(devices) in along:
         return along
     return {render(devices): values_of(devices, table.columns), **along}

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from genperf.errors import GenperfError
 from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import rules, with_formulas
 from genperf.reporting.place import PAGE, View, place_of, question_of, short
@@ -175,7 +174,7 @@ def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[
 
 def _counts(result: FitResult) -> Array:
     """Return the measured counts of workers; one zero where no factor counts them."""
-    axis = result.panel.axis().factor
+    axis = result.panel.axis.factor
     return np.zeros(1) if axis is None else np.append(result.panel.measured[axis.name], axis.upper)
 
 
@@ -218,7 +217,7 @@ def _policy(style: str, script: str) -> str:
     return f"{sources}; base-uri 'none'; form-action 'none'"
 
 
-def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str] | None = None) -> str:
+def scheme_of(table: Table, along: str | None = None) -> str:
     """Choose how to hold configurations out: the largest scale where there are enough of them, else folds.
 
     Examples
@@ -229,7 +228,7 @@ def scheme_of(table: Table, along: str | None = None, mapping: Mapping[str, str]
     >>> scheme_of(read_table(runs, time="s", extrinsic="workers"))
     'extrapolate:workers:8'
     """
-    panel = Panel(table.factors, mapping or {})
+    panel = table.panel
     named = [f for f in table.numeric if along and f.name in (along, panel.mapping.get(along))]
     for factor in named or panel.counts:
         scales = np.unique(table.columns[factor.name])
@@ -249,9 +248,10 @@ def held_out(
     **options: Any,
 ) -> Validation | str:
     """Return the errors of a model beside those of the baselines; or why there are none."""
+    table = table.mapped(options.pop("mapping", None) or {})
     if scheme is not None:
         split(table, scheme, seed)
-    chosen = scheme or scheme_of(table, along, options.get("mapping") or table.mapping)
+    chosen = scheme or scheme_of(table, along)
     try:
         return validate(table, [model, *BASELINES], chosen, seed=seed, workers=workers, **options)
     except GenperfError as error:

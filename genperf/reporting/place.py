@@ -213,7 +213,7 @@ def place_of(
     except GenperfError as error:
         if along is not None:
             raise
-        only, why = None if result.schema.varying else result.panel.axis().factor, error.message
+        only, why = None if result.schema.varying else result.panel.axis.factor, error.message
         if only is not None:
             given.setdefault(only.name, PAGE.answered * only.upper)
             why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"

@@ -17,12 +17,12 @@ from genperf.words.numbers import with_article
 #: The options of a fit, as `FitOptions.request` writes them.
 _OPTIONS = re.compile(
     r"structure=(?P<structure>.*) loss=(?P<loss>.*) penalty=(?P<penalty>.*) lam=(?P<lam>.*) solver=(?P<solver>.*) "
-    r"draws=(?P<draws>\d+) mapping=\{(?P<mapping>.*)\} fix=\{(?P<fix>.*?)\}(?: hints=\{(?P<hints>.*)\})?"
+    r"draws=(?P<draws>\d+) (?:mapping=\{.*\} )?fix=\{(?P<fix>.*?)\}(?: hints=\{(?P<hints>.*)\})?"
     r"(?: table prior \w+)?$"
 )
 #: The defaults of the command line.
 _USUAL = {"structure": "auto", "loss": "relative", "penalty": "l2", "lam": "None", "solver": "projected"}
-_OPTION = {"lam": "lambda", "mapping": "map", "hints": "hint"}
+_OPTION = {"lam": "lambda", "hints": "hint"}
 
 
 def command_of(result: FitResult, *, pooled: bool = False) -> str:
@@ -55,6 +55,7 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     words += ["--model", result.model]
     for name, one in result.further.items():
         words += ["--also-model", f"{name}={one.model}"] if one.model != "auto" else []
+    words += [word for name, column in schema.mapping.items() for word in ("--map", f"{name}={column}")]
     words += _changed_options(str(result.options.get("request", "")))
     words += ["--pool"] if pooled else []
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
@@ -79,7 +80,7 @@ def _changed_options(text: str) -> list[str]:
     words = ["--quick"] if match["draws"] == str(DEFAULTS.quick_draws) else []
     for name, usual in _USUAL.items():
         words += [f"--{_OPTION.get(name, name)}", match[name]] if match[name] != usual else []
-    for name in ("mapping", "fix", "hints"):
+    for name in ("fix", "hints"):
         for key, value in _pairs(match[name]).items():
             words += [f"--{_OPTION.get(name, name)}", f"{key}={value}"]
     return words

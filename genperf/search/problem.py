@@ -216,9 +216,8 @@ def read_problem(
 
     Examples
     --------
-    >>> from genperf.table import Factor
-    >>> factors = Panel((Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True),))
-    >>> words = Vocabulary(Target("step_s"), factors, ("workers",), ())
+    >>> from genperf.panel.options import roles_of
+    >>> words = Vocabulary(Target("step_s"), roles_of({"extrinsic": "workers"}).panel, ("workers",), ())
     >>> problem = read_problem(words, ["workers % 2 == 0 and workers < 9"], "cost", Job())
     >>> [c.text for c in problem.constraints]
     ['workers%2 == 0', 'workers < 9']

@@ -1,6 +1,6 @@
 """Permutation importance: by how much a learner errs more without the information of a factor."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,6 @@ def importance(
     folds: int = 5,
     repeats: int = 5,
     seed: int = 0,
-    mapping: Mapping[str, str] | None = None,
 ) -> Importance:
     """Return by how much the error of held-out configurations grows when one factor's values are shuffled among them.
 
@@ -39,8 +38,6 @@ def importance(
         Learners of `genperf.validation`, and families or formulas of `genperf.fit` to compare with them.
     folds, repeats : int
         Of the cross-validation, and shuffles of each factor in each fold; the defaults are those of scikit-learn.
-    mapping : mapping of str to str, optional
-        Canonical factor name → column.
 
     Returns
     -------
@@ -74,13 +71,13 @@ def importance(
         raise GenperfError("no factor varies", where=table.source)
     parts = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
     tables = []
-    for name in choose_models(models, table, mapping)[0]:
+    for name in choose_models(models, table)[0]:
         errors, counts = np.zeros((2, 1 + len(factors), repeats))
         for number, part in enumerate(parts):
             held = medians.take(np.unique(table.configuration[part.test]))
             train = table.take(part.train)
             data = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
-            outcome = predicted(Task(name, train, data, 0.9, seed, {"mapping": mapping}))
+            outcome = predicted(Task(name, train, data, 0.9, seed, {}))
             if outcome.error is not None:
                 raise outcome.error
             with np.errstate(all="ignore"):

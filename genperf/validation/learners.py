@@ -130,7 +130,7 @@ def half_width(residuals: Array, interval: float) -> float:
     return float(absolute[rank - 1]) if 0 < rank <= len(absolute) else float("nan")
 
 
-Learner = Callable[[Table, pd.DataFrame, float, int, Mapping[str, str] | None], Forecast]
+Learner = Callable[[Table, pd.DataFrame, float, int], Forecast]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +155,7 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
     """Return the learner of a regression, which gives the logarithms of predictions and bounds at usable rows."""
 
     @functools.wraps(logarithms)
-    def learner(
-        train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
-    ) -> Forecast:
+    def learner(train: Table, data: pd.DataFrame, interval: float, seed: int) -> Forecast:
         new, counts = features(train, data, plain), train.weights > 0
         usable, columns = np.isfinite(new).all(axis=1), np.full((3, len(data)), np.nan)
         if plain or usable.any():
@@ -257,9 +255,7 @@ def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
     return centre, centre - half, centre + half
 
 
-def last_point(
-    train: Table, data: pd.DataFrame, interval: float, seed: int, mapping: Mapping[str, str] | None = None
-) -> Forecast:
+def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> Forecast:
     """Predict each configuration by the nearest measured one, with the same value per sample.
 
     T = T' · b/b'
@@ -285,7 +281,7 @@ def last_point(
     scales = [read(f, train.frame) for f in train.numeric if f.role == "extrinsic"]
     # Of configurations equally far away the first is taken.
     train = train.take(np.argsort(-sum(scales, np.zeros(len(train))), kind="stable"))
-    panel = Panel(train.factors, mapping or {})
+    panel = train.panel
     work = _one_worker(panel, train)
 
     def samples(frame: pd.DataFrame) -> Array:

@@ -18,7 +18,7 @@ from genperf.fitting import fit
 from genperf.fitting.auto import AUTO
 from genperf.models import MODELS
 from genperf.models.network import DEVICES, checked_hints
-from genperf.panel import Panel, Table
+from genperf.panel import Table
 from genperf.prediction import schema_of
 from genperf.prediction.new_levels import combined, new_levels, stand_ins
 from genperf.result import predicting_levels
@@ -141,10 +141,8 @@ def validate(
     check_interval(interval)
     address = options.pop("address", None)
     place = Engine(engine, workers, address)
-    if table.mapping:
-        options["mapping"] = {**table.mapping, **(options.get("mapping") or {})}
-    mapping = options.get("mapping")
-    names, notes = choose_models(models, table, mapping)
+    table = table.mapped(options.pop("mapping", None) or {})
+    names, notes = choose_models(models, table)
     medians = table.medians()
     folds = [_fold(table, medians, part) for part in split(table, scheme, seed)]
     if len(names) * len(folds) == 1 and not place.in_process:
@@ -176,15 +174,13 @@ def _missing(texts: Objects) -> Mask:
     return np.array([text is None for text in texts], dtype=bool)
 
 
-def choose_models(
-    models: str | Iterable[str], table: Table, mapping: Mapping[str, str] | None = None
-) -> tuple[list[str], tuple[Note, ...]]:
+def choose_models(models: str | Iterable[str], table: Table) -> tuple[list[str], tuple[Note, ...]]:
     """Return the names of the requested models without repetition, and notes on those left out of ``all``."""
     requested = _split(models) if isinstance(models, str) else list(models)
     names: list[str] = []
     notes: list[Note] = []
     known = dict.fromkeys(["auto", *LEARNERS, *MODELS, "all"])
-    factors = Panel(table.factors, mapping or {})
+    factors = table.panel
     for name in (str(model).strip() for model in requested):
         if name == "all":
             names += ["auto", *LEARNERS]
@@ -318,7 +314,7 @@ def _learner(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
         ways = stand_ins(schema, columns, new_levels(schema, texts))
         rows = data.iloc[ways.rows].reset_index(drop=True).assign(**{name: ways.columns[name] for name in texts})
         try:
-            forecast = LEARNERS[task.model](train, rows, task.interval, task.seed, task.options.get("mapping"))
+            forecast = LEARNERS[task.model](train, rows, task.interval, task.seed)
             answers = combined(ways, forecast, task.interval)
         except (ValueError, FloatingPointError) as error:
             # The errors of scikit-learn and LAPACK for data that they cannot use.

@@ -60,6 +60,6 @@ def test_beyond_a_limit_more_wait_or_hinder_each_other() -> None:
 
     runs = pd.DataFrame({"threads": [1, 2, 4], "s": [1.0, 0.6, 0.4]})
     table = read_table(runs, time="s", extrinsic="threads", scaling="strong")
-    readings = readings_of(series_of(table, {"workers": "threads"}, {}))
+    readings = readings_of(series_of(table.mapped({"workers": "threads"}), {}))
     assert sum(reading.share for reading in readings) == pytest.approx(1.0)
     assert any(reading.work.endswith("**2") for reading in readings)

@@ -83,7 +83,7 @@ def test_the_fit_and_every_replicate_are_the_exact_nonnegative_solution() -> Non
 @pytest.mark.parametrize("penalty", ["l2", "l1", "elastic-net"])
 def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
     (_, part), *_ = table(fleet(1, (1, 2, 4, 8, 16, 32))).groups()
-    (expression,) = family_named("ernest").expressions(part.factors)
+    (expression,) = family_named("ernest").expressions(part.panel)
     options = FitOptions(loss=loss, penalty=penalty, lam=0.01, draws=2)
     assert at_once(expression, options)
     (fitted,) = estimate_alike(expression, [part], options)
@@ -162,7 +162,7 @@ def test_a_constant_that_nothing_moves_is_named() -> None:
 
 def test_blocks_bound_the_memory_whatever_the_series() -> None:
     parts = [part for _, part in table(fleet(60)).groups()]
-    (expression,) = family_named("ernest").expressions(parts[0].factors)
+    (expression,) = family_named("ernest").expressions(parts[0].panel)
     medians = [p.medians() for p in parts]
     batch = batch_of(expression, medians, FitOptions(lam=0.0))
     sets = EVALUATION.block_numbers // 16 // 7

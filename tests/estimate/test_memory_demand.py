@@ -61,7 +61,7 @@ def test_a_column_of_another_name_is_mapped() -> None:
         runs.drop(columns=["gib", "memory"]).rename(columns=named),
         time="s", intrinsic="layers,mbs,gbs", extrinsic="copies,cuts,pp,nodes",
     )  # fmt: skip
-    fits = feasibility_of(table, {"data_parallel": "copies", "tensor_parallel": "cuts"})
+    fits = feasibility_of(table.mapped({"data_parallel": "copies", "tensor_parallel": "cuts"}))
     np.testing.assert_allclose(
         fits.probability(asked(runs.rename(columns=named))), learned(runs).probability(asked(runs)), rtol=1e-6
     )

@@ -45,7 +45,7 @@ def test_folds_hold_every_configuration_out_once() -> None:
 def test_too_few_configurations_are_not_cut() -> None:
     assert folds_of(3, np.random.default_rng(0)).shape == (0, 3)
     few = TABLE.take(np.arange(3))
-    (amdahl,) = gp.MODELS["amdahl"].expressions(few.factors)
+    (amdahl,) = gp.MODELS["amdahl"].expressions(few.panel)
     candidates = candidates_of([amdahl], few, FitOptions(), 0)
     assert all(np.isnan(c.error) for c in candidates)
     assert best_of(candidates) is candidates[0]
@@ -148,7 +148,7 @@ def test_starts_stay_in_bounds_and_begin_with_the_given_one() -> None:
 
 
 def test_a_linear_expression_needs_one_start() -> None:
-    (ernest,) = gp.MODELS["ernest"].expressions(TABLE.factors)
+    (ernest,) = gp.MODELS["ernest"].expressions(TABLE.panel)
     problem = problem_of(ernest, TABLE, FitOptions(lam=0.0))
     assert spread_starts(problem, 20, np.random.default_rng(0)).shape == (1, len(ernest.constants))
 

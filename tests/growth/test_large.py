@@ -12,8 +12,8 @@ def test_many_configurations_are_no_series() -> None:
     batch = 8.0 + np.arange(count + 1)
     runs = pd.DataFrame({"workers": 2.0 ** (np.arange(count + 1) % 5), "batch": batch, "t": 0.01 * batch})
     table = gp.read_table(runs, time="t", extrinsic="workers", intrinsic="batch")
-    assert series_of(table, {}, {}) is None
-    assert series_of(table.take(np.arange(count)), {}, {}) is not None
+    assert series_of(table, {}) is None
+    assert series_of(table.take(np.arange(count)), {}) is not None
     result = gp.fit(table)
     assert isinstance(result, gp.FitResult)
     assert result.options["approach"] == "process"

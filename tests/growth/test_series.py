@@ -50,13 +50,13 @@ def width(frame: pd.DataFrame) -> np.ndarray:
 )
 def test_what_is_a_series(columns: dict[str, object], roles: dict[str, str], is_series: bool) -> None:
     measured = gp.read_table(pd.DataFrame({**columns, "s": [3.0, 2.0, 1.0]}), time="s", **roles)
-    assert (series_of(measured, {}, {}) is not None) == is_series
+    assert (series_of(measured, {}) is not None) == is_series
 
 
 def test_a_group_column_tells_how_the_work_changes() -> None:
     frame = pd.DataFrame({"workers": SCALES, "s": 8.0 / SCALES, "global_batch": 64})
     grouped = gp.read_table(frame, time="s", extrinsic="workers", group="global_batch")
-    assert series_of(grouped, {}, {}).works == (("1/workers", False),)  # type: ignore[union-attr]
+    assert series_of(grouped, {}).works == (("1/workers", False),)  # type: ignore[union-attr]
 
 
 # --- known truths -------------------------------------------------------------------------------------------------

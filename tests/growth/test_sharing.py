@@ -113,16 +113,16 @@ def test_one_count_is_enough_where_there_are_donors():
 
 def test_few_donors_share_the_cluster_alone():
     few, enough = (table_of(runs(SHARING.fewest_donors + more, {0: 8})) for more in (0, 1))
-    assert not table_shares(few, {}, {}).of(("net00",)).changes
-    assert table_shares(few, {}, {}).of(("net00",)).cluster is not None
-    assert table_shares(enough, {}, {}).of(("net00",)).changes
+    assert not table_shares(few, {}).of(("net00",)).changes
+    assert table_shares(few, {}).of(("net00",)).cluster is not None
+    assert table_shares(enough, {}).of(("net00",)).changes
 
 
 def test_series_of_another_work_are_no_donors():
     frame = runs(20, {0: 8}).assign(batch=64.0)
     shared = frame.net >= "net10"
     frame.loc[shared, "batch"] = 64.0 / frame.workers[shared]
-    found = table_shares(table_of(frame, intrinsic="batch"), {}, {}).of(("net00",))
+    found = table_shares(table_of(frame, intrinsic="batch"), {}).of(("net00",))
     assert found.donors == 9
     assert all(donor < "net10" for donor in found.nearest)
 

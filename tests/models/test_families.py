@@ -4,11 +4,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from helpers import panel_with
 
 from genperf.errors import ModelError
 from genperf.formula import Call, Name, Number, parse
 from genperf.models import ALIASES, MODELS
-from genperf.panel import Panel
 from genperf.panel.axis import UNITS
 from genperf.panel.panel import DERIVED
 from genperf.table import Factor
@@ -57,7 +57,7 @@ CASES = [pytest.param(f, names, id=f"{f.name}-{label}") for f in ALL for label, 
 
 @pytest.mark.parametrize(("family", "names"), CASES)
 def test_prints_and_reads_back(family, names, table):
-    for expression in family.expressions(table.factors(names)):
+    for expression in family.expressions(panel_with(table.factors(names))):
         assert parse(str(expression)).node == expression.node
         assert expression.latex().startswith("T = ")
         assert expression.latex().count("{") == expression.latex().count("}")
@@ -68,7 +68,7 @@ def test_prints_and_reads_back(family, names, table):
 
 @pytest.mark.parametrize(("family", "names"), CASES)
 def test_times_are_positive_and_proportional_to_the_coefficients(family, names, table):
-    for expression in family.expressions(table.factors(names)):
+    for expression in family.expressions(panel_with(table.factors(names))):
         true = table.true(expression)
         seconds = expression.evaluate(table.columns, true)
         assert np.all(np.isfinite(seconds))
@@ -80,7 +80,7 @@ def test_times_are_positive_and_proportional_to_the_coefficients(family, names, 
 
 @pytest.mark.parametrize(("family", "names"), CASES)
 def test_the_largest_term_is_at_most_the_total_and_the_total_at_most_the_sum(family, names, table):
-    for expression in family.expressions(table.factors(names)):
+    for expression in family.expressions(panel_with(table.factors(names))):
         true = table.true(expression)
         total = expression.evaluate(table.columns, true)
         terms = np.array(list(expression.term_values(table.columns, true).values()))
@@ -91,7 +91,7 @@ def test_the_largest_term_is_at_most_the_total_and_the_total_at_most_the_sum(fam
 
 @pytest.mark.parametrize(("family", "names"), [c for c in CASES if c.values[0].name != "generic"])
 def test_constants_come_back_from_exact_times(family, names, table):
-    expressions = family.expressions(table.factors(names))
+    expressions = family.expressions(panel_with(table.factors(names)))
     expression = expressions[min(len(expressions) - 1, 50)]
     true = table.true(expression)
     constants, unidentified = table.recover(expression, true)
@@ -134,7 +134,7 @@ TIMES = [c for c in CASES if c.values[0].requires and c.values[0].quantity == "t
 
 @pytest.mark.parametrize(("family", "names"), TIMES)
 def test_every_term_is_in_seconds(family, names, table):
-    for expression in family.expressions(table.factors(names)):
+    for expression in family.expressions(panel_with(table.factors(names))):
         known = {name: Counter([UNITS[name]]) if name in UNITS else Counter() for name in names}
         bases = {unit: Counter([unit]) for unit in (*UNITS.values(), "s")}
         for constant in expression.constants:
@@ -148,10 +148,10 @@ def test_what_is_missing_and_what_is_left_out(family, table):
     needed = list(family.requires)
     # Where no column splits a pass, the batch of all follows from the micro-batch and the data-parallel ways.
     follows = {"global_batch"} if "micro_batch" in needed else set()
-    assert family.left_out(table.factors(needed)) == [name for name in family.uses if name not in follows]
-    assert family.left_out(table.factors(names_of(family))) == []
+    assert family.left_out(panel_with(table.factors(needed))) == [name for name in family.uses if name not in follows]
+    assert family.left_out(panel_with(table.factors(names_of(family)))) == []
     with pytest.raises(ModelError, match=f"'{family.name}' needs '{needed[0]}'") as refused:
-        family.expressions([measure("layers", "intrinsic", [2, 4])])
+        family.expressions(panel_with([measure("layers", "intrinsic", [2, 4])]))
     assert f"--map {needed[0]}=COLUMN" in str(refused.value)
 
 
@@ -165,7 +165,7 @@ def test_columns_may_be_named_as_a_constant_or_in_any_way(family, table):
     factors = [measure(name, "extrinsic", columns[name]) for name in named.values()]
     needs = names_of(family)
     mapping = {old: new for old, new in named.items() if old in needs}
-    for expression in family.expressions([*factors, *taken], mapping)[:2]:
+    for expression in family.expressions(panel_with([*factors, *taken], mapping))[:2]:
         assert set(expression.constant_names).isdisjoint([*letters, *named.values()])
         assert parse(str(expression)).node == expression.node
         assert expression.family == "generic" or set(expression.factors) <= {*named.values(), *letters}
@@ -182,7 +182,7 @@ def test_columns_may_be_named_as_a_constant_or_in_any_way(family, table):
     ],
 )
 def test_derived_factors(columns, wanted, formula):
-    node = Panel(tuple(Factor(name, "extrinsic") for name in columns)).node(wanted)
+    node = panel_with(Factor(name, "extrinsic") for name in columns).node(wanted)
     assert node == (None if formula is None else parse(formula).node)
     assert {*DERIVED} <= set(ALIASES)
 
@@ -191,10 +191,10 @@ def test_a_column_of_servers_with_zeros_is_not_divided_by():
     workers = measure("workers", "extrinsic", [1, 2, 4])
     servers = measure("servers", "extrinsic", [0, 0, 1])
     family = MODELS["parameter-server"]
-    assert str(family.expressions([workers, servers])[0]) == "c + a/workers + 2*beta*workers"
-    assert "servers" in family.left_out([workers, servers])
+    assert str(family.expressions(panel_with([workers, servers]))[0]) == "c + a/workers + 2*beta*workers"
+    assert "servers" in family.left_out(panel_with([workers, servers]))
     with pytest.raises(ModelError, match="divides by 'workers', and column 'ranks' goes down to 0"):
-        family.expressions([measure("ranks", "extrinsic", [0, 1, 2])])
+        family.expressions(panel_with([measure("ranks", "extrinsic", [0, 1, 2])]))
 
 
 @pytest.mark.parametrize("roles", ["e", "i", "ee", "ie", "eee", "iie", "iiiii", "iiieee"])
@@ -204,7 +204,7 @@ def test_the_normal_form_has_a_bounded_number_of_candidates(roles, table):
         measure(name, "intrinsic" if role == "i" else "extrinsic", table.columns[name])
         for name, role in zip(names, roles, strict=False)
     ]
-    hypotheses = MODELS["pmnf"].expressions(factors)
+    hypotheses = MODELS["pmnf"].expressions(panel_with(factors))
     assert 10 < len(hypotheses) < 150
     assert len({str(e) for e in hypotheses}) == len(hypotheses)
     sizes = [len(e.constants) for e in hypotheses]
@@ -214,7 +214,7 @@ def test_the_normal_form_has_a_bounded_number_of_candidates(roles, table):
 
 def test_the_normal_form_takes_no_logarithm_below_one():
     for lower, expected in [(0.5, False), (1.0, True)]:
-        hypotheses = MODELS["pmnf"].expressions([measure("x", "extrinsic", [lower, 2.0, 4.0])])
+        hypotheses = MODELS["pmnf"].expressions(panel_with([measure("x", "extrinsic", [lower, 2.0, 4.0])]))
         assert any("log2" in str(e) for e in hypotheses) is expected
 
 
@@ -262,4 +262,4 @@ MORE = {"workers": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch": [32] * 5
 )
 def test_what_the_table_cannot_show_has_no_constants(name, columns, expected):
     factors = [measure(column, "extrinsic", np.array(values, float)) for column, values in columns.items()]
-    assert str(MODELS[name].expressions(factors)[0]) == expected
+    assert str(MODELS[name].expressions(panel_with(factors))[0]) == expected

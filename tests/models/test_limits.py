@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import panel_with
 
 from genperf.models import MODELS
 from genperf.table import Factor
@@ -10,7 +11,7 @@ from genperf.table import Factor
 def terms_at(name, constants, **columns):
     """Return a family's terms and total for columns of values, every constant 1 unless given."""
     columns = {k: np.asarray(v, float) for k, v in columns.items()}
-    expression = MODELS[name].expressions([Factor(k, "extrinsic") for k in columns])[0]
+    expression = MODELS[name].expressions(panel_with([Factor(k, "extrinsic") for k in columns]))[0]
     values = {**dict.fromkeys(expression.constant_names, 1.0), **constants}
     assert set(constants) <= set(expression.constant_names)
     return expression.term_values(columns, values), expression.evaluate(columns, values)

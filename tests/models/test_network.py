@@ -8,7 +8,6 @@ import pytest
 import genperf as gp
 from genperf.errors import FitError, GenperfError
 from genperf.models.network import checked_hints, network_of, with_devices_per_node
-from genperf.panel import Panel
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,7 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
     table = gp.read_table(runs, time="s", extrinsic="gpus")
     network = network_of(checked_hints(hints))
     assert network is not None
-    assert network.exchange(table, Panel(table.factors)) == (None if seconds is None else pytest.approx(seconds))
+    assert network.exchange(table) == (None if seconds is None else pytest.approx(seconds))
 
 
 @pytest.mark.parametrize(

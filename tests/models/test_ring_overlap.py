@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import panel_with
 
 import genperf as gp
 from genperf.models import family_named
@@ -42,8 +43,8 @@ def test_a_batch_that_is_always_the_same_shows_nothing_to_hide_behind() -> None:
     batch = Factor("batch", "intrinsic", lower=4, upper=4, distinct=1, positive=True, integer=True)
     several = Factor("batch", "intrinsic", lower=4, upper=8, distinct=2, positive=True, integer=True)
     family = family_named("ring-allreduce")
-    assert [e.is_sum for e in family.expressions([workers, batch])] == [False]
-    assert [e.is_sum for e in family.expressions([workers, several])] == [False, False, True]
+    assert [e.is_sum for e in family.expressions(panel_with([workers, batch]))] == [False]
+    assert [e.is_sum for e in family.expressions(panel_with([workers, several]))] == [False, False, True]
 
 
 def test_one_of_four_layers_follows() -> None:

@@ -4,11 +4,10 @@ import heapq
 
 import numpy as np
 import pytest
-from helpers import runs_of
+from helpers import panel_with, runs_of
 
 import genperf as gp
 from genperf.models import cntk
-from genperf.panel import Panel
 from genperf.table import Factor
 
 ROLES = {"time": "s", "extrinsic": "workers", "intrinsic": "batch,iterations,samples", "seed": 0, "draws": 10}
@@ -55,7 +54,7 @@ def simulated(workers: int, computation: float, service: float, iterations: int)
 @pytest.mark.parametrize("iterations", [1, 4])
 def test_workers_that_start_together_are_in_step_for_one_round(workers, iterations):
     """With 0.5 s of computation and 0.1 s of service the server has no pause from 6 workers on."""
-    factors = Panel(tuple(Factor(name, "extrinsic") for name in ("workers", "iterations", "batch")))
+    factors = panel_with(Factor(name, "extrinsic") for name in ("workers", "iterations", "batch"))
     law = cntk.build(factors, "started queue")
     columns = {"workers": np.array([float(workers)]), "iterations": np.array([float(iterations)]), "batch": np.ones(1)}
     values = {"i0": 0.0, "i1": 0.0, "q": 1.0, "a": 0.5, "c": 0.0, "s": 0.1, "rounds": 1.0}

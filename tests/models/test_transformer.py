@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import panel_with
 
 import genperf as gp
 from genperf.errors import ModelError
 from genperf.models import MODELS
 from genperf.models.transformer import LONGEST_LATENCY, build
 from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
-from genperf.panel import Panel
 from genperf.table.factor import measure
 
 FAMILY = MODELS["transformer"]
@@ -33,7 +33,7 @@ def factors_of(values):
             out.append(measure(name, "categorical", [str(c) for c in cells]))
         else:
             out.append(measure(name, "extrinsic", np.r_[cells, 64.0 * cells[0]]))
-    return Panel(tuple(out))
+    return panel_with(out)
 
 
 def terms(values, **constants):
@@ -210,7 +210,7 @@ def runs_of(constants, count, rng):
     runs = pd.DataFrame({"dp": ways[0], "tp": ways[1], "pp": ways[2], "mbs": rng.choice([1.0, 2.0, 4.0], count)})
     runs["gbs"] = runs.dp * runs.mbs * rng.choice([2.0, 4.0, 8.0], count)
     runs["params"] = rng.choice([1e8, 1e9, 7e9], count)
-    factors = Panel(tuple(measure(name, "extrinsic", runs[name]) for name in runs))
+    factors = panel_with(measure(name, "extrinsic", runs[name]) for name in runs)
     expression = build(factors)
     values = dict.fromkeys(expression.constant_names, 0.0) | constants
     columns = {name: runs[name].to_numpy() for name in runs}

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import panel_with
 
 import genperf as gp
 from genperf.models.transformer_memory import build
-from genperf.panel import Panel
 from genperf.table.factor import measure
 
 RUN = {
@@ -18,7 +18,7 @@ RUN = {
 def parts(**changes):
     """Return the parts of one run with coefficients of 1; switches as `zero=3`."""
     run = {name: np.array([value]) for name, value in {**RUN, **changes}.items()}
-    factors = Panel(tuple(measure(name, "extrinsic", np.r_[cells, 64.0]) for name, cells in run.items()))
+    factors = panel_with(measure(name, "extrinsic", np.r_[cells, 64.0]) for name, cells in run.items())
     expression = build(factors)
     ones = dict.fromkeys(expression.constant_names, 1.0)
     return {name: float(term[0]) for name, term in expression.term_values(run, ones).items()}
@@ -77,7 +77,7 @@ def test_selective_recomputation_leaves_out_the_scores_alone():
     run = {name: np.array([value, value]) for name, value in RUN.items()}
     run["recompute"] = np.array(["none", "selective"], dtype=object)
     names = [measure(n, "categorical" if n == "recompute" else "extrinsic", v) for n, v in run.items()]
-    expression = build(Panel(tuple(names)))
+    expression = build(panel_with(names))
     terms = expression.term_values(run, dict.fromkeys(expression.constant_names, 1.0))
     for name in ("activations", "norms"):
         assert terms[name][0] == terms[name][1] > 0.0

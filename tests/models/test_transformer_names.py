@@ -2,10 +2,11 @@
 
 import pandas as pd
 import pytest
+from helpers import panel_with
 
 from genperf.errors import TableError
 from genperf.formula import parse
-from genperf.panel import Panel, read_table
+from genperf.panel import read_table
 from genperf.panel.reading import read_columns
 from genperf.table import Factor
 
@@ -45,7 +46,7 @@ def test_each_framework_is_understood(spellings):
     for column, canonical in spellings.items():
         role = "categorical" if canonical in texts else "extrinsic"
         factor = Factor(column, role, 1.0, 8.0, distinct=2, positive=True, levels=("a", "b"))
-        assert Panel((factor,)).named(canonical) == factor
+        assert panel_with([factor]).named(canonical) == factor
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_each_framework_is_understood(spellings):
     ],
 )  # fmt: skip
 def test_what_follows_from_the_columns(columns, wanted, formula):
-    node = Panel(tuple(Factor(name, "extrinsic") for name in columns)).node(wanted)
+    node = panel_with(Factor(name, "extrinsic") for name in columns).node(wanted)
     assert node == (None if formula is None else parse(formula).node)
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from helpers import panel_with
 
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.models import ALIASES
@@ -72,19 +73,21 @@ FACTORS = [
     ],
 )
 def test_constants_terms_and_totals(text, kinds, terms, is_sum):
-    expression = user_expression(text, FACTORS)
+    expression = user_expression(text, panel_with(FACTORS))
     assert {c.name: c.kind for c in expression.constants} == kinds
     assert [t.name for t in expression.terms] == terms
     assert expression.is_sum is is_sum
     columns = {"gpus": np.array([1.0, 4.0]), "batch": np.array([8.0, 16.0]), "gpu count": np.array([1.0, 4.0])}
     columns["framework"] = np.array(["mxnet", "pytorch"], dtype=object)
     constants = {name: 0.5 + 0.1 * k for k, name in enumerate(kinds)}
-    as_written = user_expression(text, FACTORS, fix=dict(list(constants.items())[1:])).evaluate(columns, constants)
+    as_written = user_expression(text, panel_with(FACTORS), fix=dict(list(constants.items())[1:])).evaluate(
+        columns, constants
+    )
     np.testing.assert_allclose(expression.evaluate(columns, constants), as_written, rtol=1e-14)
 
 
 def test_the_bounds_of_each_kind():
-    expression = user_expression("a*gpus**p/(gpus + k)", FACTORS)
+    expression = user_expression("a*gpus**p/(gpus + k)", panel_with(FACTORS))
     assert {c.name: (c.lower, c.upper) for c in expression.constants} == {
         "a": (0.0, np.inf),
         "p": (-4.0, 4.0),
@@ -93,19 +96,19 @@ def test_the_bounds_of_each_kind():
 
 
 def test_fixed_constants_are_numbers():
-    expression = user_expression("a*gpus**p + c", FACTORS, fix={"p": 2, "c": 0.1})
+    expression = user_expression("a*gpus**p + c", panel_with(FACTORS), fix={"p": 2, "c": 0.1})
     assert str(expression) == "a*gpus**2 + 0.1"
     assert expression.constant_names == ("a",)
 
 
 def test_columns_named_as_constants_are_columns():
-    expression = user_expression("a*c + b", [Factor("c", "extrinsic")])
+    expression = user_expression("a*c + b", panel_with([Factor("c", "extrinsic")]))
     assert expression.constant_names == ("a", "b")
     assert expression.factors == ("c",)
 
 
 def test_mapping_says_which_column_is_meant():
-    expression = user_expression("a/workers", [*FACTORS, Factor("n", "extrinsic")], mapping={"workers": "n"})
+    expression = user_expression("a/workers", panel_with([*FACTORS, Factor("n", "extrinsic")], {"workers": "n"}))
     assert str(expression) == "a/n"
 
 
@@ -125,7 +128,7 @@ def test_mapping_says_which_column_is_meant():
 )
 def test_refusals(text, options, error, message, hint):
     with pytest.raises(error) as refused:
-        user_expression(text, FACTORS, **options)
+        user_expression(text, panel_with(FACTORS), **options)
     assert message in str(refused.value)
     assert hint in str(refused.value)
     assert isinstance(refused.value, GenperfError)
@@ -133,14 +136,14 @@ def test_refusals(text, options, error, message, hint):
 
 def test_a_mistyped_column_is_marked_where_it_stands():
     with pytest.raises(FormulaError) as refused:
-        user_expression("c + batchh2*batchh", FACTORS)
+        user_expression("c + batchh2*batchh", panel_with(FACTORS))
     assert refused.value.text[refused.value.column :].startswith("batchh2")
 
 
 def test_no_name_of_a_factor_becomes_a_constant():
     for alias in {a for aliases in ALIASES.values() for a in aliases}:
         with pytest.raises(FormulaError, match="is a factor"):
-            user_expression(f"z*{alias}", [measure("colours", "intrinsic", [1, 2])])
+            user_expression(f"z*{alias}", panel_with([measure("colours", "intrinsic", [1, 2])]))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_no_name_of_a_factor_becomes_a_constant():
 @pytest.mark.parametrize("fixed", [False, True])
 def test_constants_come_back_from_exact_times(text, true, fixed, table):
     fix = dict([list(true.items())[-1]]) if fixed else {}
-    expression = user_expression(text, table.factors(["workers", "batch"]), fix=fix)
+    expression = user_expression(text, panel_with(table.factors(["workers", "batch"])), fix=fix)
     constants, unidentified = table.recover(expression, {name: true[name] for name in expression.constant_names})
     assert not unidentified
     for name, value in constants.items():

@@ -26,7 +26,7 @@ def runs(counts: tuple[int, ...] = (1, 2, 4, 8, 16)) -> pd.DataFrame:
 
 def test_series_are_rows_that_differ_in_their_count_alone() -> None:
     table = gp.read_table(runs(), **ROLES).medians()
-    growth = growth_of(table, {}, 0.0)
+    growth = growth_of(table, 0.0)
     assert growth is not None
     assert len(set(growth.series.tolist())) == 6
     assert growth.along(["nodes"])
@@ -35,7 +35,7 @@ def test_series_are_rows_that_differ_in_their_count_alone() -> None:
 
 def test_forecasts_lie_beyond_the_largest_count_with_the_nodes_that_hold_it() -> None:
     table = gp.read_table(runs(), **ROLES).medians()
-    growth = growth_of(table, {}, 0.0)
+    growth = growth_of(table, 0.0)
     assert growth is not None
     anchors = growth.anchors(np.flatnonzero(np.asarray(table.columns["gpus"], float) <= 8.0))
     assert anchors is not None
@@ -54,7 +54,7 @@ def test_levels_and_groups_grow_by_one_function(counts: tuple[int, ...], monkeyp
     # A process counts on some noise of any run; these have none.
     monkeypatch.setattr("genperf.process.growth.STACK", replace(STACK, least_noise=1e-6))
     frame = runs(counts)
-    growth = growth_of(gp.read_table(frame, **ROLES).medians(), {}, 0.0)
+    growth = growth_of(gp.read_table(frame, **ROLES).medians(), 0.0)
     assert growth is not None
     anchors = growth.anchors(np.arange(len(frame)))
     assert anchors is not None
@@ -70,12 +70,12 @@ def test_no_count_of_workers_has_no_growth(columns: str) -> None:
     frame = runs().assign(servers=lambda d: d.gpus)
     frame = frame if columns == "servers" else frame[frame.gpus == 4]
     roles = {**ROLES, "extrinsic": columns}
-    assert growth_of(gp.read_table(frame, **roles).medians(), {}, 0.0) is None
+    assert growth_of(gp.read_table(frame, **roles).medians(), 0.0) is None
 
 
 def test_a_memory_does_not_grow_as_a_time() -> None:
     roles = {**ROLES, "time": None, "quantity": "s:GB"}
-    assert growth_of(gp.read_table(runs(), **roles).medians(), {}, 0.0) is None
+    assert growth_of(gp.read_table(runs(), **roles).medians(), 0.0) is None
 
 
 def test_the_stack_has_a_part_that_knows_the_forecasts() -> None:

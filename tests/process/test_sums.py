@@ -44,7 +44,7 @@ def table() -> pd.DataFrame:
 
 def test_terms_are_named_by_their_factors() -> None:
     medians = read_table(table(), time="s", extrinsic="workers", intrinsic="batch", categorical="net").medians()
-    work, total, server = means_of(medians, {})
+    work, total, server = means_of(medians)
     assert work.names == ("constant",)
     assert total.names[:3] == ("constant", "batch", "1 / workers")
     assert {"batch × workers", "batch / workers", "batch × (1 - 1/workers)"} <= set(total.names)
@@ -56,7 +56,7 @@ def test_terms_are_named_by_their_factors() -> None:
 def test_an_expression_is_what_was_fitted() -> None:
     medians = read_table(table(), time="s", extrinsic="workers", intrinsic="batch", categorical="net").medians()
     y = np.log(medians.measured)
-    for mean in means_of(medians, {}):
+    for mean in means_of(medians):
         basis = mean.basis(medians.columns)
         constants = basis.fitted(y)
         expression, _, values = mean.expression(constants, set(medians.columns))
@@ -77,7 +77,7 @@ def test_a_transformers_terms_are_the_familys() -> None:
         }
     )
     medians = read_table(frame, time="s", extrinsic="dp,tp,gbs", intrinsic="params,seq").medians()
-    means = {m.kind: m for m in means_of(medians, {})}
+    means = {m.kind: m for m in means_of(medians)}
     assert "matrix" in means["physics"].names
     assert means["work"].names == ("work",)
     # 6·P·s·b/(d·t) is in proportion to the work of a device.

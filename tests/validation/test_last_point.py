@@ -57,7 +57,7 @@ def test_the_largest_scale_comes_before_the_batch(role: str) -> None:
 def test_a_mapped_batch_is_the_batch() -> None:
     table = series(workers=[1, 2], images=[32, 32], t=[1.0, 2.0])
     data = pd.DataFrame({"workers": [4], "images": [16]})
-    assert last_point(table, data, 0.9, 0, {"batch": "images"}).predicted.tolist() == [1.0]
+    assert last_point(table.mapped({"batch": "images"}), data, 0.9, 0).predicted.tolist() == [1.0]
     assert last_point(table, data, 0.9, 0).predicted.tolist() == [2.0]
 
 

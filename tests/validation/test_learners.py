@@ -29,7 +29,7 @@ def power_law(noise: float = 0.0, **roles: str) -> tuple[pd.DataFrame, Table]:
 def test_a_smooth_law_is_learned(name: str) -> None:
     frame, table = power_law()
     keep = np.arange(len(frame)) % 7 != 3
-    forecast = LEARNERS[name](table.take(keep), frame[~keep], 0.9, 0, None)
+    forecast = LEARNERS[name](table.take(keep), frame[~keep], 0.9, 0)
     error = np.abs(forecast.predicted / frame.t[~keep] - 1)
     assert error.mean() < {"linear": 1e-9, "gaussian-process": 0.02, "svr": 0.06}.get(name, 0.15)
 
@@ -38,7 +38,7 @@ def test_a_smooth_law_is_learned(name: str) -> None:
 def test_bounds_hold_the_time_and_widen_with_the_interval(name: str) -> None:
     frame, table = power_law(noise=0.1)
     keep = np.arange(len(frame)) % 7 != 3
-    narrow, wide = (LEARNERS[name](table.take(keep), frame[~keep], i, 0, None) for i in (0.5, 0.9))
+    narrow, wide = (LEARNERS[name](table.take(keep), frame[~keep], i, 0) for i in (0.5, 0.9))
     assert np.array_equal(narrow.predicted, wide.predicted)
     assert (narrow.upper - narrow.lower < wide.upper - wide.lower).all()
     assert ((wide.lower > 0) & (wide.lower <= wide.predicted) & (wide.predicted <= wide.upper)).all()
@@ -47,7 +47,7 @@ def test_bounds_hold_the_time_and_widen_with_the_interval(name: str) -> None:
 @pytest.mark.parametrize("name", list(LEARNERS))
 def test_the_seed_decides(name: str) -> None:
     frame, table = power_law(noise=0.1)
-    first, again = (LEARNERS[name](table, frame, 0.9, 3, None) for _ in range(2))
+    first, again = (LEARNERS[name](table, frame, 0.9, 3) for _ in range(2))
     for a, b in zip(first, again, strict=True):
         assert np.array_equal(a, b)
 
@@ -57,14 +57,14 @@ def test_zeros_constants_and_negative_numbers_are_read(name: str) -> None:
     frame, _ = power_law()
     frame = frame.assign(zero=frame.n - 1, constant=3, negative=frame.n - 8)
     table = read_table(frame, time="t", intrinsic="b", extrinsic="n,zero,constant,negative", categorical="framework")
-    forecast = LEARNERS[name](table, frame, 0.9, 0, None)
+    forecast = LEARNERS[name](table, frame, 0.9, 0)
     assert np.isfinite(forecast.predicted).all()
 
 
 @pytest.mark.parametrize("name", list(LEARNERS))
 def test_a_single_configuration_predicts_itself_or_is_refused_in_words(name: str) -> None:
     frame, table = power_law()
-    forecast = LEARNERS[name](table.take([0]), frame.iloc[[0]], 0.9, 0, None)
+    forecast = LEARNERS[name](table.take([0]), frame.iloc[[0]], 0.9, 0)
     assert forecast.predicted == pytest.approx(frame.t[:1])
 
 
@@ -72,10 +72,10 @@ def test_a_single_configuration_predicts_itself_or_is_refused_in_words(name: str
 def test_a_value_that_has_no_logarithm_is_left_unpredicted(name: str) -> None:
     frame, table = power_law()
     asked = frame.iloc[[0, 1]].assign(n=[0.0, 2.0])
-    forecast = LEARNERS[name](table, asked, 0.9, 0, None)
+    forecast = LEARNERS[name](table, asked, 0.9, 0)
     assert np.isnan([forecast.predicted[0], forecast.lower[0], forecast.upper[0]]).all()
     assert np.isfinite(forecast.predicted[1])
-    assert np.isnan(LEARNERS[name](table, asked.iloc[[0]], 0.9, 0, None).predicted).all()
+    assert np.isnan(LEARNERS[name](table, asked.iloc[[0]], 0.9, 0).predicted).all()
 
 
 @pytest.mark.parametrize("name", FITTED)
@@ -87,12 +87,12 @@ def test_rows_of_weight_zero_do_not_count(name: str) -> None:
         read_table(f, time="t", intrinsic="b", extrinsic="n", categorical="framework", weight="w")
         for f in (frame, spoiled)
     )
-    assert np.array_equal(*(LEARNERS[name](t, frame, 0.9, 0, None).predicted for t in (one, other)))
+    assert np.array_equal(*(LEARNERS[name](t, frame, 0.9, 0).predicted for t in (one, other)))
 
 
 def test_linear_regression_finds_exponents_and_the_width_of_a_new_run() -> None:
     frame, table = power_law(noise=0.05)
-    forecast = LEARNERS["linear"](table, frame.iloc[[0, 4]], 0.9, 0, None)
+    forecast = LEARNERS["linear"](table, frame.iloc[[0, 4]], 0.9, 0)
     # From 1 to 16 n with b and framework as they are: T falls by 16^−0.25 = 1/2, and the exponent's standard error is
     # 0.05/√(40·2·ln²2): 40 rows, ln n is 0 … 4 times ln 2 with variance 2·ln²2.
     error = np.log(16) * 0.05 / np.sqrt(40 * 2 * np.log(2) ** 2)
@@ -103,11 +103,11 @@ def test_linear_regression_finds_exponents_and_the_width_of_a_new_run() -> None:
 
 def test_as_many_coefficients_as_configurations_give_no_interval_and_more_are_refused() -> None:
     frame = pd.DataFrame({"n": [1, 2], "b": [8, 16], "t": [1.0, 2.0]})
-    exact = LEARNERS["linear"](read_table(frame, time="t", extrinsic="n"), pd.DataFrame({"n": [4]}), 0.9, 0, None)
+    exact = LEARNERS["linear"](read_table(frame, time="t", extrinsic="n"), pd.DataFrame({"n": [4]}), 0.9, 0)
     assert exact.predicted == pytest.approx([4.0])
     assert np.isnan(exact.lower).all()
     with pytest.raises(FitError, match="3 coefficients, and there are 2 configurations"):
-        LEARNERS["linear"](read_table(frame, time="t", extrinsic="n,b"), frame, 0.9, 0, None)
+        LEARNERS["linear"](read_table(frame, time="t", extrinsic="n,b"), frame, 0.9, 0)
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,7 @@ def test_all_is_every_learner_and_every_family_that_applies() -> None:
     chosen, notes = run.choose_models("all", unnamed)
     assert "amdahl" not in chosen
     assert "family 'amdahl' is left out: it needs 'workers'" in [str(n) for n in notes]
-    assert "amdahl" in run.choose_models("all", unnamed, {"workers": "w"})[0]
+    assert "amdahl" in run.choose_models("all", unnamed.mapped({"workers": "w"}))[0]
 
 
 @pytest.mark.parametrize(
