@@ -7,10 +7,9 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
 
@@ -23,7 +22,7 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 
 @shared.command("ask")
 @click.argument("table", nargs=-1, required=True)
-@cloup.option_group(
+@shared.option_group(
     "The question",
     shared.AT,
     option("--want", metavar="QUANTITY", help="A measured column, or time, throughput, memory; all where omitted."),

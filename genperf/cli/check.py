@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output, records, tell, tell_all
 from genperf.cli.writing import writable, write_whole
 from genperf.errors import LISTED, TableError, counted, listed

@@ -3,16 +3,15 @@
 import re
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output
 
 
 @shared.command("compare")
 @click.argument("model", metavar="MODEL|TABLE")
-@cloup.option_group(
+@shared.option_group(
     "The question",
     shared.AT,
     option("--over", metavar="FACTOR", help="Compare the levels of this factor; the groups where omitted."),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli.output import PICTURES, Output
 from genperf.cli.writing import refuse_overwriting, writable
@@ -17,24 +15,60 @@ from genperf.errors import GenperfError
 from genperf.scaling import KINDS, NAMES
 
 F = TypeVar("F", bound=Callable[..., Any])
-TABLE_OPTIONS = "The table"
+#: Headings of the help: the options of a table, which only `--help-table` shows, and those of no group.
+TABLE_OPTIONS, OTHER = "The table", "Other options"
+#: Columns of a term in the help, as click has it.
+TERM_WIDTH = 30
 
 
-class Command(cloup.Command):
-    """A command that never overwrites what it reads, and whose help leaves the options of a table out."""
+class Option(click.Option):
+    """An option that stands in a group of its command's help."""
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        for group in self.option_groups:
-            group.hidden = group.title == TABLE_OPTIONS
+    title = OTHER
+
+
+class Command(click.Command):
+    """A command that never overwrites what it reads, and whose help has its options in groups."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command's function."""
         refuse_overwriting(ctx.params)
         return super().invoke(ctx)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the groups in the order of the options, without those of the table."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
+                groups.setdefault(getattr(parameter, "title", OTHER), []).append(record)
+        others, _ = groups.pop(OTHER), groups.pop(TABLE_OPTIONS, None)
+        write_groups(formatter, {**groups, OTHER if groups else "Options": others})
 
-command = partial(cloup.command, cls=Command)
+
+def write_groups(formatter: click.HelpFormatter, groups: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    """Write terms and what they mean under headings, all in the same two columns."""
+    width = max(len(term) for rows in groups.values() for term, _ in rows if len(term) <= TERM_WIDTH)
+    for title, [(term, meaning), *others] in groups.items():
+        with formatter.section(title):
+            formatter.write_dl([(term.ljust(width), meaning), *others], col_max=TERM_WIDTH)
+
+
+option = partial(click.option, cls=Option)
+command = partial(click.command, cls=Command)
+
+
+def option_group(title: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return a decorator that adds options under a heading of the help."""
+
+    def decorate(function: F) -> F:
+        before = len(getattr(function, "__click_params__", ()))
+        for add in reversed(options):
+            add(function)
+        for added in function.__click_params__[before:]:  # type: ignore[attr-defined]
+            added.title = title
+        return function
+
+    return decorate
 
 
 def gathered(
@@ -49,7 +83,7 @@ def gathered(
             return function(**values, **{parameter: make(**own)})
 
         before = len(getattr(function, "__click_params__", ()))
-        cloup.option_group(title, *options)(call)
+        option_group(title, *options)(call)
         names = [added.name for added in call.__click_params__[before:]]  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]
 
@@ -70,9 +104,9 @@ def _show_table_options(ctx: click.Context, param: click.Parameter, wanted: bool
     """Print the options of the table, which the help of a command leaves out."""
     if wanted and not ctx.resilient_parsing:
         formatter = ctx.make_formatter()
-        options = (o for o in ctx.command.params if getattr(getattr(o, "group", None), "title", "") == TABLE_OPTIONS)
-        with formatter.section(TABLE_OPTIONS):
-            formatter.write_dl([record for o in options if (record := o.get_help_record(ctx)) is not None])
+        options = (o for o in ctx.command.params if getattr(o, "title", "") == TABLE_OPTIONS)
+        records = [record for o in options if (record := o.get_help_record(ctx)) is not None]
+        write_groups(formatter, {TABLE_OPTIONS: records})
         click.echo(formatter.getvalue().rstrip("\n"))
         ctx.exit()
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell, tell_all
 from genperf.errors import GenperfError
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @shared.command("explain")
 @click.argument("model", metavar="MODEL|TABLE")
-@cloup.option_group(
+@shared.option_group(
     "The question",
     shared.AT,
     shared.GROUP,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted."),
     option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted."),
 )
-@cloup.option_group(
+@shared.option_group(
     "The scaling",
     option(
         "--knee",
@@ -54,12 +53,12 @@ if TYPE_CHECKING:
     option("--up-to", metavar="N", help="How far to look; 16 times the largest measured where omitted."),
     shared.SCALING,
 )
-@cloup.option_group(
+@shared.option_group(
     "The causes of slow steps",
     option("--why", is_flag=True, help="Only these; --versus names runs that are sound."),
     shared.HINTS,
 )
-@cloup.option_group(
+@shared.option_group(
     "The sensitivity",
     option(
         "--sobol",

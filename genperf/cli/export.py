@@ -1,9 +1,9 @@
 """`genperf export`: a fitted expression in another language."""
 
 import click
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.writing import write_whole
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell, tell_all
 from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @shared.command("fit")
 @click.argument("table")
-@cloup.option_group(
+@shared.option_group(
     "The model",
     option("--model", metavar="MODEL", default="auto", help="auto, a family (see `genperf models`) or a formula."),
     option("--also-model", metavar="NAME=MODEL", multiple=True, help="What to fit to a quantity of --also."),

@@ -6,9 +6,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 import click
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output
 from genperf.cli.writing import write_whole
 from genperf.errors import LISTED, counted

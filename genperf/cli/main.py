@@ -7,17 +7,17 @@ import sys
 import warnings
 
 import click
-import cloup
 
 from genperf import __version__
 from genperf.cli.commands import COMMANDS, SECTIONS, command_named, is_asked_about
+from genperf.cli.decorators import write_groups
 from genperf.cli.output import tell
 from genperf.cli.process import Stopped, drop_output, fault, open_closed_streams, stop_in_order
 from genperf.cli.settings import settings_of
 from genperf.errors import GenperfError
 
 
-class _Commands(cloup.Group):
+class _Commands(click.Group):
     """The commands in their sections, each imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -40,11 +40,10 @@ class _Commands(cloup.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the question that each command answers."""
-        sections = [cloup.HelpSection(title, list(commands.items())) for title, commands in SECTIONS.items()]
-        cloup.formatting.ensure_is_cloup_formatter(formatter).write_many_sections(sections)
+        write_groups(formatter, {title: list(commands.items()) for title, commands in SECTIONS.items()})
 
 
-@cloup.group(
+@click.group(
     cls=_Commands,
     context_settings={
         "help_option_names": ["-h", "--help"],

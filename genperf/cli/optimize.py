@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell
 from genperf.errors import GenperfError
 
 
 @shared.command("optimize")
 @click.argument("model", metavar="MODEL|TABLE")
-@cloup.option_group(
+@shared.option_group(
     "The grid",
     option(
         "--over",
@@ -35,7 +34,7 @@ from genperf.errors import GenperfError
     option("--capacity", metavar="NAME=X", multiple=True, help="Of a model of memory, say: memory_gb=80."),
     shared.GROUP,
 )
-@cloup.option_group(
+@shared.option_group(
     "The aim",
     option(
         "--minimize",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import click
 
 from genperf.cli.writing import write_whole
-from genperf.table.cells import csv_pieces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +62,8 @@ class Output:
     def write(self, table: Shown) -> None:
         """Write a table as CSV, where a file is named."""
         if self.output:
+            from genperf.table.cells import csv_pieces
+
             write_whole(self.output, csv_pieces(table, self.raw))
             self.note(f"wrote {self.output}")
 

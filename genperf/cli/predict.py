@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output, records, show_predictions
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 @shared.command("predict")
 @click.argument("model")
-@cloup.option_group(
+@shared.option_group(
     "The question",
     option("--data", metavar="CSV", help="Predict every row of a table (- for standard input)."),
     shared.AT,

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output, show_json
 from genperf.cli.progress import progress
 from genperf.cli.writing import write_whole
@@ -18,7 +17,7 @@ from genperf.errors import GenperfError
 
 @shared.command("report")
 @click.argument("source", metavar="MODEL|TABLE")
-@cloup.option_group(
+@shared.option_group(
     "The question",
     shared.TARGET(help="The configuration that the page answers for: gpus=64."),
     shared.ALONG,
@@ -31,7 +30,7 @@ from genperf.errors import GenperfError
     option("--capacity", metavar="NAME=X", multiple=True, help="memory=80: the page shows which runs keep it."),
     shared.INTERVAL,
 )
-@cloup.option_group(
+@shared.option_group(
     "The page",
     option("--title", metavar="TEXT", help="Heading of the page."),
     option(
@@ -43,7 +42,7 @@ from genperf.errors import GenperfError
 )
 @shared.table_options
 @shared.fit_options
-@cloup.option_group(
+@shared.option_group(
     "The fit of a table",
     option("--model", metavar="MODEL", default="auto", help="What to fit."),
     option("--scheme", metavar="SCHEME", help="How to hold out, as for genperf validate."),

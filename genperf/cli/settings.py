@@ -2,13 +2,11 @@
 
 import json
 import textwrap
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
-import msgspec
 
 from genperf.cli.commands import COMMANDS, command_named
 from genperf.errors import GenperfError, did_you_mean, suggest
@@ -92,6 +90,8 @@ def commented() -> str:
 def _read(file: Path) -> dict[str, Any]:
     """Return the file's tables and values."""
     # Where there is no settings file, help need not wait for this import.
+    import tomllib
+
     from genperf.table.content import read_bounded
 
     try:
@@ -117,6 +117,8 @@ def _key(name: str) -> str:
 
 def _checked(option: click.Option, value: Any, where: str) -> Any:
     """Return the value of an option; a list is written as on the command line, with commas."""
+    import msgspec
+
     kind, words = next((one for kind, one in _KINDS.items() if isinstance(option.type, kind)), _TEXT)
     if option.multiple:
         kind, words = _TEXTS

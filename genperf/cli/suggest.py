@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 @shared.command("suggest")
 @click.argument("model", metavar="MODEL|TABLE")
-@cloup.option_group(
+@shared.option_group(
     "The question",
     shared.TARGET(required=True, help="The configuration to decide about: gpus=64; other factors are as measured."),
     option(

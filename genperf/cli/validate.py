@@ -3,17 +3,16 @@
 from typing import Any
 
 import click
-import cloup
-from cloup import option
 
 from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
 from genperf.cli.output import Output
 from genperf.cli.progress import progress
 
 
 @shared.command("validate")
 @click.argument("table")
-@cloup.option_group(
+@shared.option_group(
     "The question",
     option(
         "--scheme",

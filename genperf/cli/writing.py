@@ -5,7 +5,6 @@ import errno
 import glob
 import os
 import re
-import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +14,6 @@ from typing import Any, BinaryIO
 import click
 
 from genperf.errors import GenperfError
-from genperf.table.content import open_stream
 
 #: Ends the name of a file that is being written, beside the one that it becomes.
 UNFINISHED = ".part"
@@ -100,6 +98,8 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     with _explained(str(path), "cannot be written"):
         target = _target(path)
     if target is None:
+        from genperf.table.content import open_stream
+
         with open_stream(path, "wb") as stream:
             stream.writelines(encoded)
         return
@@ -158,6 +158,8 @@ def _prefix(target: Path) -> str:
 
 def _unfinished(target: Path) -> tuple[BinaryIO, Path]:
     """Return a new locked file beside the target, and its name."""
+    import secrets
+
     while True:
         name = target.parent / f"{_prefix(target)}{secrets.token_hex(4)}{UNFINISHED}"
         file = open(name, "xb")  # noqa: SIM115
