@@ -322,6 +322,19 @@ def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked
         ranking = gp.compare(result, at, over="framework").table
         times = [float(law.time(_frame({**at, "framework": f}))[0]) for f in ranking["framework"]]
         yield Asked("compare: best", 0.0, 0.0, bool(np.argmin(times) == 0), float(ranking["best"].iloc[0]))
+    # Alternatives that differ by less than 8 %: probabilities between a half and one.
+    for _ in range(4):
+        one, other = (grid.iloc[int(rng.integers(len(grid)))].to_dict() for _ in range(2))
+        for _ in range(200):
+            a, b = (float(law.time(_frame(each))[0]) for each in (one, other))
+            if one != other and abs(np.log(a / b)) < 0.08:
+                break
+            other = grid.iloc[int(rng.integers(len(grid)))].to_dict()
+        if one == other or abs(np.log(a / b)) >= 0.08:
+            continue
+        ranked = gp.compare(result, one, over=[other]).table
+        first_is_one = str(ranked.iloc[0, 0]) == "as it is"
+        yield Asked("compare: closest", 0.0, 0.0, (a < b) == first_is_one, float(ranked["best"].iloc[0]))
     at = {"layers": 8.0, "framework": "y"}
     for what, over in (("wins", [1, 2, 4, 8]), ("wins beyond", [8, 16, 32])):
         searched = {"workers": over, "batch": [32, 64, 128]}

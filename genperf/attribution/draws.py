@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from genperf.arrays import Array, Index
+from genperf.discrepancy.form import covariance, features, positions
 from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_of
-from genperf.prediction.member import pooled_covariance
+from genperf.prediction.member import pooled_covariance, pooled_root
 from genperf.result import FitResult
 
 
@@ -54,11 +55,16 @@ class _Part:
     scale: Index
     #: Shape (draws or 1, rows). Standard deviation of what moves all rows of a draw together.
     shared: Array
+    #: Shape (rows, k). A root of the covariance between many rows; none where `covariances` has it.
+    root: Array
 
     def paths(self, seed: int) -> Array:
         """Return a curve of each draw, shape (draws, rows)."""
         draws, rows = self.mean.shape
         out = self.mean + _scattered(draws, [seed]) * self.shared
+        if self.root.size:
+            count = self.root.shape[1]
+            out += _scattered(draws, range(seed * count + 1, (seed + 1) * count + 1)) @ self.root.T
         if len(self.covariances):
             z = _scattered(draws, range(seed * rows + 1, (seed + 1) * rows + 1))
             for place, covariance in enumerate(self.covariances):
@@ -71,6 +77,7 @@ class _Part:
         c = self.covariances
         variance = np.maximum(c[:, of, of] + c[:, to, to] - 2.0 * c[:, of, to], 0.0)[self.scale] if len(c) else 0.0
         mean = self.mean[:, of] - self.mean[:, to]
+        variance = variance + np.sum((self.root[of] - self.root[to]) ** 2, axis=1)
         deviation = np.sqrt(variance + (self.shared[:, of] - self.shared[:, to]) ** 2)
         return mean, np.broadcast_to(deviation, mean.shape)
 
@@ -79,8 +86,10 @@ class _Part:
 class Curves:
     """ln T of every draw of every member at several rows."""
 
-    #: Rows whose covariance is taken apart: with a thousand draws 256 take 0.1 s on one core, and 1024 take 1.7 s.
+    #: Rows whose covariance is taken apart: with a thousand draws 256 take 0.1 s on one core, and 1024 take 1.7 s. Of
+    #: more rows, so many stand for all.
     most_rows: ClassVar[int] = 256
+    places: ClassVar[int] = 128
     #: Shape (draws,). They add up to one.
     weights: Array
     parts: tuple[_Part, ...]
@@ -115,10 +124,10 @@ def curves_of(
     members: Sequence[Member] | None = None,
     parts: Sequence[tuple[Array, Array]] | None = None,
 ) -> Curves:
-    """Return ln T of every draw, with the covariance of a process between the rows.
+    """Return ln T of every draw, with the covariance between the rows of a process or of the form's error.
 
-    Without a process, and for more rows than `Curves.most_rows`, all rows of a draw depart together, by what the
-    confidence band of `predict` adds.
+    Of a series, for more rows than `Curves.most_rows`, all rows of a draw depart together, by what the confidence band
+    of `predict` adds. So does every draw of an expression beyond the data.
 
     Parameters
     ----------
@@ -131,7 +140,15 @@ def curves_of(
     weights = shares(members)
     many = len(far) > Curves.most_rows
     none = np.empty((0, len(far), len(far)))
-    stacked = none if many or stack_of(members) is None else pooled_covariance(members, columns)[None]
+    stacked, root = none, np.empty((len(far), 0))
+    is_stack, form = stack_of(members) is not None, result.spread.form
+    if is_stack and many:
+        root = pooled_root(members, columns, Curves.places)
+    elif is_stack:
+        stacked = pooled_covariance(members, columns)[None]
+    elif form > 0.0:
+        where = positions(result.schema.factors, columns)
+        stacked, root = (none, form * features(where)) if many else (form**2 * covariance(where)[None], root)
     of_members = []
     parts = forecasts(members, columns) if parts is None else parts
     for member, (mean, variance) in zip(members, parts, strict=True):
@@ -140,8 +157,9 @@ def curves_of(
             # Draws of one scale have one covariance.
             scales, scale = np.unique(member.discrepancy.scales, return_inverse=True)
             covariances = member.discrepancy.covariance(columns, scales)
-        shared = member.mean_variance(result.spread, far) + (0.0 if len(covariances) else variance)
-        of_members.append(_Part(mean, covariances, scale, np.sqrt(shared)))
+        apart = len(covariances) or root.size
+        shared = member.mean_variance(result.spread, far) + (0.0 if apart else variance)
+        of_members.append(_Part(mean, covariances, scale, np.sqrt(shared), root))
     return Curves(weights, tuple(of_members))
 
 

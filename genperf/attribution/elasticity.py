@@ -9,7 +9,8 @@ import pandas as pd
 
 from genperf.arrays import AnyArray, Array
 from genperf.attribution.answers import Sensitivity
-from genperf.attribution.draws import curves_of, quantiles, shares, thinned
+from genperf.attribution.draws import Ratios, curves_of, quantiles, shares, thinned
+from genperf.discrepancy.form import LENGTH
 from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.facts import Doubling, ends_of
 from genperf.formula import Node, calls_in, names_in
@@ -101,7 +102,10 @@ def _derivative(
             return np.asarray(slopes[name] * np.asarray(columns[name], float) / predicted)
 
     value = np.sum([m.weight / total * of(m, m.values) for m in members], axis=0)
-    lower, upper = quantiles(np.vstack([of(m, m.draw_values()) for m in members]), shares(members), levels)
+    drawn = np.vstack([of(m, m.draw_values()) for m in members])
+    # The slope of the form's error, a process of that length.
+    form = np.full_like(drawn, result.spread.form / LENGTH)
+    lower, upper = Ratios(shares(members), drawn, form).quantiles(levels)
     return value, lower, upper
 
 

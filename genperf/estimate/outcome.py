@@ -5,10 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri, stdtrit
 
 from genperf.arrays import Array, Index, Mask
+from genperf.discrepancy.form import deviation, positions
 from genperf.errors import Note
 from genperf.estimate.options import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
@@ -40,6 +43,10 @@ class OutcomeSettings:
     #: Share of such a direction from which a constant takes part in it. Half and double change no answer
     #: (experiments/results/settings.md).
     min_part: float = 0.05
+    #: Resampled tables from which the error of a row that was not fitted is estimated.
+    resamples: int = 50
+    #: Share of the rows from which the standard deviation of the residuals is estimated at least.
+    least_freedom: float = 0.2
     #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
     bound_room: float = 1e-6
 
@@ -146,6 +153,30 @@ class Fitted:
             return sets
         return polish(self.problem, sets, _drawn_weights(self.problem, counts), settings, self.held).constants
 
+    def drawn(self, count: int) -> Array:
+        """Return draws of the constants, (count, n): fits to noisy times, their penalty about a drawn centre.
+
+            θ* = argmin Σ ω_i·ℓ(T(x_i; θ), t_i·exp(s·z_i/√w_i)) + λ·½‖θ/scale − η‖²,   z, η ~ N(0, 1)
+
+        with s the standard deviation of the residuals (randomise then optimise, Bardsley et al. 2014). The centre
+        spreads what the penalty holds and the data do not: its bias is in the width of the draws, and where λ is small
+        and the data determine a constant it moves nothing.
+        """
+        sets = np.broadcast_to(self.constants, (count, self.constants.size)).copy()
+        for part in self.parts:
+            if part.problem is not None:
+                places = [self.expression.constant_names.index(name) for name in part.expression.constant_names]
+                sets[:, places] = _redrawn(part.problem, sets[:, places])
+        return sets if self.solution is None else _redrawn(self.problem, sets, self.held)
+
+    def form(self, medians: Table) -> float:
+        """Return the standard deviation of ln T of the form's error; zero where one factor varies, as in a series."""
+        if sum(f.distinct > 1 for f in medians.factors) < 2:
+            return 0.0
+        predicted, slopes = (each[0] for each in self.problem.jacobian(self.constants[None, :]))
+        scaled = np.nan_to_num(slopes * self.problem.scale / predicted[:, None])
+        return deviation(self.residuals, scaled, positions(medians.factors, medians.columns))
+
     def look_back(self, medians: Table) -> tuple[Evidence, ...]:
         """Predict the largest scales from the smaller ones."""
         problems = [(part.problem, part.rows) for part in self.parts if part.problem is not None]
@@ -189,14 +220,13 @@ def of_one(
 
 
 def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions, notes: Sequence[Note]) -> Ensemble:
-    """Estimate the errors of a fit's predictions: replicates, residuals, look back.
-
-    A replicate draws the same configurations for every part and for the whole, so that their draws belong together.
-    """
+    """Estimate the errors of a fit's predictions: draws of the constants, resampled rows, residuals, look back."""
     expression, problem, best = fitted.expression, fitted.problem, fitted.constants
-    counts = resampled(len(medians), options.draws)
-    draws, evidence = fitted.refit(counts), fitted.look_back(medians)
-    spread = spread_of(table, held_out_misfit(problem, draws, counts), fitted.residuals, best.size, evidence)
+    counts = resampled(len(medians), min(options.draws, OUTCOME.resamples))
+    draws, evidence = fitted.drawn(options.draws), fitted.look_back(medians)
+    misfit = held_out_misfit(problem, fitted.refit(counts), counts)
+    spread = spread_of(table, misfit, fitted.residuals, best.size, evidence)
+    spread = msgspec.structs.replace(spread, form=min(fitted.form(medians), spread.misfit))
     unknown = {name for part in fitted.parts for name in part.unidentified}
     unknown |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
     undetermined = tuple(name for name in expression.constant_names if name in unknown)
@@ -204,6 +234,31 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     named, status = named_by_factors(expression, best), fitted.status(options.solver)
     member = Member(named, best, draws, 1.0, status, held, undetermined)
     return replace(of_one(member, spread, evidence, options, problem.penalty.strength), notes=tuple(notes))
+
+
+def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False) -> Array:
+    """Return constants fitted to times with noise, about drawn centres of the penalty; see `Fitted.drawn`."""
+    count, n = sets.shape
+    rows = np.flatnonzero(problem.weights > 0.0)
+    weight = problem.weights / problem.weights[rows].mean()
+    with np.errstate(all="ignore"):
+        residuals = np.log(problem.measured / problem.predict(sets)[:1].mean(axis=0))
+    residuals = np.where(np.isfinite(residuals), residuals, 0.0)
+    _, curvature = problem.derivatives(sets[:1])
+    pull = np.where(problem.penalised, problem.penalty.strength * (1.0 - problem.penalty.l1_share), 0.0)
+    free = ~(np.zeros(n, bool) | held) & (sets[0] > problem.lower) & (sets[0] < problem.upper)
+    inverse = np.linalg.pinv(curvature[0][np.ix_(free, free)], hermitian=True)
+    used = float(np.clip(free.sum() - np.diag(inverse) @ pull[free], 0.0, free.sum()))
+    left = max(len(rows) - used, OUTCOME.least_freedom * len(rows))
+    sd = np.sqrt(np.sum((weight * residuals**2)[rows]) / left)
+    rng = np.random.default_rng([CONTENT_SEED, 6])
+    noise = np.zeros((count, problem.measured.size))
+    # Student's: few residuals say little of their standard deviation.
+    sd *= stdtrit(left, 0.95) / ndtri(0.95)
+    noise[:, rows] = sd * rng.standard_normal((count, len(rows))) / np.sqrt(weight[rows])
+    centre = rng.standard_normal((count, n))
+    centre = np.where(problem.coefficient & (problem.lower >= 0.0), np.abs(centre), centre)
+    return polish(problem, sets, None, BOOTSTRAP, held, drawn=(problem.measured * np.exp(noise), centre)).constants
 
 
 def _drawn_weights(problem: Problem, counts: Array) -> Array:

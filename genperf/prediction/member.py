@@ -53,6 +53,9 @@ class Spread(msgspec.Struct, frozen=True):
     misfit: Deviation = 0.0
     #: What each doubling beyond the measured range adds, from predicting the largest scale from the smaller ones.
     per_doubling: Deviation = 0.0
+    #: Of the form of one expression of several factors (`genperf.discrepancy.form`): the part of the misfit that
+    #: neighbouring configurations have in common.
+    form: Deviation = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +170,23 @@ def pooled_covariance(members: Sequence[Member], columns: Mapping[str, Any]) -> 
     """Return the covariance of ln T of stacked members between rows."""
     stack, curves, places = _stacked(members, columns)
     return stack.together(curves, columns, places)
+
+
+def pooled_root(members: Sequence[Member], columns: Mapping[str, Any], places: int) -> Array:
+    """Return R of shape (rows, k) with R·Rᵀ about the covariance of stacked members between many rows.
+
+    R = K(x, Z)·K(Z, Z)^(−1/2),   Z some of the rows, drawn in a fixed order (Nyström's approximation)
+    """
+    rows = len(next(iter(columns.values())))
+    chosen = np.random.default_rng(0).permutation(rows)[:places]
+    some = {name: np.asarray(values)[chosen] for name, values in columns.items()}
+    values, vectors = np.linalg.eigh(pooled_covariance(members, some))
+    used = values > 1e-8 * values.max()
+    root, out = vectors[:, used] / np.sqrt(values[used]), []
+    for start in range(0, rows, places):
+        both = {n: np.concatenate([some[n], np.asarray(v)[start : start + places]]) for n, v in columns.items()}
+        out.append(pooled_covariance(members, both)[places:, :places] @ root)
+    return np.vstack(out)
 
 
 def _stacked(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Stack, Array, list[int]]:

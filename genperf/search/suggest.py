@@ -13,6 +13,7 @@ import pandas as pd
 from genperf.arrays import AnyArray, Array
 from genperf.attribution.answers import Line, Shown
 from genperf.attribution.draws import shares
+from genperf.discrepancy.form import covariance, positions
 from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.formula import evaluate, names_in, parse_number, substitute
@@ -143,6 +144,8 @@ def uncertainty(
     beyond = result.spread.per_doubling * distance_beyond(result.schema, columns)
     total = sum(m.weight for m in result.members)
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
+    if result.spread.form:
+        within += result.spread.form**2 * covariance(positions(result.schema.factors, columns))
     parts = forecasts(result.members, columns) if parts is None else parts
     for member, (mean, _) in zip(result.members, parts, strict=True):
         means.append(mean)

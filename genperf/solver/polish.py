@@ -107,6 +107,7 @@ def polish(
     settings: PolishSettings = POLISH,
     held: Mask | bool = False,
     penalties: tuple[Array, Array] | None = None,
+    drawn: tuple[Array, Array] | None = None,
 ) -> Optima:
     """Levenberg-Marquardt within bounds, batched over sets of constants.
 
@@ -120,7 +121,7 @@ def polish(
     ----------
     starts : ndarray of shape (sets, n)
         Each counts as a search.
-    weights, penalties
+    weights, penalties, drawn
         Of each set, as in `Problem.conditions`; by default the problem's for all.
     held : ndarray of bool of shape (n,), optional
         Constants that keep the value of each set's start.
@@ -128,7 +129,7 @@ def polish(
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)
     cost, converged, evaluations = np.empty(sets), np.zeros(sets, bool), 0
-    conditions = problem.conditions(weights, penalties)
+    conditions = problem.conditions(weights, penalties, drawn)
     for block in blocks(sets, problem.measured.size * (n + 2)):
         ends = _polish_block(problem, constants[block], conditions[block], held, settings)
         constants[block], cost[block], converged[block] = ends[:3]

@@ -55,10 +55,14 @@ class Conditions:
     scale: Array
     #: Shape (sets,). λ.
     strength: Array
+    #: Shape (sets, rows). Measured values.
+    measured: Array
+    #: Shape (sets, n). Scaled constants that the penalty pulls towards: zero, but where a replicate draws them.
+    centre: Array
 
     def __getitem__(self, sets: slice | AnyArray) -> Conditions:
         """Return those of some sets."""
-        parts = self.shares, self.mean, self.scale, self.strength
+        parts = self.shares, self.mean, self.scale, self.strength, self.measured, self.centre
         return Conditions(*(part if len(part) == 1 else part[sets] for part in parts))
 
 
@@ -98,15 +102,23 @@ class Problem:
     def _unit_penalty(self) -> Penalty:
         return replace(self.penalty, strength=1.0)
 
-    def conditions(self, weights: Array | None = None, penalties: tuple[Array, Array] | None = None) -> Conditions:
+    def conditions(
+        self,
+        weights: Array | None = None,
+        penalties: tuple[Array, Array] | None = None,
+        drawn: tuple[Array, Array] | None = None,
+    ) -> Conditions:
         """Return the weights, (sets, rows), and the penalties of sets; the problem's where there are none.
 
-        Penalties are the scales of the constants, (sets, n), and λ, (sets,).
+        Penalties are the scales of the constants, (sets, n), and λ, (sets,). `drawn` are measured values, (sets, rows),
+        and centres of the penalty, (sets, n).
         """
         weights = self.weights[None, :] if weights is None else weights
         shares = weights / weights.sum(axis=1, keepdims=True)
         scale, strength = penalties or (self.scale[None, :], np.array([self.penalty.strength]))
-        return Conditions(shares, np.sum(shares * self.measured, axis=1, keepdims=True), scale, strength)
+        measured, centre = drawn or (self.measured[None, :], np.zeros((1, self.scale.size)))
+        mean = np.sum(shares * measured, axis=1, keepdims=True)
+        return Conditions(shares, mean, scale, strength, measured, centre)
 
     @cached_property
     def _conditions(self) -> Conditions:
@@ -123,9 +135,9 @@ class Problem:
     def _cost_of(self, predicted: Array, constants: Array, conditions: Conditions) -> Array:
         """Return the cost of sets whose predictions are known."""
         with np.errstate(all="ignore"):
-            losses = self.loss.value(predicted, self.measured, conditions.mean)
+            losses = self.loss.value(predicted, conditions.measured, conditions.mean)
             total = np.einsum("sr,sr->s", np.broadcast_to(conditions.shares, losses.shape), losses)
-            scaled = np.where(self.penalised, constants / conditions.scale, 0.0)
+            scaled = np.where(self.penalised, constants / conditions.scale - conditions.centre, 0.0)
             total += conditions.strength * self._unit_penalty.value(scaled)
         return np.asarray(np.where(np.isfinite(total), np.minimum(total, IMPOSSIBLE_COST), IMPOSSIBLE_COST))
 
@@ -142,7 +154,7 @@ class Problem:
         gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
         for block in blocks(len(constants), self.measured.size * (n + 2), EVALUATION.cached_numbers):
             gradient[block], curvature[block] = self._slopes(constants[block], conditions[block])
-        scaled = np.where(self.penalised, constants / conditions.scale, 0.0)
+        scaled = np.where(self.penalised, constants / conditions.scale - conditions.centre, 0.0)
         strength = conditions.strength[:, None]
         of_penalty = np.where(self.penalised, self._unit_penalty.curvature(scaled) * strength, 0.0)
         # The chain rule from these scales to the problem's.
@@ -154,8 +166,8 @@ class Problem:
         """Return the gradient and curvature of the loss by the scaled constants."""
         predicted, J = self.jacobian(constants)
         with np.errstate(all="ignore"):
-            omega = conditions.shares * self.loss.curvature(predicted, self.measured, conditions.mean)
-            error = predicted - self.measured
+            omega = conditions.shares * self.loss.curvature(predicted, conditions.measured, conditions.mean)
+            error = predicted - conditions.measured
             gradient, curvature = _moments(J, omega, error)
             if not (np.isfinite(gradient).all() and np.isfinite(curvature).all()):
                 finite = np.isfinite(omega) & np.isfinite(predicted)
