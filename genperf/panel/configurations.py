@@ -41,8 +41,8 @@ def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None =
     >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 2], "batch": [8, 8, 16], "s": [1.0, 0.6, 0.9]})
     >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
-    >>> panel = Panel(table.factors, medians=table.median_runs())
-    >>> [m.values for m in medians_along(panel, "workers", {"workers": np.array([1, 64]), "batch": np.array([8, 8])})]
+    >>> curve = {"workers": np.array([1, 64]), "batch": np.array([8, 8])}
+    >>> [m.values for m in medians_along(table.panel, "workers", curve)]
     [(8.0, 1.0), (8.0, 2.0)]
     """
     names = [f.name for f in (panel if table is None else table).factors]
@@ -68,7 +68,7 @@ def most_measured(panel: Panel, along: str) -> dict[str, Any]:
     >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 1], "batch": [8, 16, 16, 32], "s": [1.0, 0.6, 0.9, 2.0]})
     >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
-    >>> most_measured(Panel(table.factors, medians=table.median_runs()), "workers")
+    >>> most_measured(table.panel, "workers")
     {'batch': 16.0}
     """
     varying = [f.name for f in panel.factors if f.name != along and f.distinct > 1]
@@ -110,7 +110,7 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "layers": [24, 24, 48, 96], "width": [512, 512, 768, 1024],
     ...                      "s": [1.0, 0.6, 0.9, 1.2]})
     >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="layers,width")
-    >>> typical_run(Panel(table.factors, medians=table.median_runs()), {"gpus": 64})
+    >>> typical_run(table.panel, {"gpus": 64})
     {'layers': 96.0, 'width': 1024.0, 'gpus': 8.0}
     """
     levels = _measured_levels(panel, given)
@@ -164,9 +164,11 @@ def following(
 
     Examples
     --------
-    >>> workers = Factor("gpus", "extrinsic", 1, 32, distinct=6, positive=True)
-    >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
-    >>> following(Panel((workers, nodes)), workers, {"gpus": np.array([4.0, 12.0, 64.0])})
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
+    >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
+    >>> following(panel, panel.workers, {"gpus": np.array([4.0, 12.0, 64.0])})
     {'nodes': array([1., 2., 8.])}
     """
     values, out = dict(columns), dict[str, Array]()
@@ -185,10 +187,11 @@ def settled(panel: Panel, given: Collection[str]) -> dict[str, Formula]:
 
     Examples
     --------
-    >>> gpus = Factor("gpus", "extrinsic", 1, 32, distinct=4, positive=True)
-    >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
-    >>> runs = tuple(Median((n, max(1, n // 8)), 1.0, 1.0, 1.0, 1) for n in (1, 8, 16, 32))
-    >>> settled(Panel((gpus, nodes), medians=runs), ["gpus"])["nodes"].text
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
+    >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
+    >>> settled(panel, ["gpus"])["nodes"].text
     'max(1, ceil(gpus/8 - 1e-09))'
     """
     constants = {f.name: Number(f.lower) for f in panel.factors if f.distinct == 1 and f not in panel.counts}
@@ -261,8 +264,9 @@ def divisible(panel: Panel, columns: Columns) -> Mask:
 
     Examples
     --------
-    >>> table = Panel(tuple(Factor(n, "extrinsic", 1, 64, distinct=6, positive=True) for n in ("gpus", "dp", "tp")))
-    >>> divisible(table, {"gpus": np.array([2.0, 4.0, 6.0]), "dp": np.ones(3), "tp": np.full(3, 4.0)})
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "gpus, dp, tp"}).panel
+    >>> divisible(panel, {"gpus": np.array([2.0, 4.0, 6.0]), "dp": np.ones(3), "tp": np.full(3, 4.0)})
     array([False,  True, False])
     """
     data, *others = (panel.columns.get(way) for way in WAYS)
@@ -291,9 +295,11 @@ def completed(panel: Panel, columns: Columns) -> dict[str, AnyArray]:
 
     Examples
     --------
-    >>> gpus = Factor("gpus", "extrinsic", 1, 32, distinct=4, positive=True)
-    >>> nodes = Factor("nodes", "extrinsic", 1, 4, distinct=3, positive=True)
-    >>> completed(Panel((gpus, nodes)), {"gpus": np.array([8, 64])})
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
+    >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
+    >>> completed(panel, {"gpus": np.array([8, 64])})
     {'gpus': array([ 8, 64]), 'nodes': array([1., 8.])}
     """
     follow = {n for n, read in panel.inputs.items() if not read.isdisjoint(columns) and n not in columns}

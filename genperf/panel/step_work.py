@@ -152,7 +152,7 @@ def with_job(table: Table) -> Table:
         text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"
         return replace(table, scaling="job", notes=(*table.notes, Note(text, "job")))
     likely = by_times(table)
-    return table if likely is None else replace(table, notes=(*table.notes, likely))
+    return table if likely is None else table.noted(likely)
 
 
 def by_times(table: Table) -> Note | None:
@@ -172,8 +172,10 @@ def by_times(table: Table) -> Note | None:
     """
     target, names = table.target, [*(f.name for f in table.numeric), *table.group]
     batch, whole = (column_of(canonical, names) for canonical in ("batch", "global_batch"))
+    if whole is not None or not target.true_seconds or table.scaling is not None:
+        return None
     axis = table.panel.axis
-    if axis.factor is None or axis.assumed or whole is not None or not target.true_seconds or table.scaling is not None:
+    if axis.factor is None or axis.assumed:
         return None
     workers = axis.factor.name
     counts = {workers, *(f.name for f in _counts(table))}

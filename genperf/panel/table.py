@@ -158,8 +158,18 @@ class Table:
         >>> read_table(runs, time="s", extrinsic="p,batch").mapped({"workers": "p"}).panel.workers.name
         'p'
         """
+        if mapping.items() <= self.mapping.items():
+            return self
         further = {name: part.mapped(mapping) for name, part in self.further.items()}
         return replace(self, mapping={**self.mapping, **mapping}, further=further)
+
+    def noted(self, *notes: Note) -> Table:
+        """Return the table with further notes, which change nothing of what it means."""
+        table = replace(self, notes=(*self.notes, *notes))
+        table.__dict__.update(
+            {name: self.__dict__[name] for name in ("panel", "configuration") if name in self.__dict__}
+        )
+        return table
 
     def without(self, names: Collection[str]) -> Table:
         """Return the table without some factors."""
@@ -592,7 +602,7 @@ def with_repeat_notes(table: Table) -> Table:
         several = "if the table holds runs of two clusters or programs"
         hint = "name the column that tells them apart (--group), or add one"
         notes.append(Note(f"{apart}: {several}, {hint}", "repeats_apart"))
-    return replace(table, notes=(*table.notes, *notes))
+    return table.noted(*notes)
 
 
 def parting_notes(table: Table, scale: str) -> list[Note]:

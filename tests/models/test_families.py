@@ -222,7 +222,7 @@ def test_the_normal_form_takes_no_logarithm_below_one():
 def test_factors_that_do_not_vary_are_harmless(family, table):
     columns = {**table.columns, "batch": np.full(160, 32.0), "nodes": np.ones(160)}
     names = dict.fromkeys(["workers", "nodes", "batch", *family.requires])
-    for expression in family.expressions([measure(n, "extrinsic", columns[n]) for n in names]):
+    for expression in family.expressions(panel_with([measure(n, "extrinsic", columns[n]) for n in names])):
         seconds = expression.evaluate(columns, dict.fromkeys(expression.constant_names, 1.0))
         assert np.all(np.isfinite(seconds))
         assert np.all(seconds > 0)

@@ -69,3 +69,33 @@ def test_the_search_finds_what_it_looks_for() -> None:
     assert len(list(picked_by_name(tree))) == 2
     assert len(list(picked_in_turn(tree))) == 2
     assert len(list(one_node(tree))) == 1
+
+
+#: Where a panel is made, and what hands its source over: a table, roles of columns not read yet, a model's schema.
+MADE, MAKERS = "panel/panel.py", {"panel/table.py", "panel/options.py", "prediction/schema.py"}
+#: The public doors that take a user's mapping, beside `read_table` in panel/; `validate` and the page hand it to them.
+DOORS = {"fitting/door.py": {"fit"}}
+
+
+def constructions(name: str) -> dict[str, int]:
+    """Return how often a file writes a call of a name, in its code, its examples and its comments."""
+    counts = {path: len(re.findall(rf"(?<!def )\b{name}\(", ast.unparse(tree))) for path, tree in trees().items()}
+    return {path: count for path, count in counts.items() if count}
+
+
+def test_a_panel_is_made_in_one_place() -> None:
+    assert constructions("Panel") == {MADE: 1}
+    assert constructions("panel_of") == dict.fromkeys(MAKERS, 1)
+
+
+def test_only_the_panel_and_the_public_doors_take_a_mapping() -> None:
+    taking = {
+        path: {
+            node.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef)
+            and "mapping" in {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+        }
+        for path, tree in others().items()
+    }
+    assert {path: names for path, names in taking.items() if names} == DOORS
