@@ -185,6 +185,8 @@ class Source:
     idle: tuple[str, ...] = ()
     #: Of a column that was several in the file: for each row the header there.
     headers: Mapping[str, Objects] = field(default_factory=dict)
+    #: Of columns measured in the steps of a run: for each row how many, and their 5 and 95 % quantiles.
+    steady: Mapping[str, AnyArray] = field(default_factory=dict)
     #: How many rows of the file each row stands for; one where omitted.
     counts: Integers | None = None
 
@@ -198,7 +200,7 @@ class Source:
 
     def take(self, rows: Index) -> Source:
         """Return the rows at some positions; each keeps its line."""
-        parts = {"cells": self.cells, "read": self.read, "headers": self.headers}
+        parts = {"cells": self.cells, "read": self.read, "headers": self.headers, "steady": self.steady}
         taken: Any = {part: {n: column[rows] for n, column in columns.items()} for part, columns in parts.items()}
         return replace(self, lines=self.lines[rows], **taken)
 

@@ -34,6 +34,8 @@ class ContentSettings:
     #: Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing
     #: in the file. A cell takes 8 to 60 bytes.
     max_parquet_cells: int = 50_000_000
+    #: Files of a folder: each takes about a millisecond and becomes a row.
+    max_files: int = 20_000
     #: Seconds until a process opens the other end of a named pipe; what it does after that may take any time. A guess:
     #: two commands of one line start within a second, also on a busy machine within ten.
     pipe_seconds: float = 10.0
@@ -64,20 +66,37 @@ def _refuse_address(source: str | Path) -> None:
 
 
 def files_of(source: str | Path) -> list[str]:
-    """Return the files that a path or a pattern names.
+    """Return the files that a path, a folder or a pattern names.
 
     Raises
     ------
     TableError
-        Where a pattern matches nothing.
+        Where a pattern matches nothing, or a folder holds no file or too many.
     """
     _refuse_address(source)
     text = os.path.expanduser(source)
+    if Path(text).is_dir():
+        return _files_in(text)
     if Path(text).is_file() or not any(c in text for c in "*?["):
         return [text]
     files = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
     if not files:
         raise TableError("no file matches", hint="quote the pattern, and check the folder", where=str(source))
+    return files
+
+
+def _files_in(folder: str) -> list[str]:
+    """Return the files in a folder and in those inside it; hidden ones, empty ones and links to folders are left out."""
+    files: list[str] = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        paths = (os.path.join(place, name) for name in sorted(names) if not name.startswith("."))
+        files += [path for path in paths if os.path.isfile(path) and os.path.getsize(path)]
+        if len(files) > CONTENT.max_files:
+            what = f"holds more than {CONTENT.max_files:,} files"
+            raise TableError(what, hint="name a folder or a pattern of the runs alone", where=folder)
+    if not files:
+        raise TableError("is a folder without a file that holds anything", hint="name the folder of the runs", where=folder)
     return files
 
 

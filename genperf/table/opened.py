@@ -6,6 +6,7 @@ One fixed order of changes to a table's shape, each reported in one line.
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -20,6 +21,8 @@ from genperf.errors import TableError, listed
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
+from genperf.table.facts import facts_of, is_log, source_of_log
+from genperf.table.folder import joined
 from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
 from genperf.table.text import column_names, read_delimited, read_records
@@ -49,39 +52,46 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         if isinstance(frame, pd.DataFrame):
             return _from_frame(frame, "DataFrame")
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
+    if str(source) != "-" and Path(os.path.expanduser(source)).is_dir():
+        return open_files([source], delimiter)
     name, data = read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
     text = decoded(data, name)
     refuse_other_text(text, name)
-    records = read_records(text, name) if delimiter is None else None
-    return read_delimited(text, name, delimiter) if records is None else records
+    if delimiter is not None:
+        return read_delimited(text, name, delimiter)
+    return read_records(text, name) or _table_or_log(text, name)
 
 
-def open_files(sources: Sequence[str], delimiter: str | None = None) -> Source:
-    """Read files, and patterns of files, of the same columns, as one table.
+def _table_or_log(text: str, name: str) -> Source:
+    """Read a text as a table; one whose lines hold facts and are no rows, as a log."""
+    try:
+        source = read_delimited(text, name, None)
+    except TableError:
+        source = source_of_log(text, name) if is_log(text) else None
+        if source is None:
+            raise
+        return source
+    first = [label(cell) for cells in source.cells.values() for cell in cells[:20]]
+    facts = sum(any(True for _ in facts_of(cell)) for cell in [*first, *source.cells] if cell)
+    if 2 * facts > sum(map(bool, first)) or source.ragged:
+        return (source_of_log(text, name) if is_log(text) else None) or source
+    return source
+
+
+def open_files(sources: Sequence[str | Path], delimiter: str | None = None) -> Source:
+    """Read files, patterns of files and folders as one table: tables of the same columns, or a run a file.
 
     Raises
     ------
     TableError
-        Where a file has other columns than the first, or a pattern matches nothing.
+        Where nothing can be read, or tables of several rows have other columns than the first.
     """
-    files = [file for source in sources for file in ([source] if source == "-" else files_of(source))]
-    first, *others = opened = [open_source(file, delimiter) for file in files]
-    if not others:
-        return first
-    names = [*first.cells]
-    for other in others:
-        if {*other.cells} != {*names}:
-            what = f"has the columns {listed([*other.cells])}, and {first.name} has {listed(names)}"
-            hint = "files of one table have the same columns; genperf import reads the logs of other programs"
-            raise TableError(what, hint=hint, where=other.name)
-    cells = {name: np.concatenate([one.cells[name].astype(object) for one in opened]) for name in names}
-    lines = np.arange(1, sum(map(len, opened)) + 1)
-    ragged = tuple(rejection for one in opened for rejection in one.ragged)
-    counts = Counter(done.text for one in opened for done in one.steps)
-    steps = tuple(step(f"{text} (in {n} of {len(opened)} files)") for text, n in counts.items())
-    return replace(first, name=" ".join(sources), cells=cells, lines=lines, unit="row", ragged=ragged, steps=steps)
+    files = [file for source in sources for file in ([str(source)] if str(source) == "-" else files_of(source))]
+    if len(files) == 1:
+        return open_source(files[0], delimiter)
+    return joined(files, " ".join(map(str, sources)), lambda file: open_source(file, delimiter))
 
 
 def source_of_runs(runs: Sequence[Sequence[str]]) -> Source:
@@ -200,7 +210,7 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     return replace(
         source,
         read={name: cells for name, (cells, _, _) in parsed.items()},
-        units={name: unit for name, (_, unit, _) in parsed.items() if unit},
+        units={**source.units, **{name: unit for name, (_, unit, _) in parsed.items() if unit}},
         steps=(*source.steps, *(done for _, _, steps in parsed.values() for done in steps)),
     )
 

@@ -18,7 +18,9 @@ from typing import Any
 from genperf.errors import Note, TableError, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
+from genperf.table.facts import is_result, source_of_records
 from genperf.table.parsed import parts_of
+from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of, is_other_word
 from genperf.vocabulary.names import canonical_of
 
@@ -344,6 +346,8 @@ def read_records(text: str, name: str) -> Source | None:
     records, lines, unit = _json_records(text, name)
     left_out = Counter[str]()
     flat = [dict(_flattened(record, "", 0, left_out)) for record in records]
+    if len(flat) > 1 and (run := source_of_records([_as_fact(record) for record in flat], name)) is not None:
+        return run
     source = _source(name, flat, lines, unit, "records of JSON" if len(flat) > 1 else "record of JSON")
     if not source.cells:
         raise TableError("is JSON without a number or a text in its records", where=name, hint="a record per run")
@@ -468,6 +472,8 @@ def _records_in(value: Any) -> list[dict[str, Any]] | None:
         return [dict(zip(map(str, names), row, strict=False)) for row in data]
     plain = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
+    if any(map(is_result, _keys_of(value))):
+        return [value]
     if len(arrays) == 1:
         (rows,) = arrays.values()
         if rows and all(isinstance(row, dict) for row in rows):
@@ -475,11 +481,38 @@ def _records_in(value: Any) -> list[dict[str, Any]] | None:
     nested = any(isinstance(cell, list | dict) for item in arrays.values() for cell in item)
     if len(arrays) > 1 and not nested and len(set(map(len, arrays.values()))) == 1:
         return [dict(zip(arrays, row, strict=True)) | plain for row in zip(*arrays.values(), strict=True)]
+    listed = [rows for rows in arrays.values() if len(rows) > 1 and all(isinstance(row, dict) for row in rows)]
+    if listed:
+        # The longest list has the runs; the others sum them up.
+        return [{**plain, **row} for row in max(listed, key=len)]
     objects = [item for item in value.values() if isinstance(item, dict)]
     shared = set.intersection(*map(set, objects)) if len(objects) == len(value) > 1 else set()
     if shared and not any(isinstance(item[key], dict) for item in objects for key in shared):
         return [{"name": key, **item} for key, item in value.items()]
     return [value]
+
+
+#: Under what a record has the name of a fact.
+_NAMES = ("name", "key", "metric")
+
+
+def _keys_of(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield the names of the numbers that an object holds, also in objects inside it."""
+    for key, item in value.items():
+        if isinstance(item, dict) and depth < MAX_DEPTH and not set(map(type, item.values())) <= {dict}:
+            yield from _keys_of(item, depth + 1)
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            yield key
+
+
+def _as_fact(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a record of one fact, `{"name": "loss", "value": 2.5}`, under its name; another one as it is."""
+    names = [key for key in _NAMES if isinstance(record.get(key), str)]
+    values = [key for key, item in record.items() if key.endswith("value") and not isinstance(item, list | dict)]
+    if len(names) != 1 or len(values) != 1:
+        return record
+    others = {key: item for key, item in record.items() if key in words_of("log.counter") or key.endswith("_step")}
+    return {str(record[names[0]]): record[values[0]], **others}
 
 
 def _numbers_devices(item: Any) -> bool:
@@ -491,7 +524,11 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
     """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted."""
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
-        if isinstance(item, Mapping) and depth < MAX_DEPTH:
+        facts = [_as_fact(one) for one in item if isinstance(one, Mapping)] if isinstance(item, list) else []
+        if facts and len(facts) == len(item) and all(len(fact) == 1 for fact in facts):
+            # Settings as a list of names with their values.
+            yield from _flattened({n: v for fact in facts for n, v in fact.items()}, prefix, depth + 1, left_out)
+        elif isinstance(item, Mapping) and depth < MAX_DEPTH:
             yield from _flattened(item, f"{path}.", depth + 1, left_out)
         elif isinstance(item, list | Mapping) and not _numbers_devices(item):
             left_out[path] += 1

@@ -130,7 +130,7 @@ def _parted(text: str) -> tuple[str, str]:
 def _is_unit(text: str) -> bool:
     chain = _chain(text)
     last = chain[-1][-1] if chain else ""
-    rate = any(part[-1] in TIME_WORDS for part in chain[1:])
+    rate = any(part[-1] in TIME_WORDS for part in chain[1:]) or (len(chain) > 1 and chain[0][-1] in TIME_WORDS)
     return rate or last in TIME_WORDS or last in _UNITS or _OF_A_CLOCK.fullmatch(text.lower()) is not None
 
 
@@ -139,6 +139,8 @@ def _chain(text: str) -> list[list[str]]:
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
     parts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
     words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", part) if w] for part in parts]
+    # `s/1 epoch` is `s/epoch`.
+    words[1:] = [part[1:] if len(part) > 1 and part[0] == "1" else part for part in words[1:]]
     return [part for part in words if part]
 
 
@@ -183,7 +185,8 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     # Per step or epoch; a time per sample or token is none of a step.
     per = others or unit[1:]
     if per and not any(part[0] in STEP_WORDS | JOB_WORDS for part in per):
-        return None
+        timed = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
+        return None if timed is None else Header("quantity", f"{timed}/{per[0][-1]}")
     if others:
         named_unit = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
         return Header("time", named_unit or "s", of=of) if named_unit or set(first) & _TIMES else None

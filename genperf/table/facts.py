@@ -1,0 +1,356 @@
+"""Facts in text: what the lines of a log say → the runs that it tells of, each a row. Shape only, no program by name.
+
+A line holds facts: `key: value unit`, `--flag value`, `Time 0.26 (0.31)`, `1.4 ms per sample`, `16 procs`, dictionaries.
+What repeats in a run is measured: its steady median, with the count and the spread of its steps. What is there once, or
+never changes, is a setting. A run ends at a heading, or where a count changes after something was measured.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from genperf.errors import Note, counted, listed
+from genperf.table.cells import Source, source_of, step
+from genperf.table.clean import is_number, number_in, seconds_of
+from genperf.vocabulary import any_of, words_of
+from genperf.vocabulary.headers import MULTIPLES, header_of
+from genperf.vocabulary.names import LEVELS, canonical_of, meant_by, plain_name
+
+#: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
+LONGEST_LINE = 4000
+#: Lines of a text in which it is seen whether they hold facts.
+FIRST_LINES = 300
+#: Share of the lines that hold a fact, from which on a text that is no table is a log. A guess: warnings and tracebacks
+#: of a short run are up to four of five lines.
+FACT_SHARE = 0.1
+#: Different keys of a log that become columns.
+MOST_KEYS = 400
+#: The share of the first values of a run that warm up.
+WARM_UP = 0.1
+#: Steps that take longer than so many times the median are reported.
+SLOW = 2.0
+#: Letters of a text that is a setting.
+LONGEST_TEXT = 60
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_KEY = r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\))?(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %]{1,16}\))?){0,5}"
+_DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
+_CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+m ?\d+(?:\.\d+)?s"
+_UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+(?:/[^\W\d_]+)?| per [^\W\d_]+)?|[µμ]s"
+_END = r"(?![\w:]|\.\d|-\d|/\d)"
+#: `key: 0.25 s`, `key=8`, `key ..... 16`, also in quotes, as a dictionary prints it.
+_PAIR = re.compile(
+    rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
+    rf"(?P<value>{_CLOCK}|{_DIGITS})(?P<multiple>[kKMBG](?![\w/]))?\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
+)
+#: `--nodes 4`, `-np 2`.
+_FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
+#: `Time 0.26 (0.31)`: the value of a step, and the mean so far.
+_AVERAGED = re.compile(rf"(?<![\w.])(?P<key>[^\W\d_]\w*)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
+#: `350.2 images/sec`, `1.44 ms per sample`: only the unit says what it is.
+_ALONE = re.compile(
+    rf"(?<![\w.:=\-/])(?P<value>{_DIGITS})\s?(?P<unit>[^\W\d_]+\s?/\s?[^\W\d_]+(?:/[^\W\d_]+)?|[^\W\d_]+ per [^\W\d_]+){_END}"
+)
+_COUNT_WORDS = frozenset(
+    word for kind in ("factors.workers", "factors.nodes", "factors.threads") for word in words_of(kind) if len(word) > 2
+)
+#: `16 procs`, `on 8 GPUs`.
+_COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)")
+#: A line that is one `key: word`.
+_WORD = re.compile(rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$")
+_BEFORE = frozenset(words_of("log.before_a_key"))
+_SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
+_UNIT_OF_LINE = re.compile(r"\((ms|s|sec|seconds|us|µs)\)\s*[|:]")
+_HEADING = re.compile(r"#{1,4} +\S")
+_TESTED = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
+_MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
+_CRASH = re.compile(any_of("log.crash"))
+
+
+@dataclass
+class Run:
+    """What the lines of one run say."""
+
+    #: The values of each key, in order.
+    values: dict[str, list[Any]] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    #: Each key as it was first spelled, by its plain name.
+    spelled: dict[str, str] = field(default_factory=dict)
+    #: Keys of which some value stood in a line about a test, with how many did.
+    tested: dict[str, list[Any]] = field(default_factory=dict)
+    #: Why the run ended without a result, as its log says.
+    failure: str = ""
+    line: int = 1
+
+    def add(self, key: str, value: Any, unit: str = "", tested: bool = False) -> None:
+        """Add a fact."""
+        key = self.spelled.setdefault(plain_name(key), key)
+        if unit:
+            self.units.setdefault(key, unit)
+        if tested:
+            self.tested.setdefault(key, []).append(value)
+        elif canonical_of(key) is not None and not is_result(key, unit):
+            # A setting that is said again is the last one.
+            self.values[key] = [value]
+        elif key in self.values or len(self.values) < MOST_KEYS:
+            self.values.setdefault(key, []).append(value)
+
+    @property
+    def measured(self) -> bool:
+        """Whether a time, a rate or another quantity was measured."""
+        return any(is_result(key, self.units.get(key, "")) for key in self.values)
+
+    def settings(self) -> dict[str, list[Any]]:
+        """What goes on in the next run of the text."""
+        return {k: v[-1:] for k, v in self.values.items() if not is_result(k, self.units.get(k, "")) and len(v) == 1}
+
+
+@lru_cache(maxsize=20_000)
+def is_result(key: str, unit: str = "") -> bool:
+    """Tell whether a key or its unit is that of a time, a rate or another quantity."""
+    return bool(header_of(key).kind or (unit and _kind_of(unit)))
+
+
+@lru_cache(maxsize=20_000)
+def _kind_of(unit: str) -> str:
+    return header_of(f"x ({unit})").kind if not re.fullmatch(r"[A-Z]|d|m|it|step", unit) else ""
+
+
+@lru_cache(maxsize=20_000)
+def _counts(key: str) -> bool:
+    return meant_by(key) in LEVELS
+
+
+def _number(text: str, multiple: str = "") -> float:
+    """Return the number in a fact; a clock in seconds."""
+    clock = seconds_of([text])[0]
+    value = clock if isinstance(clock, float) else number_in(text.replace(",", ""))
+    return float(value) * MULTIPLES.get(multiple, 1e9 if multiple == "G" else 1.0)
+
+
+def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
+    """Yield the facts of a line: key, value, unit.
+
+    Examples
+    --------
+    >>> list(facts_of("Epoch[0] Batch [100]\\tSpeed: 326.36 samples/sec\\taccuracy=0.76"))
+    [('Speed', 326.36, 'samples/sec'), ('accuracy', 0.76, '')]
+    >>> list(facts_of("{'loss': 3.2, 'tokens_per_second': 17975}")), list(facts_of("Time  0.26 ( 0.31)"))
+    ([('loss', 3.2, ''), ('tokens_per_second', 17975.0, '')], [('Time', 0.26, '')])
+    >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
+    ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
+    """
+    line = line[:LONGEST_LINE]
+    if not any(map(str.isdigit, line)):
+        if (word := _WORD.match(line)) is not None and len(word["value"]) <= LONGEST_TEXT:
+            yield _called(word["key"]), word["value"], ""
+        return
+    of_line = _UNIT_OF_LINE.search(line)
+    taken: list[tuple[int, int]] = []
+    for pattern in (_FLAG, _PAIR, _AVERAGED, _ALONE, _COUNTED):
+        for match in pattern.finditer(line):
+            start, end = match.span("value")
+            if any(start < right and left < end for left, right in taken):
+                continue
+            groups = match.groupdict()
+            unit = re.sub(r"\s", "", groups.get("unit") or "") if " per " not in (groups.get("unit") or "") else groups["unit"]
+            if pattern is _ALONE:
+                if not _kind_of(unit) and not is_result(unit):
+                    continue
+                key, unit = unit, ""
+            else:
+                key = _called(groups["key"])
+                if _SOURCE_FILE.search(key):
+                    continue
+            if pattern is _COUNTED and plain_name(key) not in _COUNT_WORDS and f"{plain_name(key)}s" not in _COUNT_WORDS:
+                continue
+            clock = ":" in match["value"] or match["value"].endswith("s")
+            if unit and not _kind_of(unit):
+                unit = ""
+            if not unit and not header_of(key).kind:
+                unit = "s" if clock else of_line[1] if of_line is not None else ""
+            taken.append((start, end))
+            yield key, _number(match["value"], groups.get("multiple") or ""), unit
+    if not taken and (word := _WORD.match(line)) is not None and len(word["value"]) <= LONGEST_TEXT:
+        yield _called(word["key"]), word["value"], ""
+
+
+@lru_cache(maxsize=50_000)
+def _called(key: str) -> str:
+    """Return a key without the words that only stand before it: a level of logging, `using`."""
+    bracket = re.search(r" *\(([^()]*)\)$", key)
+    if bracket is not None and not is_result(f"x ({bracket[1]})"):
+        key = key[: bracket.start()]
+    words = key.strip(" -_.").split(" ")
+    while len(words) > 1 and (words[0].strip(":[]").lower() in _BEFORE or re.search(r"\.\w", words[0])):
+        words = words[1:]
+    return " ".join(words)
+
+
+def is_log(text: str) -> bool:
+    """Tell whether a text is a log: lines with facts, which no delimiter cuts into cells.
+
+    Examples
+    --------
+    >>> is_log("step: 1  loss: 8.2\\nstep: 2  loss: 7.9\\n"), is_log("gpus,time\\n1,8.2\\n2,4.5\\n")
+    (True, False)
+    """
+    lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:FIRST_LINES]
+    with_facts = sum(any(True for _ in facts_of(line)) for line in lines)
+    return with_facts > max(0, FACT_SHARE * len(lines))
+
+
+def runs_of(text: str) -> list[Run]:
+    """Return the runs that a text tells of: those under its headings, or else from one count to the next."""
+    by_heading = _runs(text, True)
+    return by_heading if len(by_heading) > 1 else _runs(text, False)
+
+
+def _runs(text: str, by_heading: bool) -> list[Run]:
+    """Return the runs of a text, in order; those without a measurement belong to the one before."""
+    runs = [Run()]
+    for number, line in enumerate(_ESCAPE.sub("", text).replace("\r", "\n").split("\n"), 1):
+        run = runs[-1]
+        if by_heading and _HEADING.match(line) and run.measured:
+            runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
+            run = runs[-1]
+        if not run.failure:
+            run.failure = failure_of(line)
+        tested = _TESTED.search(line) is not None
+        for key, value, unit in facts_of(line):
+            before = run.values.get(run.spelled.get(plain_name(key), key))
+            changed = not by_heading and before and isinstance(value, float) and value != before[-1]
+            if changed and _counts(key) and run.measured:
+                runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
+                run = runs[-1]
+            run.add(key, value, unit, tested)
+    if len(runs) > 1 and not runs[-1].measured and not runs[-1].failure:
+        runs.pop()
+    return runs
+
+
+def failure_of(line: str) -> str:
+    """Return why a run failed, in the words of its log; empty where a line does not say so.
+
+    Examples
+    --------
+    >>> failure_of("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"), failure_of("memory: 2 GiB")
+    ('out of memory', '')
+    >>> failure_of("slurmstepd: error: *** JOB 17 CANCELLED AT 2026-01-01 DUE TO TIME LIMIT ***")
+    'failed'
+    """
+    if len(line) > LONGEST_LINE:
+        return ""
+    return "out of memory" if _MEMORY.search(line) else "failed" if _CRASH.search(line) else ""
+
+
+def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, tuple[int, float, float] | None]:
+    """Return the value of a key in its run, and the count and the 5 and 95 % quantiles where it was measured often.
+
+    Examples
+    --------
+    >>> summary([9.0, 2.0, 2.0, 2.5, 2.1, 2.0])
+    (2.0, (5, 2.0, 2.42))
+    >>> summary([8.0, 8.0]), summary(["adam"])
+    ((8.0, None), ('adam', None))
+    """
+    numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
+    if len(numbers) < len(values) or len({*values}) == 1:
+        return values[-1], None
+    steady = numbers[max(1, int(WARM_UP * len(numbers))) :] if len(numbers) > 2 else numbers
+    low, middle, high = np.quantile(steady, (0.05, 0.5, 0.95)).tolist()
+    return middle, (len(steady), round(low, 12), round(high, 12))
+
+
+def is_counter(key: str, values: Sequence[Any]) -> bool:
+    """Tell whether a key numbers the lines of a run: its values rise."""
+    numbers = [v for v in values if isinstance(v, float)]
+    if len(numbers) < 3 or {*re.split(r"[_/.]", plain_name(key))}.isdisjoint(words_of("log.counter")):
+        return False
+    rises = np.diff(numbers) >= 0.0
+    return len({*numbers}) > 2 and float(np.mean(rises)) > 0.7 and not is_result(key)
+
+
+def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source | None:
+    """Return records that log one run, step by step, as one row; None where they are of several runs.
+
+    Examples
+    --------
+    >>> steps = [{"step": str(n), "loss": "2.5", "step_time_s": t} for n, t in enumerate(("0.9", "0.25", "0.25", "0.26"))]
+    >>> source_of_records(steps, "log.csv").columns["step_time_s"].tolist()
+    [0.25]
+    """
+    run = Run()
+    for record in records:
+        for key, cell in record.items():
+            number = number_in(cell)
+            if number == number or (isinstance(cell, str) and cell.strip()):
+                run.values.setdefault(key, []).append(number if number == number else cell)
+    rising = [key for key, values in run.values.items() if is_counter(key, values)]
+    varied = [key for key, values in run.values.items() if key not in rising and len({*values}) > 1]
+    texts = [key for key in varied if not isinstance(run.values[key][0], float)]
+    knobs = [key for key in varied if canonical_of(key) is not None]
+    # A text for each step, such as the time of day, is no setting.
+    knobs += [key for key in texts if len({*run.values[key]}) < 0.5 * len(run.values[key])]
+    if not rising or knobs or not run.measured:
+        return None
+    return source_of_rows([(1, run)], name, "record")
+
+
+def source_of_log(text: str, name: str) -> Source | None:
+    """Return the runs of a text as rows; None where nothing was measured and none failed."""
+    runs = runs_of(text)
+    if not any(run.measured or (run.failure and run.values) for run in runs):
+        return None
+    return source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
+
+
+def source_of_steps(source: Source) -> Source | None:
+    """Return a table that logs one run, step by step, as one row; None of another table."""
+    if len(source) < 3:
+        return None
+    records = [dict(zip(source.cells, row, strict=True)) for row in zip(*source.cells.values(), strict=True)]
+    run = source_of_records(records, source.name)
+    return None if run is None else replace(run, steps=(*source.steps, *run.steps))
+
+
+def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line") -> Source:
+    """Return runs as rows, with what their steps spread."""
+    rows: list[dict[str, Any]] = []
+    spreads: list[dict[str, tuple[int, float, float]]] = []
+    units: dict[str, str] = {}
+    for _, run in runs:
+        row: dict[str, Any] = {}
+        spread = {}
+        for key, values in {**run.tested, **run.values}.items():
+            if not values or is_counter(key, values):
+                continue
+            row[key], steps = summary(values)
+            if steps is not None:
+                spread[key] = steps
+        if run.failure and not any(is_result(key, run.units.get(key, "")) for key in row):
+            row["status"] = run.failure
+        units |= {k: u for k, u in run.units.items() if k in row}
+        rows.append(row)
+        spreads.append(spread)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[row.get(column, "") for column in columns] for row in rows]
+    steps = [step(text) for text in _told(columns, spreads, [run for _, run in runs])]
+    steady = {c: np.array([s.get(c, (0, np.nan, np.nan)) for s in spreads]) for c in columns if any(c in s for s in spreads)}
+    return source_of(name, columns, cells, [line for line, _ in runs], unit, units=units, steps=tuple(steps), steady=steady)
+
+
+def _told(columns: Sequence[str], spreads: Sequence[Mapping[str, tuple[int, float, float]]], runs: Sequence[Run]) -> Iterable[str]:
+    """Yield how the runs were read, and what the log says of slow steps and failures."""
+    measured = [c for c in columns if any(c in s for s in spreads) and any(is_result(c, r.units.get(c, "")) for r in runs)]
+    if measured:
+        most = {c: max(s[c][0] for s in spreads if c in s) for c in measured}
+        shown = listed([f"'{c}'" for c in measured], 3)
+        yield f"{counted(len(runs), 'run')} read from the lines of a log; {shown}: median of {max(most.values())} steps each"
+    failed = [run.failure for run in runs if run.failure and not run.measured]
+    if failed:
+        yield f"{counted(len(failed), 'run')} without a result ({', '.join(dict.fromkeys(failed))})"

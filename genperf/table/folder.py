@@ -1,0 +1,133 @@
+"""Several files → one table: tables of the same columns below each other, or a run a file, whose path holds settings."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from genperf.errors import TableError, counted, listed
+from genperf.table.cells import Source, source_of, step
+from genperf.table.clean import label
+from genperf.table.facts import source_of_steps
+
+#: Files that a note names.
+NAMED = 3
+
+
+def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
+    """Return files as one table: where each is a run, a row each, beside what differs between their paths.
+
+    Raises
+    ------
+    TableError
+        Where none can be read, or tables of several rows have other columns than the first.
+    """
+    sources: dict[str, Source] = {}
+    unread: dict[str, TableError] = {}
+    for file in files:
+        try:
+            sources[file] = opened(file)
+        except TableError as error:
+            unread[file] = error
+    if not sources:
+        raise next(iter(unread.values()))
+    rows = {file: source_of_steps(source) or source for file, source in sources.items()}
+    runs = {file: source for file, source in rows.items() if len(source) == 1}
+    if 2 * len(runs) <= len(rows):
+        if unread:
+            raise next(iter(unread.values()))
+        return _below(sources, name)
+    others = [file for file in rows if file not in runs]
+    steps = [f"{counted(len(runs), 'file')}, one run each"]
+    if unread or others:
+        left = [os.path.basename(file) for file in (*unread, *others)]
+        steps.append(f"{counted(len(left), 'file')} that hold no run left out: {listed(left, NAMED)}")
+    return _beside(runs, name, steps)
+
+
+def _below(sources: Mapping[str, Source], name: str) -> Source:
+    """Return tables of the same columns below each other, with what differs between their paths where it counts."""
+    first, *others = opened = list(sources.values())
+    names = [*first.cells]
+    for other in others:
+        if {*other.cells} != {*names}:
+            what = f"has the columns {listed([*other.cells])}, and {first.name} has {listed(names)}"
+            raise TableError(what, hint="files of one table have the same columns", where=other.name)
+    cells = {n: np.concatenate([one.cells[n].astype(object) for one in opened]) for n in names}
+    ragged = tuple(rejection for one in opened for rejection in one.ragged)
+    counts = Counter(done.text for one in opened for done in one.steps)
+    steps = tuple(step(f"{text} (in {n} of {len(opened)} files)") for text, n in counts.items())
+    lines = np.arange(1, sum(map(len, opened)) + 1)
+    paths = np.repeat(np.arange(len(opened)), list(map(len, opened)))
+    named = {n: np.array(texts, dtype=object)[paths] for n, texts in _paths([*sources]).items() if n not in cells}
+    return replace(first, name=name, cells={**named, **cells}, lines=lines, unit="row", ragged=ragged, steps=steps)
+
+
+def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Source:
+    """Return runs as rows; files of one folder whose names recur in others are one run."""
+    folders: dict[str, list[str]] = {}
+    for file in runs:
+        folders.setdefault(os.path.dirname(file), []).append(file)
+    alike = Counter(os.path.basename(file) for file in runs)
+    several = len(folders) > 1 and all(alike[os.path.basename(file)] > 1 for file in runs)
+    groups = folders if several else {file: [file] for file in runs}
+    records: list[dict[str, Any]] = []
+    steady: list[dict[str, Any]] = []
+    units: dict[str, str] = {}
+    for paths in groups.values():
+        record: dict[str, Any] = {}
+        spread: dict[str, Any] = {}
+        for source in (runs[path] for path in paths):
+            record |= {n: cells[0] for n, cells in source.cells.items() if n not in record and label(cells[0])}
+            units |= {n: unit for n, unit in source.units.items() if n not in units}
+            spread |= {n: cells[0] for n, cells in source.steady.items()}
+        records.append(record)
+        steady.append(spread)
+    named = {n: texts for n, texts in _paths([*groups]).items() if not any(n in record for record in records)}
+    columns = list(dict.fromkeys(n for record in records for n in record))
+    cells = [
+        [*(texts[i] for texts in named.values()), *(record.get(n, "") for n in columns)] for i, record in enumerate(records)
+    ]
+    nothing = (0, np.nan, np.nan)
+    spreads = {n: np.array([s.get(n, nothing) for s in steady]) for n in columns if any(n in s for s in steady)}
+    counts = Counter(done.text for source in runs.values() for done in source.steps)
+    told = [*steps, *(f"{text} (in {n} of {len(runs)} files)" for text, n in counts.items() if n < 2)]
+    return source_of(
+        name,
+        [*named, *columns],
+        cells,
+        range(1, len(cells) + 1),
+        "file",
+        units=units,
+        steps=tuple(map(step, told)),
+        steady=spreads,
+    )
+
+
+def _paths(paths: Sequence[str]) -> dict[str, list[str]]:
+    """Return the parts of paths that differ, as columns: of files their names, of folders theirs.
+
+    Examples
+    --------
+    >>> _paths(["runs/ddp_2gpu.json", "runs/ddp_4gpu.json"])
+    {'file': ['ddp_2gpu', 'ddp_4gpu']}
+    >>> _paths(["a/2/log", "b/1/log"])
+    {'folder': ['a', 'b'], 'folder 2': ['2', '1']}
+    """
+    parts = [[*os.path.normpath(path).split(os.sep)] for path in paths]
+    width = max(map(len, parts))
+    columns: dict[str, list[str]] = {}
+    for place in range(width):
+        texts = [row[place] if place < len(row) else "" for row in parts]
+        if len({*texts}) > 1:
+            last = all(place == len(row) - 1 for row in parts)
+            files = last and any("." in text for text in texts)
+            number = sum(n.startswith("folder") for n in columns) + 1
+            called = "file" if files else "folder" if number == 1 else f"folder {number}"
+            columns[called] = [os.path.splitext(text)[0] for text in texts] if files else texts
+    return columns
