@@ -12,6 +12,15 @@ import pandas as pd
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer
 from genperf.asking.ask import ask as ask_model
+from genperf.asking.measured import (
+    inverted,
+    is_step_rate,
+    measured,
+    measured_sentences,
+    only_run,
+    rows_with,
+    wants_step,
+)
 from genperf.asking.question import Question
 from genperf.attribution.answers import as_html
 from genperf.errors import GenperfError, TableError, listed
@@ -24,14 +33,14 @@ from genperf.panel.evidence import Evidence
 from genperf.panel.options import names_of
 from genperf.panel.read import read_with_roles
 from genperf.panel.reading import MEASURED, Reading, column_named
+from genperf.panel.requested import as_row, wanted_name
 from genperf.panel.roles import is_size
 from genperf.panel.tables import Recognised, recognised
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of
-from genperf.table.cells import Source
-from genperf.table.clean import is_number, label, labels
+from genperf.table.clean import is_number, label
 from genperf.table.opened import open_files
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices
@@ -240,23 +249,36 @@ def ask_recognised(
     GenperfError
         As `ask` does.
     """
-    opened = replace(opened, at=_with_parts_of_names(opened.source, at), want=want)
-    wanted = _resolved(opened.reading, opened.at)
-    series = _series(opened.reading, wanted)
-    return _Reader(opened, series, question or Question(), seed).answered(wanted)
+    requested = as_row(opened.source, at)
+    opened = replace(opened, at=requested.at, want=want and wanted_name(want, opened.source))
+    if (reading := only_run(opened)) is not None:
+        answer = _measured(opened, reading)
+    else:
+        wanted = _resolved(opened.reading, opened.at)
+        series = _series(opened.reading, wanted)
+        answer = _Reader(opened, series, question or Question(), seed).answered(wanted)
+    return replace(answer, notes=(*requested.notes, *answer.notes))
 
 
-def _with_parts_of_names(source: Source, at: Mapping[str, str]) -> dict[str, str]:
-    """Return a question with what a name in it says, where the table lacks the name: `pipeline-8` is 8 of pipeline."""
-    out: dict[str, str] = {}
-    for name, text in at.items():
-        column = column_named(name, source.columns)
-        parts = source.names[column].of(text) if column is not None and column in source.names else {}
-        if column is None or not parts or text in labels(source.columns[column]):
-            out.setdefault(name, text)
-        else:
-            out |= {part: label(value) for part, value in parts.items() if part not in at}
-    return out
+def _measured(opened: Recognised, reading: Reading) -> TableAnswer:
+    """Return what the runs of one configuration measured."""
+    source, at = opened.source, {k: v for k, v in opened.at.items() if k != SCALE}
+    rows, answers = rows_with(reading, opened.at), []
+    names = [n for n in reading.quantities if opened.want is None or n == reading.quantities[0]]
+    for name in names[: SERIES.max_quantities]:
+        value = measured(source, reading, name, rows)
+        if value is None:
+            continue
+        header = reading.headers[name]
+        quantity, unit = name, unit_of_column(name, header, {"unit": header.unit} if header.kind == "time" else {})
+        if opened.want is not None and wants_step(opened.want) and is_step_rate(header):
+            value, quantity, unit = inverted(value), opened.want, "s"
+        sentences = measured_sentences(quantity, unit, value, at, reading.scale)
+        answers.append(QuantityAnswer(quantity, unit, *value[:3], "ok", "it was measured", dict(at), sentences))
+    if not answers:
+        raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
+    notes = tuple(step.text for step in source.steps)
+    return TableAnswer(reading, None, tuple(answers), notes)
 
 
 def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
@@ -496,7 +518,7 @@ class _Reader:
         elif header.kind == "time" and target.is_time:
             numerator, denominator = TIME_UNITS[roles.get("unit") or "s"]
             ends = ends * denominator / numerator
-        unit = _unit(name, header, roles)
+        unit = unit_of_column(name, header, roles)
         # A value of a wide table has no header of its own.
         called = "throughput" if rate and name in self.opened.source.headers and not header.kind else name
         value, lower, upper = ends.tolist()
@@ -528,7 +550,7 @@ class _Reader:
                 return None
         factor = float(np.exp(np.nanmedian(constant[rows]) + moved))
         ends = sorted(factor * end**power for end in (answer.lower, answer.upper))
-        unit = _unit(name, self.reading.headers[name], self.opened.arguments(name))
+        unit = unit_of_column(name, self.reading.headers[name], self.opened.arguments(name))
         made = replace(
             answer, quantity=name, unit=unit, value=factor * answer.value**power, lower=ends[0], upper=ends[1]
         )
@@ -548,7 +570,7 @@ class _Reader:
         return lines
 
 
-def _unit(name: str, header: Header, roles: Mapping[str, Any]) -> str:
+def unit_of_column(name: str, header: Header, roles: Mapping[str, Any]) -> str:
     """Return the unit of a column, as an answer writes it."""
     if header.kind == "time":
         return str(roles.get("unit") or "s")

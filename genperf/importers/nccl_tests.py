@@ -8,9 +8,9 @@ import re
 
 from genperf.errors import TableError
 from genperf.importers.imported import Cell, Imported, Rows
-from genperf.table.content import SIGNATURES
 
 TIME = "time_s"
+SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|#.*\balgbw\s+busbw\b"
 _RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)")
 _ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
 
@@ -44,6 +44,6 @@ def read(text: str, name: str) -> Imported:
                 continue
             factors = {"bytes": int(size), "type": kind, "operation": operation, "buffers": buffers}
             rows.add({**counts, **factors}, {TIME: float(cell) / 1e6})
-    if not rows and not re.search(SIGNATURES["nccl-tests"], text):
+    if not rows and not re.search(SIGNATURE, text):
         raise TableError("is no output of nccl-tests", where=name, hint="name what all_reduce_perf printed")
     return rows.table(name, "holds no time of a message")

@@ -10,9 +10,12 @@ from typing import TypeVar
 
 from genperf.errors import Note, TableError
 from genperf.importers.imported import REPEAT, Cell, Imported
-from genperf.table.content import SIGNATURES
 
 T = TypeVar("T")
+SIGNATURE = (
+    r"(?i)elapsed[ _]time[ _]per[ _]iteration[ _(ms)]*:|train_step_timing in s[:=]|CurrSamplesPerSec=|"
+    r"\b[tw]ps: +[\d,]+ |throughput/samples_per_sec: "
+)
 
 #: Name of a measured number, in small letters → column, and what the number is multiplied by. The first that a log has
 #: is its time or throughput.
@@ -83,7 +86,7 @@ def read(text: str, name: str) -> Imported:
         if step:
             steps.append({**settings, **step})
         else:
-            unread += bool(re.search(SIGNATURES["training-log"], line))
+            unread += bool(re.search(SIGNATURE, line))
     if not steps:
         hint = f"the names that are read: {', '.join(list(MEASURED)[:7])}, …"
         raise TableError("holds no line of a step with its time or throughput", where=name, hint=hint)

@@ -69,7 +69,15 @@ def worth_aggregating(source: Any) -> bool:
     regular = [name for name in files if Path(name).is_file()]
     large = sum(map(os.path.getsize, regular)) > AGGREGATION.min_bytes
     large = large or sum(map(_parquet_rows, regular)) > AGGREGATION.min_rows
-    return len(files) > 1 or (large and find_spec("duckdb") is not None)
+    return _same_columns(regular) or (large and find_spec("duckdb") is not None)
+
+
+def _same_columns(files: Sequence[str]) -> bool:
+    """Tell whether several files are tables of the same columns: they begin with one header, or are Parquet."""
+    if len(files) < 2:
+        return False
+    heads = [head_of(files[place]).split(b"\n", 1)[0].strip() for place in (0, -1)]
+    return all(head.startswith(b"PAR1") for head in heads) or (heads[0] == heads[1] and heads[0][:1] not in b"{[")
 
 
 def _parquet_rows(path: str) -> int:

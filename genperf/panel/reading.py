@@ -42,7 +42,7 @@ from genperf.panel.roles import (
 )
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
-from genperf.vocabulary.headers import Header, header_of
+from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
 from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
@@ -153,6 +153,7 @@ def read_columns(
     at: Mapping[str, str] | None = None,
     want: str | None = None,
     units: Mapping[str, str] | None = None,
+    alone: bool = False,
 ) -> Reading:
     """Find what each column of a table is.
 
@@ -168,6 +169,8 @@ def read_columns(
         The wanted quantity: a header, or `time`, `throughput`, `memory`.
     units : mapping of str to str, optional
         The units that stood in the cells of a column.
+    alone : bool
+        Whether a table that nothing scales is read as well: one of a single run.
 
     Raises
     ------
@@ -199,7 +202,9 @@ def read_columns(
     letters = {n: TIME_HEADERS[plain] for n, plain in unnamed.items() if plain in TIME_HEADERS}
     headers |= {n: replace(headers[n], kind="time", unit=unit) for n, unit in letters.items()}
     if not any((given or {}).get(option) for option in ("status", "failed")):
-        ending = ending_column({n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting")})
+        ending = ending_column(
+            {n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting", "constant")}
+        )
         roles.update(ending)
         ends = (text.partition("=")[0] for text in ending.values())
         meanings |= {name: Meaning("ending", ("it says how a run ended",)) for name in ends}
@@ -207,7 +212,7 @@ def read_columns(
     meanings |= {n: Meaning("phase", ("a part of a step",)) for n in phases}
     reading = Reading(meanings, evidence, headers, (), roles, dict(mapping or {}))
     reading = _with_scale(_with_consequences(reading, requested), at or {})
-    return _with_roles(_with_quantities(reading, want), requested, given or {})
+    return _with_roles(_with_quantities(reading, want), requested, given or {}, alone)
 
 
 def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None) -> str | None:
@@ -381,6 +386,7 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     choices = (
         [n for n in there if len(reading.evidence[n].known)],
         [n for n in names if plain and plain in plain_name(n)],
+        [n for n in names if header_of(want).of == "step" and of_steps(reading.headers[n])],
         [n for n in names if kind and reading.headers[n].kind == kind],
         [n for n in names if not reading.headers[n].kind and len(names) == 1],
     )
@@ -388,6 +394,11 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     if chosen is None:
         raise TableError(f"no measured column is '{want}'", hint=f"--want with one of {', '.join(names) or 'none'}")
     return chosen
+
+
+def of_steps(header: Header) -> bool:
+    """Tell whether a column shows the time of a step: as it is, or as steps per second."""
+    return header.of == "step" or (header.kind == "rate" and header.counted in STEP_WORDS and not header.shared)
 
 
 def measured_roles(
@@ -417,7 +428,7 @@ def measured_roles(
     return roles, derived
 
 
-def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any]) -> Reading:
+def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any], alone: bool) -> Reading:
     """Return the reading with the roles of `read_table` for its first quantity."""
     roles, evidence, scale = dict(reading.roles), dict(reading.evidence), reading.scale
     columns = {n: e.texts for n, e in evidence.items()}
@@ -441,7 +452,7 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any])
         derived = {**derived, DEVICES: "*".join(map(quote_name, ways))}
         named[DEVICES] = "workers"
         settings, scale = [DEVICES, *settings], DEVICES
-    if scale is None and not roles.get("extrinsic"):
+    if scale is None and not roles.get("extrinsic") and not alone:
         raise not_counted(settings, {n: evidence[n].levels for n in reading.of("kind", "label", "constant")})
     _add(roles, "extrinsic", [n for n in settings if n in named or (n == scale and not is_size(n))])
     rest = [n for n in settings if n not in names_of(roles["extrinsic"])]

@@ -46,6 +46,11 @@ class Recognised:
         return read_columns(self.columns, self.given, self.mapping, self.at, self.want, self.source.units)
 
     @cached_property
+    def alone(self) -> Reading:
+        """What each column is, where the table may be of a single run."""
+        return read_columns(self.columns, self.given, self.mapping, self.at, self.want, self.source.units, alone=True)
+
+    @cached_property
     def columns(self) -> dict[str, Cells]:
         """The cells as they are understood, with derived columns and without further quantities."""
         derived = lets_of(self.given.get("let"))

@@ -185,6 +185,10 @@ class Source:
     idle: tuple[str, ...] = ()
     #: Of a column that was several in the file: for each row the header there.
     headers: Mapping[str, Objects] = field(default_factory=dict)
+    #: Whether each row is a run that was read from a log, a record or a file of its own.
+    runs: bool = False
+    #: Other names of columns: those that had the same cells.
+    aliases: Mapping[str, str] = field(default_factory=dict)
     #: Of columns measured in the steps of a run: for each row how many, and their 5 and 95 % quantiles.
     steady: Mapping[str, AnyArray] = field(default_factory=dict)
     #: How many rows of the file each row stands for; one where omitted.

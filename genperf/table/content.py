@@ -86,7 +86,7 @@ def files_of(source: str | Path) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the files in a folder and in those inside it; hidden ones, empty ones and links to folders are left out."""
+    """Return the files in a folder and inside it, without hidden and empty ones; links to folders are not followed."""
     files: list[str] = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
@@ -96,7 +96,9 @@ def _files_in(folder: str) -> list[str]:
             what = f"holds more than {CONTENT.max_files:,} files"
             raise TableError(what, hint="name a folder or a pattern of the runs alone", where=folder)
     if not files:
-        raise TableError("is a folder without a file that holds anything", hint="name the folder of the runs", where=folder)
+        raise TableError(
+            "is a folder without a file that holds anything", hint="name the folder of the runs", where=folder
+        )
     return files
 
 

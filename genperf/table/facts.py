@@ -1,6 +1,6 @@
 """Facts in text: what the lines of a log say → the runs that it tells of, each a row. Shape only, no program by name.
 
-A line holds facts: `key: value unit`, `--flag value`, `Time 0.26 (0.31)`, `1.4 ms per sample`, `16 procs`, dictionaries.
+A line holds facts: `key: value unit`, `--flag value`, `Time 0.26 (0.31)`, `1.4 ms per sample`, `16 procs`.
 What repeats in a run is measured: its steady median, with the count and the spread of its steps. What is there once, or
 never changes, is a setting. A run ends at a heading, or where a count changes after something was measured.
 """
@@ -13,28 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from genperf.errors import Note, counted, listed
-from genperf.table.cells import Source, source_of, step
-from genperf.table.clean import is_number, number_in, seconds_of
+from genperf.errors import counted, listed
+from genperf.table.cells import MOST_NAMES, Source, source_of, step
+from genperf.table.clean import number_in, seconds_of
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import MULTIPLES, header_of
+from genperf.vocabulary.headers import MULTIPLES, TIME_WORDS, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, meant_by, plain_name
 
 #: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
 LONGEST_LINE = 4000
-#: Lines of a text in which it is seen whether they hold facts.
-FIRST_LINES = 300
 #: Share of the lines that hold a fact, from which on a text that is no table is a log. A guess: warnings and tracebacks
 #: of a short run are up to four of five lines.
 FACT_SHARE = 0.1
-#: Different keys of a log that become columns.
-MOST_KEYS = 400
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
-#: Steps that take longer than so many times the median are reported.
-SLOW = 2.0
-#: Letters of a text that is a setting.
-LONGEST_TEXT = 60
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _KEY = r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\))?(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %]{1,16}\))?){0,5}"
@@ -53,7 +45,8 @@ _FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}
 _AVERAGED = re.compile(rf"(?<![\w.])(?P<key>[^\W\d_]\w*)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
 #: `350.2 images/sec`, `1.44 ms per sample`: only the unit says what it is.
 _ALONE = re.compile(
-    rf"(?<![\w.:=\-/])(?P<value>{_DIGITS})\s?(?P<unit>[^\W\d_]+\s?/\s?[^\W\d_]+(?:/[^\W\d_]+)?|[^\W\d_]+ per [^\W\d_]+){_END}"
+    rf"(?<![\w.:=\-/])(?P<value>{_DIGITS})\s?"
+    rf"(?P<unit>[^\W\d_]+\s?/\s?[^\W\d_]+(?:/[^\W\d_]+)?|[^\W\d_]+ per [^\W\d_]+){_END}"
 )
 _COUNT_WORDS = frozenset(
     word for kind in ("factors.workers", "factors.nodes", "factors.threads") for word in words_of(kind) if len(word) > 2
@@ -61,10 +54,14 @@ _COUNT_WORDS = frozenset(
 #: `16 procs`, `on 8 GPUs`.
 _COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)")
 #: A line that is one `key: word`.
-_WORD = re.compile(rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$")
+_WORD = re.compile(
+    rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
+)
+_JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
+_COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
-_UNIT_OF_LINE = re.compile(r"\((ms|s|sec|seconds|us|µs)\)\s*[|:]")
+_UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
 _HEADING = re.compile(r"#{1,4} +\S")
 _TESTED = re.compile(rf"(?<![^\W_]){any_of('log.test')}(?![^\W_])", re.IGNORECASE)
 _MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
@@ -96,7 +93,7 @@ class Run:
         elif canonical_of(key) is not None and not is_result(key, unit):
             # A setting that is said again is the last one.
             self.values[key] = [value]
-        elif key in self.values or len(self.values) < MOST_KEYS:
+        elif key in self.values or len(self.values) < MOST_NAMES // 4:
             self.values.setdefault(key, []).append(value)
 
     @property
@@ -105,7 +102,7 @@ class Run:
         return any(is_result(key, self.units.get(key, "")) for key in self.values)
 
     def settings(self) -> dict[str, list[Any]]:
-        """What goes on in the next run of the text."""
+        """Return what goes on in the next run of the text."""
         return {k: v[-1:] for k, v in self.values.items() if not is_result(k, self.units.get(k, "")) and len(v) == 1}
 
 
@@ -133,11 +130,11 @@ def _number(text: str, multiple: str = "") -> float:
 
 
 def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield the facts of a line: key, value, unit.
+    r"""Yield the facts of a line: key, value, unit.
 
     Examples
     --------
-    >>> list(facts_of("Epoch[0] Batch [100]\\tSpeed: 326.36 samples/sec\\taccuracy=0.76"))
+    >>> list(facts_of("Epoch[0] Batch [100] Speed: 326.36 samples/sec accuracy=0.76"))
     [('Speed', 326.36, 'samples/sec'), ('accuracy', 0.76, '')]
     >>> list(facts_of("{'loss': 3.2, 'tokens_per_second': 17975}")), list(facts_of("Time  0.26 ( 0.31)"))
     ([('loss', 3.2, ''), ('tokens_per_second', 17975.0, '')], [('Time', 0.26, '')])
@@ -146,7 +143,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     """
     line = line[:LONGEST_LINE]
     if not any(map(str.isdigit, line)):
-        if (word := _WORD.match(line)) is not None and len(word["value"]) <= LONGEST_TEXT:
+        if (word := _WORD.match(line)) is not None:
             yield _called(word["key"]), word["value"], ""
         return
     of_line = _UNIT_OF_LINE.search(line)
@@ -157,7 +154,11 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
             if any(start < right and left < end for left, right in taken):
                 continue
             groups = match.groupdict()
-            unit = re.sub(r"\s", "", groups.get("unit") or "") if " per " not in (groups.get("unit") or "") else groups["unit"]
+            unit = (
+                re.sub(r"\s", "", groups.get("unit") or "")
+                if " per " not in (groups.get("unit") or "")
+                else groups["unit"]
+            )
             if pattern is _ALONE:
                 if not _kind_of(unit) and not is_result(unit):
                     continue
@@ -166,7 +167,11 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 key = _called(groups["key"])
                 if _SOURCE_FILE.search(key):
                     continue
-            if pattern is _COUNTED and plain_name(key) not in _COUNT_WORDS and f"{plain_name(key)}s" not in _COUNT_WORDS:
+            if (
+                pattern is _COUNTED
+                and plain_name(key) not in _COUNT_WORDS
+                and f"{plain_name(key)}s" not in _COUNT_WORDS
+            ):
                 continue
             clock = ":" in match["value"] or match["value"].endswith("s")
             if unit and not _kind_of(unit):
@@ -174,8 +179,9 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
             if not unit and not header_of(key).kind:
                 unit = "s" if clock else of_line[1] if of_line is not None else ""
             taken.append((start, end))
+            unit = canonical_time(unit) or unit
             yield key, _number(match["value"], groups.get("multiple") or ""), unit
-    if not taken and (word := _WORD.match(line)) is not None and len(word["value"]) <= LONGEST_TEXT:
+    if not taken and (word := _WORD.match(line)) is not None:
         yield _called(word["key"]), word["value"], ""
 
 
@@ -188,18 +194,20 @@ def _called(key: str) -> str:
     words = key.strip(" -_.").split(" ")
     while len(words) > 1 and (words[0].strip(":[]").lower() in _BEFORE or re.search(r"\.\w", words[0])):
         words = words[1:]
-    return " ".join(words)
+    # `building a mesh with world_size`: a setting behind a sentence.
+    joint = max((place for place, word in enumerate(words[:-1]) if word.lower() in _JOINTS), default=-1)
+    return " ".join(words[joint + 1 :])
 
 
 def is_log(text: str) -> bool:
-    """Tell whether a text is a log: lines with facts, which no delimiter cuts into cells.
+    r"""Tell whether a text is a log: lines with facts, which no delimiter cuts into cells.
 
     Examples
     --------
     >>> is_log("step: 1  loss: 8.2\\nstep: 2  loss: 7.9\\n"), is_log("gpus,time\\n1,8.2\\n2,4.5\\n")
     (True, False)
     """
-    lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:FIRST_LINES]
+    lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
     with_facts = sum(any(True for _ in facts_of(line)) for line in lines)
     return with_facts > max(0, FACT_SHARE * len(lines))
 
@@ -269,10 +277,18 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, tuple[int, 
 def is_counter(key: str, values: Sequence[Any]) -> bool:
     """Tell whether a key numbers the lines of a run: its values rise."""
     numbers = [v for v in values if isinstance(v, float)]
-    if len(numbers) < 3 or {*re.split(r"[_/.]", plain_name(key))}.isdisjoint(words_of("log.counter")):
+    if len(numbers) < 3 or _words_of(key).isdisjoint(_COUNTERS):
         return False
     rises = np.diff(numbers) >= 0.0
     return len({*numbers}) > 2 and float(np.mean(rises)) > 0.7 and not is_result(key)
+
+
+def _words_of(key: str) -> set[str]:
+    return {*re.split(r"[_/.]", plain_name(key))}
+
+
+def _whole(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, float) and value.is_integer() for value in values)
 
 
 def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source | None:
@@ -280,7 +296,8 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
 
     Examples
     --------
-    >>> steps = [{"step": str(n), "loss": "2.5", "step_time_s": t} for n, t in enumerate(("0.9", "0.25", "0.25", "0.26"))]
+    >>> times = ("0.9", "0.25", "0.25", "0.26")
+    >>> steps = [{"step": str(n), "loss": "2.5", "step_time_s": t} for n, t in enumerate(times)]
     >>> source_of_records(steps, "log.csv").columns["step_time_s"].tolist()
     [0.25]
     """
@@ -294,9 +311,12 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     varied = [key for key, values in run.values.items() if key not in rising and len({*values}) > 1]
     texts = [key for key in varied if not isinstance(run.values[key][0], float)]
     knobs = [key for key in varied if canonical_of(key) is not None]
+    # Whole numbers that vary and count nothing were chosen.
+    knobs += [key for key in varied if key not in texts and not is_result(key) and _whole(run.values[key])]
     # A text for each step, such as the time of day, is no setting.
     knobs += [key for key in texts if len({*run.values[key]}) < 0.5 * len(run.values[key])]
-    if not rising or knobs or not run.measured:
+    numbered = [key for key in rising if not _words_of(key).isdisjoint(words_of("log.step"))]
+    if not numbered or knobs or not run.measured:
         return None
     return source_of_rows([(1, run)], name, "record")
 
@@ -315,7 +335,7 @@ def source_of_steps(source: Source) -> Source | None:
         return None
     records = [dict(zip(source.cells, row, strict=True)) for row in zip(*source.cells.values(), strict=True)]
     run = source_of_records(records, source.name)
-    return None if run is None else replace(run, steps=(*source.steps, *run.steps))
+    return None if run is None else replace(run, steps=(*source.steps, *run.steps), delimiter="")
 
 
 def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line") -> Source:
@@ -339,18 +359,35 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
         spreads.append(spread)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[row.get(column, "") for column in columns] for row in rows]
-    steps = [step(text) for text in _told(columns, spreads, [run for _, run in runs])]
-    steady = {c: np.array([s.get(c, (0, np.nan, np.nan)) for s in spreads]) for c in columns if any(c in s for s in spreads)}
-    return source_of(name, columns, cells, [line for line, _ in runs], unit, units=units, steps=tuple(steps), steady=steady)
+    notes = tuple(step(text) for text in _notes(columns, spreads, [run for _, run in runs]))
+    steady = {
+        c: np.array([s.get(c, (0, np.nan, np.nan)) for s in spreads]) for c in columns if any(c in s for s in spreads)
+    }
+    return source_of(
+        name,
+        columns,
+        cells,
+        [line for line, _ in runs],
+        unit,
+        units=units,
+        steps=notes,
+        steady=steady,
+        runs=True,
+    )
 
 
-def _told(columns: Sequence[str], spreads: Sequence[Mapping[str, tuple[int, float, float]]], runs: Sequence[Run]) -> Iterable[str]:
+def _notes(
+    columns: Sequence[str], spreads: Sequence[Mapping[str, tuple[int, float, float]]], runs: Sequence[Run]
+) -> Iterable[str]:
     """Yield how the runs were read, and what the log says of slow steps and failures."""
-    measured = [c for c in columns if any(c in s for s in spreads) and any(is_result(c, r.units.get(c, "")) for r in runs)]
+    measured = [
+        c for c in columns if any(c in s for s in spreads) and any(is_result(c, r.units.get(c, "")) for r in runs)
+    ]
     if measured:
         most = {c: max(s[c][0] for s in spreads if c in s) for c in measured}
         shown = listed([f"'{c}'" for c in measured], 3)
-        yield f"{counted(len(runs), 'run')} read from the lines of a log; {shown}: median of {max(most.values())} steps each"
+        text = f"{counted(len(runs), 'run')} read from the lines of a log; {shown}"
+        yield f"{text}: median of {max(most.values())} steps each"
     failed = [run.failure for run in runs if run.failure and not run.measured]
     if failed:
         yield f"{counted(len(failed), 'run')} without a result ({', '.join(dict.fromkeys(failed))})"

@@ -1,10 +1,10 @@
-"""Several files → one table: tables of the same columns below each other, or a run a file, whose path holds settings."""
+"""Several files → one table: tables of the same columns below each other, or a run a file, with its path."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +12,9 @@ import numpy as np
 
 from genperf.errors import TableError, counted, listed
 from genperf.table.cells import Source, source_of, step
-from genperf.table.clean import label
-from genperf.table.facts import source_of_steps
-
-#: Files that a note names.
-NAMED = 3
+from genperf.table.clean import label, labels, number_in
+from genperf.table.facts import is_result, source_of_steps
+from genperf.vocabulary.names import canonical_of
 
 
 def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
@@ -37,7 +35,8 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     if not sources:
         raise next(iter(unread.values()))
     rows = {file: source_of_steps(source) or source for file, source in sources.items()}
-    runs = {file: source for file, source in rows.items() if len(source) == 1}
+    # Tables with a header are put below each other, also where each has a single row.
+    runs = {file: source for file, source in rows.items() if len(source) == 1 and not source.delimiter}
     if 2 * len(runs) <= len(rows):
         if unread:
             raise next(iter(unread.values()))
@@ -46,7 +45,7 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     steps = [f"{counted(len(runs), 'file')}, one run each"]
     if unread or others:
         left = [os.path.basename(file) for file in (*unread, *others)]
-        steps.append(f"{counted(len(left), 'file')} that hold no run left out: {listed(left, NAMED)}")
+        steps.append(f"{counted(len(left), 'file')} that hold no run left out: {listed(left)}")
     return _beside(runs, name, steps)
 
 
@@ -91,12 +90,13 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
     named = {n: texts for n, texts in _paths([*groups]).items() if not any(n in record for record in records)}
     columns = list(dict.fromkeys(n for record in records for n in record))
     cells = [
-        [*(texts[i] for texts in named.values()), *(record.get(n, "") for n in columns)] for i, record in enumerate(records)
+        [*(texts[i] for texts in named.values()), *(record.get(n, "") for n in columns)]
+        for i, record in enumerate(records)
     ]
     nothing = (0, np.nan, np.nan)
     spreads = {n: np.array([s.get(n, nothing) for s in steady]) for n in columns if any(n in s for s in steady)}
     counts = Counter(done.text for source in runs.values() for done in source.steps)
-    told = [*steps, *(f"{text} (in {n} of {len(runs)} files)" for text, n in counts.items() if n < 2)]
+    notes = [*steps, *(f"{text} (in {n} of {len(runs)} files)" for text, n in counts.items() if n < 2)]
     return source_of(
         name,
         [*named, *columns],
@@ -104,8 +104,9 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
         range(1, len(cells) + 1),
         "file",
         units=units,
-        steps=tuple(map(step, told)),
+        steps=tuple(map(step, notes)),
         steady=spreads,
+        runs=True,
     )
 
 
@@ -131,3 +132,49 @@ def _paths(paths: Sequence[str]) -> dict[str, list[str]]:
             called = "file" if files else "folder" if number == 1 else f"folder {number}"
             columns[called] = [os.path.splitext(text)[0] for text in texts] if files else texts
     return columns
+
+
+def tidied(source: Source, named: Collection[str] = ()) -> Source:
+    """Return runs without columns that say what another one says: its name is an alias, and fills what the other lacks.
+
+    Examples
+    --------
+    >>> cells = [["1", "ddp_p1", ""], ["2", "ddp_p2", "2"], ["4", "ddp_p4", "4"]]
+    >>> runs = tidied(source_of("runs", ["p", "file", "Processes"], cells, [1, 2, 3], runs=True))
+    >>> runs.columns["Processes"].tolist(), dict(runs.aliases)
+    (['1', '2', '4'], {'p': 'Processes'})
+    """
+    if not source.runs or len(source) < 2:
+        return source
+    texts = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
+    chosen = sorted(texts, key=lambda n: (n not in named, canonical_of(n) is None, not is_result(n)))
+    aliases: dict[str, str] = {}
+    full: dict[str, list[str]] = {}
+    for name in chosen:
+        cells = texts[name]
+        for other in full:
+            pairs = [(a, b) for a, b in zip(full[other], cells, strict=True) if a and b]
+            if name not in named and len({a for a, _ in pairs}) > 1 and all(map(_equal, pairs)):
+                aliases[name] = other
+                full[other] = [a or b for a, b in zip(full[other], cells, strict=True)]
+                break
+        else:
+            full[name] = cells
+    if not aliases:
+        return source
+    gone = {*aliases}
+    cells = {n: column for n, column in source.cells.items() if n not in gone}
+    read = {n: column for n, column in source.read.items() if n not in gone}
+    for other in {*aliases.values()}:
+        if full[other] != texts[other]:
+            read[other] = np.array(full[other], dtype=object)
+    names = {
+        n: replace(taken, columns={w: aliases.get(c, c) for w, c in taken.columns.items()})
+        for n, taken in source.names.items()
+    }
+    return replace(source, cells=cells, read=read, names=names, aliases={**source.aliases, **aliases})
+
+
+def _equal(pair: tuple[str, str]) -> bool:
+    one, other = pair
+    return one == other or abs(number_in(one) - number_in(other)) <= 1e-9 * abs(number_in(one))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -17,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genperf.errors import TableError, listed
-from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
+from genperf.errors import TableError
+from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame
 from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
-from genperf.table.facts import facts_of, is_log, source_of_log
-from genperf.table.folder import joined
+from genperf.table.facts import facts_of, is_log, source_of_log, source_of_steps
+from genperf.table.folder import joined, tidied
 from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
 from genperf.table.text import column_names, read_delimited, read_records
@@ -69,10 +68,10 @@ def _table_or_log(text: str, name: str) -> Source:
     try:
         source = read_delimited(text, name, None)
     except TableError:
-        source = source_of_log(text, name) if is_log(text) else None
-        if source is None:
+        log = source_of_log(text, name) if is_log(text) else None
+        if log is None:
             raise
-        return source
+        return log
     first = [label(cell) for cells in source.cells.values() for cell in cells[:20]]
     facts = sum(any(True for _ in facts_of(cell)) for cell in [*first, *source.cells] if cell)
     if 2 * facts > sum(map(bool, first)) or source.ragged:
@@ -185,7 +184,9 @@ def understood(
     {'pipe': 8.0, 'run kind': 'pipe'}
     """
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
-    return with_factors(_with_numbers(melted(_without_idle(opened, named), named), units or {}))
+    if not named and not opened.runs:
+        opened = source_of_steps(opened) or opened
+    return tidied(with_factors(_with_numbers(melted(_without_idle(opened, named), named), units or {})), named)
 
 
 def _without_idle(source: Source, named: Collection[str]) -> Source:

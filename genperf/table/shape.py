@@ -48,6 +48,8 @@ _NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]
 _WORD_FIRST = re.compile(
     r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+(?=-))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
 )
+#: `L20`, `p16` between signs that part a name.
+_LETTER_FIRST = re.compile(r"(?<![^\W_])(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
 _LAST_NUMBER = re.compile(r"[\s_\-]+(\d+)$")
 
 
@@ -374,7 +376,9 @@ def _multiple(name: str) -> Taken | None:
 
 def _counted(name: str) -> Taken | None:
     """Read `pipeline-4`, `a100_064x.txt` and `8_worker_4_cores`."""
-    return _taken(_FILE_END.sub("", name.strip()), (_NUMBER_FIRST, " "), (_WORD_FIRST, r"\g<word>"))
+    return _taken(
+        _FILE_END.sub("", name.strip()), (_NUMBER_FIRST, " "), (_WORD_FIRST, r"\g<word>"), (_LETTER_FIRST, " ")
+    )
 
 
 def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
@@ -390,7 +394,7 @@ def _hold_counts(columns: Sequence[str], parsed: Mapping[str, Taken]) -> bool:
     """Tell whether the numbers of names are counts: each a multiple of the smallest, and not one for each name."""
     numbers = [{values[column] for values, _ in parsed.values()} for column in columns]
     multiples = all(min(n) >= 1 and not any(one % min(n) for one in n) for n in numbers)
-    sizes = {"v", "b", "m", "k", "gb", "bit"} & {column.lower() for column in columns}
+    sizes = {"v", "b", "m", "k", "gb", "bit", "fp", "bf"} & {column.lower() for column in columns}
     shared = len({kind for _, kind in parsed.values()}) < len(parsed)
     return shared and multiples and not sizes and any(len(n) > 1 for n in numbers)
 

@@ -511,7 +511,7 @@ def _as_fact(record: Mapping[str, Any]) -> Mapping[str, Any]:
     values = [key for key, item in record.items() if key.endswith("value") and not isinstance(item, list | dict)]
     if len(names) != 1 or len(values) != 1:
         return record
-    others = {key: item for key, item in record.items() if key in words_of("log.counter") or key.endswith("_step")}
+    others = {key: item for key, item in record.items() if key in words_of("log.step") or key.endswith("_step")}
     return {str(record[names[0]]): record[values[0]], **others}
 
 

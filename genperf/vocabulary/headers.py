@@ -185,8 +185,8 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     # Per step or epoch; a time per sample or token is none of a step.
     per = others or unit[1:]
     if per and not any(part[0] in STEP_WORDS | JOB_WORDS for part in per):
-        timed = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
-        return None if timed is None else Header("quantity", f"{timed}/{per[0][-1]}")
+        each = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
+        return None if each is None else Header("quantity", f"{each}/{per[0][-1]}")
     if others:
         named_unit = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
         return Header("time", named_unit or "s", of=of) if named_unit or set(first) & _TIMES else None

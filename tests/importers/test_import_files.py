@@ -120,7 +120,6 @@ def test_a_pattern_that_names_no_factor_is_refused(pattern: str) -> None:
         ("csv", ["x"], {}, None, "one of hyperfine, extra-p, pytorch-profiler, mlperf"),
         ("hyperfine", ["none.json"], {}, None, "none.json: no such file"),
         ("hyperfine", ["none*.json"], {}, None, "no file matches"),
-        ("hyperfine", [str(DATA)], {}, None, "is a directory, not a file"),
         (
             "hyperfine",
             [str(DATA / "hyperfine_scan.json")],

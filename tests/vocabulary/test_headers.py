@@ -64,12 +64,18 @@ def test_sections_of_a_tracker_and_statistics_say_nothing(column: str, plain: st
 @pytest.mark.parametrize(
     "column",
     [
-        *("gpus", "message_mb", "model_size_gb", "learning_rate", "ms_per_image", "epochs", "layers", "tflops_per_gpu"),
+        *("gpus", "message_mb", "model_size_gb", "learning_rate", "epochs", "layers", "tflops_per_gpu"),
         *("AllReduce (GB/s)", "net_gb_s", "GB/s"),
     ],
 )
 def test_headers_of_settings(column: str) -> None:
     assert header_of(column) == Header()
+
+
+@pytest.mark.parametrize("column", ["ms_per_image", "ms per sample", "time per image (ms)"])
+def test_a_time_of_one_sample_is_no_time_of_a_step(column: str) -> None:
+    header = header_of(column)
+    assert (header.kind, header.unit.partition("/")[0]) == ("quantity", "ms")
 
 
 def test_units_are_no_part_of_a_name() -> None:

@@ -1,0 +1,91 @@
+"""Runs as people keep them: logs, folders of a file a run, JSON with its results inside, each made here."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from genperf.asking.tables import ask
+from genperf.errors import TableError
+from genperf.table.opened import open_files, understood
+
+TITAN = (
+    "[rank0]:2026-01-02 10:00:0{n} - root - INFO - step: {n}  loss:  8.2  memory: 31.2GiB(40%)  tps: {tps:,}  mfu: 4%"
+)
+
+
+def titan_log(gpus: int, tps: float) -> str:
+    """The log of a run, whose first step warms up and whose validation is slower."""
+    steps = [TITAN.format(n=n, tps=round(tps * (0.2 if n == 1 else 1.0 + 0.001 * n))) for n in range(1, 10)]
+    return "\n".join([f"Building mesh with world_size={gpus}", *steps, "validate step: 9  loss: 8.1  tps: 12", ""])
+
+
+def columns(path: Path) -> dict[str, list[str]]:
+    return {name: [str(cell) for cell in cells] for name, cells in understood(open_files([path])).columns.items()}
+
+
+def test_a_folder_of_logs_is_a_table_and_the_crashed_run_did_not_fit(tmp_path: Path) -> None:
+    for gpus in (1, 2, 4, 8, 16):
+        (tmp_path / f"run_{gpus}gpu.log").write_text(titan_log(gpus, 9000 * gpus**-0.05), encoding="utf-8")
+    crash = "Building mesh with world_size=32\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
+    (tmp_path / "run_32gpu.log").write_text(crash, encoding="utf-8")
+    answer = ask(str(tmp_path), at={"gpus": 64})
+    assert answer.answers[0].quantity == "tps"
+    assert answer.answers[0].value == pytest.approx(9000 * 64**-0.05, rel=0.15)
+    assert any("1 run without a result (out of memory)" in note for note in answer.notes)
+
+
+def test_steps_are_their_steady_median_without_warm_up_and_tests(tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text(titan_log(8, 1000.0), encoding="utf-8")
+    source = open_files([tmp_path / "run.log"])
+    assert len(source) == 1
+    assert source.columns["tps"].tolist() == pytest.approx([1005.5], abs=1.0)
+    count, low, high = source.steady["tps"][0]
+    assert (count, low < 1005.5 < high) == (8, True)
+    assert source.columns["world_size"].tolist() == [8.0]
+
+
+def test_printed_dictionaries_answer_for_the_time_of_a_step(tmp_path: Path) -> None:
+    lines = [f"{{'loss': {3 - 0.1 * n}, 'learning_rate': 2e-05, 'epoch': 0.0{n}}}" for n in range(1, 6)]
+    lines.append(
+        "{'train_runtime': 50.0, 'train_samples_per_second': 16.0, 'train_steps_per_second': 4.0, 'epoch': 0.1}"
+    )
+    (tmp_path / "train.log").write_text("\n".join(lines), encoding="utf-8")
+    answer = ask(str(tmp_path / "train.log"), "step time")
+    assert (answer.answers[0].value, answer.answers[0].unit, answer.answers[0].verdict) == (0.25, "s", "ok")
+    assert "One scale was measured" in str(answer)
+    with pytest.raises(TableError, match="no column is 'gpus'"):
+        ask(str(tmp_path / "train.log"), at={"gpus": 64})
+
+
+def test_the_path_names_what_a_serial_run_does_not_print(tmp_path: Path) -> None:
+    for count, seconds in ((1, 800.0), (2, 410.0), (4, 215.0), (8, 118.0)):
+        lines = [f"Processes   : {count}"] if count > 1 else []
+        lines.append(f"Total Time {'(serial) ' if count == 1 else ''}  : {seconds} seconds")
+        (tmp_path / f"strong_L20_p{count}.out").write_text("\n".join([*lines, "Max Levels: 20"]), encoding="utf-8")
+    assert columns(tmp_path)["Processes"] == ["1", "2", "4", "8"]
+    answer = ask(str(tmp_path), at={"Processes": 16, "Max Levels": 20})
+    assert 45.0 < answer.answers[0].value < 90.0
+
+
+def test_a_record_with_results_is_the_run_and_the_machine_is_not_its_scale(tmp_path: Path) -> None:
+    for gpus in (1, 2, 4):
+        record = {"world_size": gpus, "tokens_per_sec": 1000.0 * gpus, "environment": {"gpu_count": 8}}
+        record["requests"] = [{"id": 1, "ms": 3.5}, {"id": 2, "ms": 3.6}]
+        (tmp_path / f"ddp_{gpus}gpu.json").write_text(json.dumps(record), encoding="utf-8")
+    answer = ask(str(tmp_path), at={"gpus": 8})
+    assert answer.reading.scale == "world_size"
+    assert answer.answers[0].value == pytest.approx(8000.0, rel=0.15)
+
+
+def test_a_folder_is_a_run_where_the_names_of_its_files_recur(tmp_path: Path) -> None:
+    for gpus in (1, 2, 4):
+        folder = tmp_path / f"resnet50_{gpus}_gpu"
+        folder.mkdir()
+        metrics = [{"name": "examples_per_sec", "value": 100.0 * gpus + n % 3, "global_step": n} for n in range(20)]
+        (folder / "metric.log").write_text("\n".join(map(json.dumps, metrics)), encoding="utf-8")
+        settings = {"run_parameters": [{"name": "model", "string_value": "resnet50"}], "gpu_info": {"count": 4}}
+        (folder / "benchmark.log").write_text(json.dumps(settings), encoding="utf-8")
+    read = columns(tmp_path)
+    assert read["gpu"] == ["1", "2", "4"]
+    assert [float(x) for x in read["examples_per_sec"]] == pytest.approx([101, 201, 401], abs=1.0)
