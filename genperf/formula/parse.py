@@ -127,7 +127,11 @@ def parse(
 
 
 def parse_number(
-    text: str, names: Collection[str] | None = None, texts: Collection[str] = (), logical: bool = True
+    text: str,
+    names: Collection[str] | None = None,
+    texts: Collection[str] = (),
+    logical: bool = True,
+    max_characters: int = LIMITS.max_characters,
 ) -> Formula:
     """Read a formula, as `parse` does, whose value is a number, or where it may be `logical` true or false.
 
@@ -147,7 +151,7 @@ def parse_number(
       try: compare it: framework == 'value', inside where(…) for a number
     """
     value: Value = "number or comparison" if logical else "number"
-    return _read(text, None if names is None else frozenset(names), frozenset(texts), LIMITS.max_characters, value)
+    return _read(text, None if names is None else frozenset(names), frozenset(texts), max_characters, value)
 
 
 # An error is not kept: the cache holds returned values only.

@@ -12,7 +12,7 @@ from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Process
 from genperf.errors import FormulaError, ModelError
 from genperf.expression import Constant, Expression, Term
-from genperf.formula import Node, names_in, parse, render
+from genperf.formula import Node, names_in, parse_number, render
 from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result import layout
 from genperf.result.arrays import LARGEST, encoded, unpacked
@@ -261,7 +261,7 @@ def _member(whole: layout.ModelRecord, place: int, discrepancies: Sequence[Discr
     names = {*factors, *(c.name for c in record.constants)}
 
     def read(text: str, more: Iterable[str] = ()) -> Node:
-        return parse(text, names | {*more}, texts, LONGEST_TERM).node
+        return parse_number(text, names | {*more}, texts, max_characters=LONGEST_TERM).node
 
     terms = tuple(Term(t.name, read(t.formula)) for t in record.terms)
     constants = [

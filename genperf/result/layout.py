@@ -21,7 +21,7 @@ from genperf.discrepancy import Discrepancy, Extrapolation, RandomWalk, Stack
 from genperf.discrepancy.product import NotNegative
 from genperf.errors import ModelError, Note
 from genperf.expression import Kind, Meaning
-from genperf.formula import parse
+from genperf.formula import parse, parse_number
 from genperf.panel.panel import Median
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
 from genperf.prediction.member import LARGEST_LOGARITHM
@@ -187,7 +187,7 @@ def _of_schema(schema: Schema) -> _Rules:
     ordered = 0.0 <= schema.lowest <= schema.highest
     yield not ordered, "table.lowest, table.highest: the measured values are not a range"
     if schema.target.work:
-        parse(schema.target.work, {f.name for f in schema.factors if f.numeric})
+        parse_number(schema.target.work, {f.name for f in schema.factors if f.numeric})
 
 
 def _of_names(place: str, names: Iterable[str]) -> _Rules:
@@ -271,7 +271,7 @@ def _of_discrepancy(discrepancy: Discrepancy, factors: tuple[Factor, ...]) -> _R
     for name in (f.name for f in factors if f.numeric and f.positive and f.name in anchors):
         yield np.any(anchors[name] <= 0.0), f"discrepancies.anchors: an anchor's '{name}' is not above zero"
     for text in (*walk.axes, *beyond.axes, beyond.work, beyond.nodes):
-        parse(text, set(anchors))
+        parse_number(text, set(anchors))
     offsets = discrepancy.offsets
     fitting = offsets is None or (offsets.ndim == 2 and len(offsets) == len(scales) and 0 < offsets.shape[1] < count)
     yield not fitting, "discrepancies.offsets: what is borrowed does not match the draws or the anchors"
@@ -324,7 +324,7 @@ def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _R
     whole = set(feasibility.demands) == numeric and set(feasibility.names) == numeric | texts
     yield not whole, "feasibility: its factors are not those of the table"
     if feasibility.need is not None:
-        parse(feasibility.need.formula, numeric | texts, texts)
+        parse_number(feasibility.need.formula, numeric | texts, texts)
     kinds = [name in texts for name in feasibility.names]
     configurations = (*feasibility.succeeded, *feasibility.failed, *feasibility.contradicted)
     other = any([isinstance(value, str) for value in values] != kinds for values in configurations)

@@ -39,14 +39,18 @@ main()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_keeps_what_is_fitted(tmp_path: Path, number: signal.Signals) -> None:
     rows = "".join(f"g{g},{n},{(8 / n + 1) * (1 + g)}\n" for g in range(5) for n in (1, 2, 4, 8, 16))
     (tmp_path / "groups.csv").write_text("net,workers,seconds\n" + rows)
     roles = ["--time", "seconds", "--extrinsic", "workers", "--group", "net", "--model", "a/workers**p + c"]
     command = [sys.executable, "-c", STOPPED, str(int(number)), "fit", "groups.csv", *roles, "-o", "m.json"]
     # A signal that whoever started the tests ignores would be ignored here too.
-    heeded = {"preexec_fn": lambda: signal.signal(number, signal.SIG_DFL)}
+    heeded = {
+        "preexec_fn": lambda: signal.signal(
+            number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        )
+    }
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, **heeded)
     assert done.returncode == 128 + number, done.stderr
     assert "Traceback" not in done.stderr

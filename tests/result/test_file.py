@@ -93,6 +93,8 @@ MEMBER = [*MODEL, "members", 0]
         ([*MODEL, "spread", "noise"], "much", "spread.noise: expected `float`, got `str`"),
         ([*MEMBER, "terms", 1, "formula"], "__import__('os').system('true')", "holds a formula that is refused"),
         ([*MEMBER, "terms", 1, "formula"], "secret*2", "unknown name 'secret'"),
+        ([*MEMBER, "terms", 1, "formula"], "'a'", "a text can only be compared with a column"),
+        ([*MODEL, "table", "target", "work"], "'a'", "a text can only be compared with a column"),
         ([*MEMBER, "draws"], [[1.0]], "the draws do not match the constants"),
         ([*MEMBER, "draws"], [], "the draws do not match the constants"),
     ],
