@@ -135,6 +135,23 @@ def world() -> pd.DataFrame:
     return table[[*order.split(), "devices", "nodes", "rate"]].reset_index(drop=True)
 
 
+def runs() -> pd.DataFrame:
+    """Return the published single runs with which `ask` compares the utilisation of one run, a row a run.
+
+    Returns
+    -------
+    DataFrame
+        `repository`, `source` and `licence`; the facts as the source prints them; `family`, `precision_class`,
+        `active` (parameters that a token uses) and `mixture` (of experts); `mfu`, a fraction of the dense peak.
+    """
+    return pd.read_csv(_folder() / "published" / "runs.csv", keep_default_na=False, na_values=[""])
+
+
+def collectives() -> pd.DataFrame:
+    """Return the published tests of collectives at their plateau; `busbw_GBps` is by the factors of nccl-tests."""
+    return pd.read_csv(_folder() / "published" / "collectives.csv", keep_default_na=False, na_values=[""])
+
+
 def _published(source: str) -> pd.DataFrame:
     """Return the series of a source: `place` separates its clusters."""
     file = _folder() / "published" / f"{source}.csv"
