@@ -3,9 +3,9 @@
     python experiments/published_runs.py MFU.csv COLLECTIVES.csv
 
 takes two tables of facts with their sources, a row a run and a row a collective, keeps the sources whose licence
-`data/published/README.md` names, and writes `data/published/runs.csv` and `data/published/collectives.csv`. Left out are
-runs that are not the usual training of a network: adapters, proxies of fewer layers, searches, and what its owner found
-too slow.
+`data/published/README.md` names, and writes `data/published/runs.csv` and `data/published/collectives.csv`. Left out
+are runs that are not the usual training of a network: adapters, proxies of fewer layers, searches, and what its owner
+found too slow.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def collectives(file: str) -> pd.DataFrame:
     rows = table[table["licence"].notna() & large & table["busbw_GBps"].notna() & table["devices"].notna()]
     keys = ["repository", "collective", "devices", "nodes", "device", "link_between"]
     best = rows.loc[rows.groupby(keys, dropna=False)["busbw_GBps"].idxmax()].sort_index()
-    order = "repository source licence collective devices nodes device link_inside link_between message_bytes busbw_GBps year"
-    return best[order.split()]
+    order = "repository source licence collective devices nodes device link_inside link_between message_bytes"
+    return best[[*order.split(), "busbw_GBps", "year"]]
 
 
 if __name__ == "__main__":

@@ -64,18 +64,20 @@ def ask(
     from genperf.asking.plan import plan_of
     from genperf.asking.question import Question
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
-    from genperf.cli.one_run import answered_one_run
+    from genperf.cli.one_run import answer_one_run, run_named
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
     from genperf.result import load_model
     from genperf.words.numbers import join_values
 
-    if answered_one_run(table, peak, out):
-        return
     checked = checked_hints(pairs(hints, "--hint"))
     plan = plan_of(samples, deadline, budget)
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
+    run = run_named(table, peak)
+    if run is not None:
+        answer_one_run(run, question, _configuration(at, ()), out)
+        return
     if len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
         reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)

@@ -1,15 +1,21 @@
 """One run in words, as `ask` takes it: `genperf ask 8xh100 7B 76800tok/s`."""
 
+from collections.abc import Mapping
+
+from genperf.asking.question import Question
 from genperf.cli.output import Output, tell_all
-from genperf.one_run import answer_of, is_run, run_of_words
+from genperf.one_run import Run, answer_of, is_run, run_of_words
 from genperf.peaks import peak_of
 
 
-def answered_one_run(words: tuple[str, ...], peak: str | None, out: Output) -> bool:
-    """Answer about one run, where words describe one: then True."""
-    if not is_run(words):
-        return False
-    answer = answer_of(run_of_words(words, None if peak is None else peak_of(peak)))
+def run_named(words: tuple[str, ...], peak: str | None) -> Run | None:
+    """Return the run that words describe; None where they name files."""
+    return run_of_words(words, None if peak is None else peak_of(peak)) if is_run(words) else None
+
+
+def answer_one_run(run: Run, question: Question, at: Mapping[str, str], out: Output) -> None:
+    """Show the answer about one run."""
+    tokens = None if question.training is None else question.training.tokens
+    answer = answer_of(run, tokens, at, question.price, question.hints)
     if not out.written(answer):
         tell_all(answer.lines)
-    return True

@@ -40,13 +40,17 @@ def hint_tilt(series: MeasuredSeries) -> Array | None:
     """Return ln of what a hint multiplies the weights of the curves by, shape (curves,); None where it says nothing."""
     if series.exchange is None or not series.in_seconds or not series.on_one_node:
         return None
+    return tilt_of(series.exchange, float(series.logarithms[int(np.argmax(series.values(series.scale)))]))
+
+
+def tilt_of(exchange: float, largest: float) -> Array:
+    """Return the tilt of an exchange of so many seconds, where ln of the step at the largest count is known."""
     drawn = bank()
-    largest = float(series.logarithms[int(np.argmax(series.values(series.scale)))])
-    hinted = _log_normal(drawn.step, np.log(HINT.median * series.exchange) - largest, HINT.spread)
+    hinted = _log_normal(drawn.step, np.log(HINT.median * exchange) - largest, HINT.spread)
     tilt = hinted - _log_normal(drawn.step, BANK.unseen_median, BANK.unseen_spread)
     # However much overlaps, a step on two nodes takes as long as its exchange.
     on_two_nodes = largest + np.log1p(drawn.sizes[:, STEP])
-    least = log_ndtr((on_two_nodes - np.log(series.exchange)) / HINT.hidden_spread)
+    least = log_ndtr((on_two_nodes - np.log(exchange)) / HINT.hidden_spread)
     return np.asarray(np.where(drawn.unseen & drawn.present[:, STEP], tilt, least))
 
 

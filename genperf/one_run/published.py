@@ -6,7 +6,7 @@ size or the kind of network count less. The cumulative share of published runs b
     F(u) = Σ w_i Φ((logit u − logit u_i)/h),   w_i ∝ Π similarity / (runs of the source alike)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -44,8 +44,8 @@ class Reference:
 
     def without(self, source: str) -> "Reference":
         """Return the runs of the other sources."""
-        keep = self.source != source
-        return Reference(*(getattr(self, name)[keep] for name in self.__dataclass_fields__))
+        rows = self.source != source
+        return replace(self, **{name: array[rows] for name, array in vars(self).items()})
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def reference() -> Reference:
     """Return the bundled runs, `genperf.datasets.runs`."""
     table = datasets.runs()
     size = np.digitize(table["active"].fillna(np.mean(SIZES)), SIZES).astype(float)
-    columns = (table[name].to_numpy(dtype=str) for name in ("family", "precision_class"))
+    family, precision, source = (table[n].to_numpy(dtype=str) for n in ("family", "precision_class", "repository"))
     mixture = table["mixture"].fillna(0.0).to_numpy() > 0.0
-    return Reference(table["mfu"].to_numpy(), *columns, size, mixture, table["repository"].to_numpy(dtype=str))
+    return Reference(table["mfu"].to_numpy(), family, precision, size, mixture, source)
 
 
 def place_of(run: Run, value: float | None, published: Reference | None = None) -> Place | None:

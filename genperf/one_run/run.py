@@ -52,6 +52,13 @@ class Run:
     recomputed: bool | None = None
     #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
     adapters: bool = False
+    #: Samples of a step of all devices, of tokens each with its length.
+    step_samples: float | None = None
+
+    @property
+    def step_seconds(self) -> float | None:
+        """The time of a step; None where its samples are not known."""
+        return None if self.step_samples is None or self.rate is None else self.step_samples / self.rate
 
     @property
     def dense_peak(self) -> float:
@@ -64,6 +71,13 @@ class Run:
     def label(self) -> str:
         """The machine as it is written: `8 x H100`."""
         return f"{self.devices:g} x {'device' if self.device is None else self.device.label}"
+
+
+def counted_devices(text: str) -> tuple[float, Device] | None:
+    """Return the count and the device of `64xh100`; None for another text, or a device that is not known."""
+    machine = _MACHINE.fullmatch(text) or _REVERSED.fullmatch(text)
+    device = None if machine is None else device_in(machine["device"])
+    return None if machine is None or device is None else (float(machine["count"]), device)
 
 
 def is_run(words: tuple[str, ...]) -> bool:
@@ -80,13 +94,15 @@ def is_run(words: tuple[str, ...]) -> bool:
     return machine is not None and "." not in machine["device"]
 
 
-def run_of_words(words: tuple[str, ...], peak: float | None = None) -> Run:
+def run_of_words(words: tuple[str, ...], peak: float | None = None, settings: Mapping[str, Any] | None = None) -> Run:
     """Return the run that words describe: `8xh100 7B 76800tok/s bf16 seq=2048`.
 
     Parameters
     ----------
     peak : float, optional
         Operations per second of a device, where it is not known by its name.
+    settings : mapping, optional
+        Further cells of the run by name: `{"model": "7B", "tokens_per_s": 76800}`.
 
     Raises
     ------
@@ -99,7 +115,7 @@ def run_of_words(words: tuple[str, ...], peak: float | None = None) -> Run:
     >>> run.devices, run.nodes, run.network.name, run.rate, run.sequence
     (16.0, 2.0, 'Llama 3 8B', 180000.0, 8192.0)
     """
-    cells: dict[str, Any] = {}
+    cells: dict[str, Any] = dict(settings or {})
     names: list[str] = []
     for word in _spaced(" ".join(words)).split():
         name, equals, value = word.partition("=")
@@ -208,7 +224,9 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> Run:
     if device is not None and device.name == "mi250x" and each == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         run = replace(run, peak=0.5 * run.dense_peak)
-    return replace(run, rate=_rate(run, filled, numbers))
+    batch, length = _batch(run, filled, numbers), 1.0 if network and network.sample == "images" else sequence
+    run = replace(run, step_samples=batch * length if batch is not None and length is not None else None)
+    return replace(run, rate=_rate(run, filled))
 
 
 def _number(cell: Any) -> float | None:
@@ -266,7 +284,7 @@ def _trains_adapters(cells: Mapping[str, Any]) -> bool:
     return re.search(rf"(?<![a-z])({'|'.join(words_of('one_run.adapters'))})(?![a-z])", text) is not None
 
 
-def _rate(run: Run, cells: Mapping[str, Any], numbers: Mapping[str, float | None]) -> float | None:
+def _rate(run: Run, cells: Mapping[str, Any]) -> float | None:
     """Return the samples a second of all devices: from a rate, or from a step's time and its batch."""
     rates: dict[str, tuple[Header, float]] = {}
     for column, cell in cells.items():
@@ -276,10 +294,8 @@ def _rate(run: Run, cells: Mapping[str, Any], numbers: Mapping[str, float | None
     network = run.network
     if not rates or network is None:
         return None
-    batch, length = _batch(run, cells, numbers), run.sequence
     # Samples of the network in one of what is counted.
-    samples = 1.0 if network.sample == "images" else length
-    of_step = None if batch is None or samples is None else batch * samples
+    samples, of_step = 1.0 if network.sample == "images" else run.sequence, run.step_samples
     worth = {"": samples, **dict.fromkeys(("samples", "sequences", "sentences"), samples)}
     worth |= {network.sample: 1.0, "seconds": of_step, **dict.fromkeys(_STEPS, of_step)}
     if network.sample == "images":
@@ -296,7 +312,7 @@ def _rate(run: Run, cells: Mapping[str, Any], numbers: Mapping[str, float | None
     if counted in ("tokens", "images"):
         what = f"{network.name} is trained on {network.sample}, and the rate is of {counted}"
         raise GenperfError(what, hint=f"a rate in {network.sample}/s, or another network")
-    lacks = "seq=2048" if batch is not None or counted in ("samples", "sequences", "") else "gbs=256 and seq=2048"
+    lacks = "seq=2048" if counted in ("samples", "sequences", "") else "gbs=256 and seq=2048"
     what = "the time of a step" if counted == "seconds" else f"{counted or 'a rate without a unit'} a second"
     raise GenperfError(f"{what} may be of any number of {network.sample}", hint=f"add {lacks}, or give tok/s")
 

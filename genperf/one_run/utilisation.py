@@ -7,7 +7,7 @@ input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the 
 With activations computed again they are four thirds of that, and the share is called HFU.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from genperf.errors import GenperfError
 from genperf.one_run.networks import Network
@@ -85,7 +85,7 @@ def utilisation_of(run: Run) -> Utilisation:
     if not by:
         return _as_printed(run, peak, remarks)
     measured = run.stated if run.printed is None else run.printed / peak
-    default = next(name for name in (LORA, IMAGES, FULL, PLAIN) if name in by)
+    default = default_of(by)
     convention = default
     if measured is not None:
         nearest = min(by, key=lambda name: abs(by[name] / measured - 1.0))
@@ -138,6 +138,18 @@ def conventions(run: Run) -> dict[str, float]:
     elif run.sequence is not None:
         by[USUAL] = plain + 12.0 * shape_of(network) * run.sequence * scale
     return {**by, HARDWARE: RECOMPUTED * by.get(FULL, plain)}
+
+
+def operations_of(run: Run) -> tuple[str, float]:
+    """Return the operations of a sample by the convention that is used where no figure shows another, and its name."""
+    unit = conventions(replace(run, rate=run.devices * run.dense_peak))
+    name = default_of(unit)
+    return name, unit[name]
+
+
+def default_of(by: dict[str, float]) -> str:
+    """Return the convention that is used where no figure shows another."""
+    return next(name for name in (LORA, IMAGES, FULL, PLAIN) if name in by)
 
 
 def shape_of(network: Network) -> float:

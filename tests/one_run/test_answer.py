@@ -1,0 +1,108 @@
+"""The card of one run: its place among published runs, and the days and the cost of a training."""
+
+import json
+
+import numpy as np
+import pytest
+from helpers import run
+
+from genperf import datasets
+from genperf.one_run import answer_of, run_of_words
+from genperf.one_run.published import place_of, reference
+
+
+def shell(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    """Return what a command prints: its output, or its error where it fails."""
+    capsys.readouterr()
+    assert run(list(words)) == status
+    printed = capsys.readouterr()
+    return printed.err if status else printed.out
+
+
+def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:
+    one = run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))
+    places = [place_of(one, value) for value in (0.05, 0.3, 0.42, 0.75)]
+    assert [place.judged for place in places if place] == [
+        "lower than nine in ten",
+        "in the lower third",
+        "in the middle third",
+        "higher than nine in ten",
+    ]
+    place = places[0]
+    assert place is not None
+    assert (place.among, place.sources) == ("H100 runs of 3 to 15 B", 6)
+    table = datasets.runs()
+    alike = (table["family"] == "h100") & (table["precision_class"] == "16-bit") & (table["mixture"] == 0)
+    assert place.runs == int((alike & table["active"].between(3e9, 15e9, inclusive="left")).sum())
+    assert 0.1 < place.low < place.median < place.high < 0.8
+
+
+def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
+    published = reference()
+    one = run_of_words(("8xa100", "7B", "bf16", "1tok/s"))
+    rows = np.flatnonzero(published.source == published.source[0])
+    twice = np.concatenate([np.arange(len(published.values)), rows, rows])
+    doubled = type(published)(*(getattr(published, name)[twice] for name in published.__dataclass_fields__))
+    before, after = place_of(one, 0.4, published), place_of(one, 0.4, doubled)
+    assert before is not None
+    assert after is not None
+    assert after.percentile == pytest.approx(before.percentile, abs=1e-9)
+
+
+def test_a_rate_of_each_device_is_suspected() -> None:
+    answer = answer_of(run_of_words(("8xh100", "7B", "9600tok/s", "bf16")))
+    assert answer.explanations[0] == "a rate of each device and not of all (then 41 %)"
+
+
+def test_days_and_cost_follow_from_one_run(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("ask", "8xh100", "7B", "76800tok/s", "bf16", "--tokens", "1T", "--price", "2/h", "--json")
+    here, there = (json.loads(shell(capsys, *words, *more)) for more in ((), ("--at", "64xh100")))
+    # 1e12 / 76800 / 86400 d on the counts of the run.
+    assert here["training"]["days"] == pytest.approx(150.7, rel=0.01)
+    training = there["training"]
+    assert training["days"] == pytest.approx(150.7 / 8.0, rel=0.25)
+    assert training["days_upper"] > 3.0 * training["days"] > 3.0 * training["days_lower"]
+    assert training["cost"] == pytest.approx(training["days"] * 24.0 * 64.0 * 2.0)
+    assert (training["verdict"], training["nodes"]) == ("extrapolating-blind", 8.0)
+    assert training["next"] == "measure 16 devices on 2 nodes"
+    assert set(there["normal"]) >= {"of", "value", "percentile", "median", "low", "high", "runs", "sources"}
+
+
+def test_a_hinted_link_narrows_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("ask", "8xh100", "7B", "76800tok/s", "gbs=1024", "seq=2048", "--tokens", "1T", "--at", "16", "--json")
+    open_, hinted = (
+        json.loads(shell(capsys, *words, *more))["training"] for more in ((), ("--hint", "bandwidth=3200Gbit/s"))
+    )
+    assert hinted["days_upper"] < open_["days_upper"]
+
+
+def test_before_any_run_the_published_range_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(shell(capsys, "ask", "64xh100", "7B", "--tokens", "1T", "--json"))
+    place, training = answer["normal"], answer["training"]
+    # 6 · 7e9 · 1e12 operations at the published utilisations of 64 · 989.4e12.
+    for days, share in (("days", "median"), ("days_lower", "high"), ("days_upper", "low")):
+        assert training[days] == pytest.approx(6 * 7e21 / (64 * 989.4e12 * place[share]) / 86400)
+    assert answer["mfu"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("8xv100 resnet50 2900img/s --tokens 1T", "trained on images, not on tokens"),
+        ("8xh100 7B 76800tok/s --tokens 1T --at 64xb200", "--at names another device"),
+        ("8xh100 7B 76800tok/s --tokens 1T --at batch=3", "no count of devices or nodes"),
+        ("8xh100 7B 76800tok/s --tokens 1T --at 64 --hint bandwidth=HDR", "needs the time of a step"),
+    ],
+)
+def test_what_cannot_be_answered_says_what_to_try(capsys: pytest.CaptureFixture[str], words: str, message: str) -> None:
+    assert message in shell(capsys, "ask", *words.split(), status=1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["8xa100 gpt2-xl 9000tok/s recompute 20% --tokens 1T --at 512 --price 2/h", "64xh100 7B --tokens 1T --price 2/h"],
+)
+def test_the_card_fits_a_terminal(capsys: pytest.CaptureFixture[str], words: str) -> None:
+    lines = shell(capsys, "ask", *words.split()).splitlines()
+    assert len(lines) <= 14
+    assert max(map(len, lines)) <= 80
