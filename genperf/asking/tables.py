@@ -30,9 +30,9 @@ from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
 from genperf.panel import Table
 from genperf.panel.evidence import Evidence
-from genperf.panel.options import names_of
+from genperf.panel.options import MEASURED
 from genperf.panel.read import read_with_roles
-from genperf.panel.reading import MEASURED, Reading, column_named
+from genperf.panel.reading import Reading, column_named
 from genperf.panel.requested import as_row, wanted_name
 from genperf.panel.roles import is_size
 from genperf.panel.tables import Recognised, recognised
@@ -104,7 +104,7 @@ class TableAnswer:
         if self.answer is not None:
             first = {**self.answer.to_dict(), "sentences": dict(self.answers[0].sentences)}
         return {
-            "roles": self.reading.roles,
+            "roles": self.reading.roles.texts,
             "mapping": self.reading.mapping,
             "read_as": self.reading.read_as(),
             "left_out": list(self.left_out),
@@ -335,7 +335,7 @@ class _Series:
 
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     """Return the series that a question means: of several, the one of `default_series`."""
-    names = names_of(reading.roles.get("group", ""))
+    names = reading.roles.group
     evidence = {name: reading.evidence[name] for name in names}
     rows = np.ones(len(next(iter(reading.evidence.values())).texts), dtype=bool)
     for name in names:
@@ -427,7 +427,7 @@ class _Reader:
         answers = {n: answers[n] for n in names if n in answers}
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in first.notes if note.kind in FIT_NOTES]
-        if "scaling" not in given and reading.roles.get("scaling"):
+        if "scaling" not in given and reading.roles.measured.get("scaling"):
             text = f"'{names[0]}' falls as {reading.scale} grows, so all are taken to share one amount of work"
             notes.append(f"{text}; --scaling weak says otherwise")
         return TableAnswer(

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 
@@ -133,6 +133,81 @@ def refuse_only_failures(failed: Mask, where: str) -> None:
         what = "the one run" if len(failed) == 1 else f"all {len(failed)} runs"
         hint = "add runs that succeeded, or name other words with --failed COLUMN=VALUE"
         raise TableError(f"{what} failed: there is no measured value to fit", hint=hint, where=where)
+
+
+#: Options that name the measured column, and those that say how it is read.
+MEASURED = ("time", "throughput", "quantity")
+OF_THE_MEASURED = (*MEASURED, "unit", "work", "scaling")
+#: Options of several columns, in the order in which a line of options has them.
+SEVERAL = ("extrinsic", "group", "categorical", "intrinsic")
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The columns that a user names, or that their cells and headers show, by role; texts are read once, here.
+
+    Examples
+    --------
+    >>> roles = ColumnRoles.of({"quantity": "peak_gb:GB", "extrinsic": "gpus, nodes", "where": "gpus > 1"})
+    >>> roles.measured_column, roles.extrinsic, roles.by_column["nodes"]
+    ('peak_gb', ('gpus', 'nodes'), 'extrinsic')
+    """
+
+    #: Options of the measured column with their texts: see `OF_THE_MEASURED`.
+    measured: Mapping[str, str] = field(default_factory=dict)
+    #: Columns that say how runs ended, and which value says that one failed, as `COLUMN=VALUE`.
+    status: str = ""
+    failed: str = ""
+    weight: str = ""
+    repeat: str = ""
+    extrinsic: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    intrinsic: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Read the options of `read_table` that name columns."""
+        measured = {option: str(given[option]) for option in (*MEASURED, "unit") if given.get(option)}
+        several = (tuple(names_of(given.get(role) or ())) for role in SEVERAL)
+        status, weight, repeat = (str(given.get(role) or "") for role in ("status", "weight", "repeat"))
+        return cls(measured, status, "", weight, repeat, *several)
+
+    @property
+    def measured_column(self) -> str | None:
+        """The measured column, without a unit; None where none is known."""
+        return next((self.measured[kind].partition(":")[0] for kind in MEASURED if kind in self.measured), None)
+
+    @cached_property
+    def by_column(self) -> dict[str, str]:
+        """The role of each column; of several roles that of a measured one, then that of a number."""
+        rising = ("group", "categorical", "extrinsic", "intrinsic")
+        pairs = [(name, role) for role in rising for name in getattr(self, role)]
+        pairs += [(name, role) for name, role in ((self.repeat, "repeat"), (self.weight, "weight")) if name]
+        kind = next((kind for kind in MEASURED if kind in self.measured), None)
+        return dict([*pairs, *([(str(self.measured_column), kind)] if kind else [])])
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """All columns in a role, and those that say how runs ended."""
+        return frozenset({*self.by_column, self.status, self.failed.partition("=")[0]} - {""})
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `read_table` that have a value."""
+        others = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "measured"}
+        return {option: value for option, value in {**self.measured, **others}.items() if value}
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The options as texts; names with commas in quotes."""
+        values = self.options.items()
+        return {option: v if isinstance(v, str) else ",".join(map(_quoted, v)) for option, v in values}
+
+
+def _quoted(name: str) -> str:
+    """Return a name for a list of names."""
+    return f'"{name}"' if "," in name else name
 
 
 @dataclass(frozen=True)

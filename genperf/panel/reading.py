@@ -23,7 +23,7 @@ from genperf.panel.evidence import (
     repeated_kinds,
     sparse,
 )
-from genperf.panel.options import names_of
+from genperf.panel.options import MEASURED, ColumnRoles
 from genperf.panel.roles import (
     EXTRINSIC,
     described,
@@ -58,12 +58,6 @@ from genperf.vocabulary.names import (
 Chosen = Literal["setting", "kind", "repeat", "label", "constant", "empty"]
 Measurement = Literal["measured", "spread", "ratio", "consequence", "ending", "phase"]
 Role = Chosen | Measurement
-#: The roles of `read_table` that name columns; with one of the first a user says what the columns are.
-MEASURED = ("time", "throughput", "quantity")
-_SINGLE = (*MEASURED, "weight", "repeat")
-_SEVERAL = ("intrinsic", "extrinsic", "categorical", "group")
-#: The roles that say which column is measured, and of what work it is.
-OF_THE_MEASURED = (*MEASURED, "unit", "work", "scaling")
 #: The name of the devices that follow from the ways of a layout.
 DEVICES = "devices"
 #: Switches of a run: names of kinds even where they are written 0 and 1.
@@ -99,8 +93,7 @@ class Reading:
     headers: Mapping[str, Header]
     #: Measured columns, the likeliest to be the question first.
     quantities: tuple[str, ...]
-    #: For `read_table`: `time`, `throughput`, `quantity`, `unit`, `intrinsic`, `extrinsic`, …; columns with commas.
-    roles: dict[str, str]
+    roles: ColumnRoles
     #: Field's name → column, for counts whose name is in the singular, such as `gpu`, or none of the field's.
     mapping: dict[str, str] = field(default_factory=dict)
     #: The column that counts the workers, or else the nodes; or whatever the runs are scaled by.
@@ -120,9 +113,7 @@ class Reading:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The columns in no role."""
-        listed = [n for role in (*_SINGLE, *_SEVERAL, "status") for n in names_of(self.roles.get(role, ""))]
-        used = {n.partition(":")[0] for n in listed} | {*self.quantities[:1]}
-        used.add(self.roles.get("failed", "").partition("=")[0])
+        used = self.roles.columns | {*self.quantities[:1]}
         return tuple(n for n in self.meanings if n not in used)
 
     def of(self, *roles: Role) -> list[str]:
@@ -136,7 +127,7 @@ class Reading:
     @property
     def options(self) -> str:
         """The roles as options of a command, quoted for a shell."""
-        pairs = [*self.roles.items(), *(("let", f"{n}={f}") for n, f in self.derived.items())]
+        pairs = [*self.roles.texts.items(), *(("let", f"{n}={f}") for n, f in self.derived.items())]
         pairs += [("map", f"{name}={column}") for name, column in self.mapping.items()]
         return " ".join(f"--{option} {shlex.quote(value)}" for option, value in pairs)
 
@@ -190,8 +181,7 @@ def read_columns(
         hint = "genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns"
         raise TableError(what, hint=hint)
     refuse_job_steps(columns)
-    known = (*_SINGLE, *_SEVERAL, "unit", "status")
-    roles = {role: text for role in known if (value := (given or {}).get(role)) and (text := _listed(value))}
+    roles = ColumnRoles.of(given or {})
     evidence = {name: evidence_of(cells) for name, cells in columns.items()}
     headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
     requested = {column for name in at or {} if (column := column_named(name, columns)) is not None}
@@ -205,7 +195,7 @@ def read_columns(
         ending = ending_column(
             {n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting", "constant")}
         )
-        roles.update(ending)
+        roles = replace(roles, status=roles.status or ending.get("status", ""), failed=ending.get("failed", ""))
         ends = (text.partition("=")[0] for text in ending.values())
         meanings |= {name: Meaning("ending", ("it says how a run ended",)) for name in ends}
     phases = set(phase_columns([n for n in columns if meanings[n].role == "measured"]).values())
@@ -235,9 +225,9 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     return scale if {canonical_of(name), plural_of(name)} & {*LEVELS} else None
 
 
-def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, roles: Mapping[str, str]) -> Meaning:
+def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, roles: ColumnRoles) -> Meaning:
     """Return what a column is by itself."""
-    given = next((r for r in (*_SINGLE, *_SEVERAL) if name in names_of(roles.get(r, "").partition(":")[0])), None)
+    given = roles.by_column.get(name)
     if given is not None:
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
         measured: Role = "measured" if given in MEASURED else "setting"
@@ -323,7 +313,7 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     by_name = [n for n in by_name if n in reading.meanings]
     varied = [n for n in by_name if reading.evidence[n].varies]
     ways = [n for n in settings if names.get(n) in WAYS]
-    given = [n for n in names_of(reading.roles.get("extrinsic", "")) if n in settings]
+    given = [n for n in reading.roles.extrinsic if n in settings]
     requested = [n for n, _ in pairs if reading.evidence[n].varies]
     # The ways of a layout multiply to its devices, and none of them is the scale.
     others = [] if len(ways) > 1 else [beyond, given, requested, _counts(reading)]
@@ -350,7 +340,7 @@ def _counts(reading: Reading) -> list[str]:
 
 def _with_quantities(reading: Reading, want: str | None) -> Reading:
     """Order the measured columns, the wanted one or the likeliest first."""
-    given = next((reading.roles[r].partition(":")[0] for r in MEASURED if r in reading.roles), None)
+    given = reading.roles.measured_column
     if given is None and not reading.of("measured"):
         reading = _with_relative(reading)
     numeric = [n for n in reading.of("measured") if len(reading.evidence[n].known)]
@@ -430,33 +420,33 @@ def measured_roles(
 
 def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any], alone: bool) -> Reading:
     """Return the reading with the roles of `read_table` for its first quantity."""
-    roles, evidence, scale = dict(reading.roles), dict(reading.evidence), reading.scale
+    roles, evidence, scale = reading.roles, dict(reading.evidence), reading.scale
     columns = {n: e.texts for n, e in evidence.items()}
-    for name in reading.of("repeat")[:1]:
-        roles.setdefault("repeat", name)
+    roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
     mapped, settings, derived = reading.mapping, reading.of("setting"), dict[str, str]()
-    named = {n: c for n in [*names_of(roles.get("extrinsic", "")), *settings] if (c := canonical_of(n)) in EXTRINSIC}
+    named = {n: c for n in [*roles.extrinsic, *settings] if (c := canonical_of(n)) in EXTRINSIC}
     named |= {column: name for name, column in mapped.items() if column in settings}
     ways = [n for n in named if named[n] in WAYS]
     devices = len(ways) > 1 and not {*LEVELS} & {*named.values(), *mapped} and DEVICES not in columns
-    if roles.keys().isdisjoint(MEASURED):
+    if roles.measured_column is None:
         measured, derived = measured_roles(reading, reading.quantities[0], None if devices else scale, given)
-        roles = {**measured, **roles}
-    elif "time" in roles and "unit" not in roles:
+        roles = replace(roles, measured={**measured, **roles.measured})
+    elif "time" in roles.measured and "unit" not in roles.measured:
         # A derived column has its header alone.
-        unit = (reading.headers.get(roles["time"]) or header_of(roles["time"])).unit
-        roles |= {"unit": unit} if unit not in ("", "s") else {}
+        unit = (reading.headers.get(roles.measured["time"]) or header_of(roles.measured["time"])).unit
+        roles = replace(roles, measured={**roles.measured, **({"unit": unit} if unit not in ("", "s") else {})})
     if devices:
         # The ways of a layout multiply to its devices.
         evidence[DEVICES] = evidence_of(np.prod([evidence[n].values for n in ways], axis=0).tolist())
         derived = {**derived, DEVICES: "*".join(map(quote_name, ways))}
         named[DEVICES] = "workers"
         settings, scale = [DEVICES, *settings], DEVICES
-    if scale is None and not roles.get("extrinsic") and not alone:
+    if scale is None and not roles.extrinsic and not alone:
         raise not_counted(settings, {n: evidence[n].levels for n in reading.of("kind", "label", "constant")})
-    _add(roles, "extrinsic", [n for n in settings if n in named or (n == scale and not is_size(n))])
-    rest = [n for n in settings if n not in names_of(roles["extrinsic"])]
-    texts = [n for n in reading.of("kind") if n not in names_of(roles.get("group", ""))]
+    counts = [n for n in settings if n in named or (n == scale and not is_size(n))]
+    roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
+    rest = [n for n in settings if n not in roles.extrinsic]
+    texts = [n for n in reading.of("kind") if n not in roles.group]
     repeated = repeated_kinds({n: columns[n] for n in texts if not is_provenance(n)}, requested)
     texts = [n for n in texts if n not in repeated]
     texts += [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]
@@ -465,21 +455,21 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any],
     batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and evidence[n].varies]
     series: dict[str, Any] = {}
-    if texts and not others and "categorical" not in roles and "group" not in roles:
+    if texts and not others and not roles.categorical and not roles.group:
         # Nothing but the scale varies within these names: each combination is a series.
         per_worker = [n for n in batches if canonical_of(n) != "global_batch" and evidence[n].varies]
         series = series_columns({n: columns[n] for n in [*texts, *per_worker]}, texts, requested)
         if scale is not None and sparse(series, evidence[scale].values):
             series = {}
     if series:
-        roles["group"] = ",".join(map(_quoted, series))
+        roles = replace(roles, group=tuple(series))
         rest = [n for n in rest if n not in series and (n in batches or evidence[n].varies)]
         rest = [n for n in rest if not (set(series) & set(batches) and canonical_of(n) == "global_batch")]
     elif texts:
-        _add(roles, "categorical", [n for n in texts if not is_provenance(n)])
-    _add(roles, "intrinsic", rest)
-    kept = {role: text for role, text in roles.items() if text}
-    return replace(reading, roles=kept, derived=derived, scale=scale, evidence=evidence)
+        kinds = [n for n in texts if not is_provenance(n)]
+        roles = replace(roles, categorical=tuple(dict.fromkeys([*roles.categorical, *kinds])))
+    roles = replace(roles, intrinsic=tuple(dict.fromkeys([*roles.intrinsic, *rest])))
+    return replace(reading, roles=roles, derived=derived, scale=scale, evidence=evidence)
 
 
 def growth(reading: Reading, name: str) -> float:
@@ -515,17 +505,3 @@ def _repeats_the_scale(reading: Reading, name: str, scale: str | None, requested
     counts, cells = reading.evidence[scale].texts.tolist(), reading.evidence[name].texts.tolist()
     constant = len({*zip(counts, cells, strict=True)}) == len({*counts})
     return follows is not None and scale in follows.factors if name in requested else constant
-
-
-def _listed(value: Any) -> str:
-    return value if isinstance(value, str) else ",".join(map(_quoted, value))
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"' if "," in name else name
-
-
-def _add(roles: dict[str, str], role: str, names: Sequence[str]) -> None:
-    """Add columns to a role that holds several."""
-    listed = names_of(roles.get(role, ""))
-    roles[role] = ",".join(map(_quoted, [*listed, *(n for n in dict.fromkeys(names) if n not in listed)]))

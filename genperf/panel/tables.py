@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from genperf.errors import TableError, suggest
 from genperf.panel.assemble import Columns
 from genperf.panel.large import LargeSource, worth_aggregating
-from genperf.panel.options import further_of, lets_of, names_of
+from genperf.panel.options import MEASURED, OF_THE_MEASURED, ColumnRoles, further_of, lets_of
 from genperf.panel.read import read_with_roles
-from genperf.panel.reading import MEASURED, OF_THE_MEASURED, Reading, measured_roles, read_columns
+from genperf.panel.reading import Reading, measured_roles, read_columns
 from genperf.panel.table import Table
 from genperf.table.cells import Cells, Source
 from genperf.table.opened import understood
@@ -80,14 +80,14 @@ class Recognised:
     def arguments(self, quantity: str | None = None) -> dict[str, Any]:
         """Return the arguments of `read_with_roles` for a measured column, the likeliest where omitted."""
         reading, lets = self.reading, lets_of(self.given.get("let"))
-        roles, derived = {**self.given, **reading.roles}, reading.derived
+        roles, derived = {**self.given, **reading.roles.options}, reading.derived
         if quantity not in (None, *reading.quantities[:1]):
             given = {name: value for name, value in self.given.items() if name not in (*MEASURED, "unit")}
-            kept = {name: text for name, text in reading.roles.items() if name not in OF_THE_MEASURED}
+            kept = {name: value for name, value in reading.roles.options.items() if name not in OF_THE_MEASURED}
             measured, other = measured_roles(reading, str(quantity), reading.scale, self.given)
             roles = {**given, **kept, **measured}
             derived = {name: text for name, text in derived.items() if name == reading.scale} | other
-        failed = {"failed": (reading.roles["failed"],)} if "failed" in reading.roles else {}
+        failed = {"failed": (reading.roles.failed,)} if reading.roles.failed else {}
         work = roles.get("work") if roles.get("throughput") else None
         return {**roles, **failed, "work": work, "let": {**lets, **derived} or None}
 
@@ -99,8 +99,8 @@ def recognised(
 ) -> Recognised:
     """Read the cells of a table of any shape, whose columns are to be recognised; given options win."""
     roles = {name: value for name, value in (given or {}).items() if value not in (None, "", ())}
-    named = {n for role in ("intrinsic", "extrinsic", "categorical", "group") for n in names_of(roles.get(role, ()))}
-    named |= {str(roles[role]).partition(":")[0] for role in (*MEASURED, "weight", "repeat", "status") if role in roles}
+    columns = ColumnRoles.of(roles)
+    roles, named = {**roles, **columns.options}, columns.columns
     if isinstance(table, str | Path) and (roles.get("aggregate") or worth_aggregating(table)):
         return Recognised(LargeSource(table, roles.get("delimiter")).sample(), roles, mapping or {}, files=str(table))
     units = {roles["time"]: roles["unit"]} if {"time", "unit"} <= {*roles} else None

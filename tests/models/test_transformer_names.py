@@ -73,7 +73,7 @@ def test_ways_are_extrinsic_and_switches_are_names_of_kinds():
         "dp": [1, 2, 4], "tp": [8, 4, 2], "mbs": [1, 2, 1], "zero_stage": [0, 1, 1], "recompute": [0, 1, 0],
         "step_time_s": [1.0, 2.0, 3.0], "gpus": [8, 8, 8],
     }  # fmt: skip
-    roles = read_columns(columns).roles
+    roles = read_columns(columns).roles.texts
     assert {*roles["extrinsic"].split(",")} == {"gpus", "dp", "tp"}
     assert {*roles["categorical"].split(",")} == {"zero_stage", "recompute"}
 

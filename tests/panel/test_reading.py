@@ -29,13 +29,13 @@ NUMBERS = [1.0, 2.0, 4.0, 8.0]
     ],
 )
 def test_the_measured_column_by_its_name(name: str, role: str, unit: str | None) -> None:
-    roles = read_columns({"gpus": NUMBERS, name: NUMBERS}).roles
+    roles = read_columns({"gpus": NUMBERS, name: NUMBERS}).roles.texts
     assert roles[role] == name
     assert roles.get("unit") == (None if unit == "s" else unit)
 
 
 def test_a_quantity_has_its_unit() -> None:
-    assert read_columns({"gpus": NUMBERS, "peak_gb": NUMBERS}).roles["quantity"] == "peak_gb:GB"
+    assert read_columns({"gpus": NUMBERS, "peak_gb": NUMBERS}).roles.texts["quantity"] == "peak_gb:GB"
 
 
 def test_kinds_of_columns() -> None:
@@ -51,7 +51,7 @@ def test_kinds_of_columns() -> None:
         "seed": [0, 1, 0, 1],
     }
     guess = read_columns(columns)
-    assert guess.roles == {
+    assert guess.roles.texts == {
         "throughput": "tokens_per_s",
         "extrinsic": "world_size,hosts",
         "intrinsic": "micro_batch,params",
@@ -64,7 +64,7 @@ def test_kinds_of_columns() -> None:
 
 def test_the_roles_are_those_of_read_table() -> None:
     source = open_source("data/dlperf_gpt.csv")
-    table = read_table("data/dlperf_gpt.csv", **read_columns(source.columns).roles, skip_bad_rows=True)
+    table = read_table("data/dlperf_gpt.csv", **read_columns(source.columns).roles.options, skip_bad_rows=True)
     assert table.target.column == "step_time_s"
     assert "devices" in {f.name for f in table.factors}
 
@@ -84,21 +84,21 @@ def test_where_a_run_was_written_down_is_no_factor() -> None:
         "step_s": NUMBERS,
     }
     guess = read_columns(columns)
-    assert guess.roles["categorical"] == "network"
+    assert guess.roles.texts["categorical"] == "network"
     assert guess.left_out == ("source",)
     # It may tell series apart.
     several = {"network": [n for n in ("vgg", "bert") for _ in range(8)], "source": (["a.md"] * 4 + ["b.md"] * 4) * 2}
     series = {"gpus": NUMBERS * 4, "step_s": NUMBERS * 4, **several}
-    assert read_columns(series).roles["group"] == "network,source"
+    assert read_columns(series).roles.texts["group"] == "network,source"
     # Not where each run was written down in a place of its own: 2 networks x 8 lines are 16 runs.
     lines = [f"a.md:{line}" for line in range(8)] * 2
-    assert read_columns({**series, "source": lines}).roles["group"] == "network"
+    assert read_columns({**series, "source": lines}).roles.texts["group"] == "network"
 
 
 def test_a_step_is_the_time_and_its_parts_are_not() -> None:
     cells = {"gpus": [1, 2], "step_time_s": [3.0, 2.0], "overlap_sync_s": [1.0, 1.0], "optimize_s": [0.1, 0.1]}
     guess = read_columns(cells)
-    assert guess.roles["time"] == "step_time_s"
+    assert guess.roles.texts["time"] == "step_time_s"
     assert guess.left_out == ("overlap_sync_s", "optimize_s")
 
 
@@ -121,7 +121,7 @@ def test_what_other_columns_tell_is_no_factor() -> None:
     }
     columns["global_batch"] = [b * n for b, n in zip(columns["batch"], columns["gpus"], strict=True)]
     guess = read_columns(columns)
-    assert guess.roles == {
+    assert guess.roles.texts == {
         "time": "step_s",
         "extrinsic": "gpus",
         "intrinsic": "batch,layers",
@@ -130,20 +130,20 @@ def test_what_other_columns_tell_is_no_factor() -> None:
     assert set(guess.left_out) == {"config", "run_set", "threads_left_empty", "overlap_s", "global_batch"}
     # What a question names is a factor all the same.
     asked = read_columns(columns, at={"config": "x-y", "global_batch": "64"})
-    assert "config" in asked.roles["categorical"].split(",")
-    assert "global_batch" in asked.roles["intrinsic"].split(",")
+    assert "config" in asked.roles.texts["categorical"].split(",")
+    assert "global_batch" in asked.roles.texts["intrinsic"].split(",")
 
 
 def test_other_options_are_no_roles() -> None:
     columns = {"gpus": NUMBERS, "seconds": NUMBERS}
     given = {"skip_bad_rows": True, "let": ("x=2*gpus",), "failed": ("state=oom",), "work": "32*gpus"}
-    assert read_columns(columns, given).roles == {"time": "seconds", "extrinsic": "gpus"}
+    assert read_columns(columns, given).roles.texts == {"time": "seconds", "extrinsic": "gpus"}
 
 
 def test_the_throughput_of_one_worker_is_that_of_all_over_their_number() -> None:
     guess = read_columns({"# GPUs": NUMBERS, "Tokens/sec/GPU": NUMBERS})
     assert guess.derived == {"tokens per second": "`Tokens/sec/GPU`*`# GPUs`"}
-    assert guess.roles["throughput"] == "tokens per second"
+    assert guess.roles.texts["throughput"] == "tokens per second"
     assert guess.left_out == ()
 
 
@@ -164,13 +164,13 @@ def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], op
 
 def test_an_accuracy_is_a_result() -> None:
     reading = read_columns({"gpus": [1, 2, 4, 8], "t_s": [9.0, 4.8, 2.6, 1.4], "train_acc": [0.61, 0.6, 0.58, 0.57]})
-    assert reading.roles == {"time": "t_s", "scaling": "job", "extrinsic": "gpus"}
+    assert reading.roles.texts == {"time": "t_s", "scaling": "job", "extrinsic": "gpus"}
 
 
 def test_statistics_and_ranks_are_no_settings() -> None:
     clocks, ranks = [1500.0, 1530.0, 1500.0, 1530.0], [0, 1, 1, 3]
     columns = {"gpus": [1, 2, 4, 8], "images_per_s": NUMBERS, "sm_clock.min": clocks, "slowest_rank": ranks}
-    assert read_columns(columns).roles == {"throughput": "images_per_s", "extrinsic": "gpus"}
+    assert read_columns(columns).roles.texts == {"throughput": "images_per_s", "extrinsic": "gpus"}
 
 
 def test_a_loss_alone_is_no_measurement() -> None:
@@ -180,27 +180,27 @@ def test_a_loss_alone_is_no_measurement() -> None:
 
 def test_steps_per_second_are_a_time() -> None:
     guess = read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": [3.0, 2.9, 2.8, 2.6]})
-    assert (guess.roles["time"], guess.derived) == ("step_time_s", {"step_time_s": "1/`it/s`"})
+    assert (guess.roles.texts["time"], guess.derived) == ("step_time_s", {"step_time_s": "1/`it/s`"})
     # Of all workers together.
-    assert read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": NUMBERS}).roles["throughput"] == "it/s"
+    assert read_columns({"gpus": NUMBERS, "batch_size": [32] * 4, "it/s": NUMBERS}).roles.texts["throughput"] == "it/s"
 
 
 def test_a_throughput_comes_before_a_time_of_nothing_known() -> None:
     both = {"gpus": NUMBERS, "train_runtime": NUMBERS, "train_samples_per_second": NUMBERS}
-    assert read_columns(both).roles["throughput"] == "train_samples_per_second"
+    assert read_columns(both).roles.texts["throughput"] == "train_samples_per_second"
     steps = {"gpus": NUMBERS, "step_s": NUMBERS, "images_per_s": NUMBERS}
-    assert read_columns(steps).roles["throughput"] == "images_per_s"
-    assert read_columns({**steps, "batch_size": [8] * 4}).roles["time"] == "step_s"
+    assert read_columns(steps).roles.texts["throughput"] == "images_per_s"
+    assert read_columns({**steps, "batch_size": [8] * 4}).roles.texts["time"] == "step_s"
 
 
 def test_a_setting_whose_name_is_part_of_that_of_the_repeats_is_kept() -> None:
     columns = {"gpus": [1, 1, 2, 2], "n": [64, 128, 64, 128], "run": [1, 2, 3, 4], "time_s": [1.12, 2.31, 0.63, 1.24]}
-    assert read_columns(columns).roles["intrinsic"] == "n"
+    assert read_columns(columns).roles.texts["intrinsic"] == "n"
 
 
 def test_lines_of_a_log_are_repeats() -> None:
     log = {"iteration": [1, 2, 1, 2], "gpus": [8, 8, 16, 16], "iter_time": NUMBERS}
-    assert read_columns(log).roles["repeat"] == "iteration"
+    assert read_columns(log).roles.texts["repeat"] == "iteration"
 
 
 @pytest.mark.parametrize(
@@ -213,20 +213,20 @@ def test_lines_of_a_log_are_repeats() -> None:
     ],
 )
 def test_how_a_run_ended_is_no_factor(name: str, cells: list[str], option: dict[str, str]) -> None:
-    roles = read_columns({"gpus": NUMBERS, "step_s": NUMBERS, name: cells}).roles
+    roles = read_columns({"gpus": NUMBERS, "step_s": NUMBERS, name: cells}).roles.texts
     assert {k: v for k, v in roles.items() if k in ("status", "failed", "categorical", "group")} == option
 
 
 @pytest.mark.parametrize("cells", [["a", "b", "a", "b"], ["run1", "run2", "run1", "run2"], [1, 2, 1, 2]])
 def test_runs_may_have_letters(cells: list[object]) -> None:
-    assert read_columns({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": cells}).roles["repeat"] == "run"
+    assert read_columns({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": cells}).roles.texts["repeat"] == "run"
     named = read_columns({"gpus": [1, 1, 2, 2], "step_s": NUMBERS, "run": ["before", "after"] * 2})
-    assert named.roles["group"] == "run"
+    assert named.roles.texts["group"] == "run"
 
 
 def test_a_constant_batch_is_kept_beside_groups() -> None:
     columns = {"gpus": [1, 2, 4] * 2, "batch size": [16] * 6, "net": ["a"] * 3 + ["b"] * 3, "step_s": [1.0] * 6}
-    assert read_columns(columns).roles["intrinsic"] == "batch size"
+    assert read_columns(columns).roles.texts["intrinsic"] == "batch size"
 
 
 def test_options_are_quoted_for_a_shell() -> None:
@@ -249,28 +249,29 @@ def test_options_are_quoted_for_a_shell() -> None:
 def test_tokens_per_second_of_a_layout_are_a_step(names: list[str], derived: str) -> None:
     cells = {name: [1.0, 2.0, 4.0, 8.0] for name in names} | {names[-1]: [93.1, 85.2, 71.3, 60.4]}
     guess = read_columns(cells)
-    assert guess.roles["time"] == "step_time_s"
+    assert guess.roles.texts["time"] == "step_time_s"
     assert guess.derived == {"step_time_s": derived}
 
 
 def test_samples_per_second_beside_a_global_batch_stay_a_throughput() -> None:
     cells = {name: [1.0, 2.0, 4.0, 8.0] for name in ("gpus", "dp", "gbs")} | {"samples/s": [93.1, 85.2, 71.3, 60.4]}
-    assert read_columns(cells).roles["throughput"] == "samples/s"
+    assert read_columns(cells).roles.texts["throughput"] == "samples/s"
 
 
 def test_another_name_of_the_count_is_no_factor() -> None:
     columns = {"cluster_size": NUMBERS, "gpus": NUMBERS, "gpu_hours": [3.0, 2.0, 2.5, 4.0], "step_s": NUMBERS}
     guess = read_columns(columns)
-    assert (guess.roles, guess.left_out) == ({"time": "step_s", "extrinsic": "gpus"}, ("cluster_size", "gpu_hours"))
-    assert "cluster_size" in read_columns(columns, at={"cluster_size": "16"}).roles["intrinsic"]
+    assert guess.roles.texts == {"time": "step_s", "extrinsic": "gpus"}
+    assert guess.left_out == ("cluster_size", "gpu_hours")
+    assert "cluster_size" in read_columns(columns, at={"cluster_size": "16"}).roles.texts["intrinsic"]
 
 
 def test_the_batch_of_a_pass_is_that_of_a_worker_where_no_step_has_several() -> None:
     columns = {"gpus": NUMBERS, "per_device_train_batch_size": [4, 4, 4, 4], "step_s": NUMBERS}
-    assert read_columns(columns).roles["intrinsic"] == "per_device_train_batch_size"
+    assert read_columns(columns).roles.texts["intrinsic"] == "per_device_train_batch_size"
     networks = {n: cells * 4 for n, cells in columns.items()} | {"model": ["a"] * 8 + ["b"] * 8}
     networks["per_device_train_batch_size"] = ([4] * 4 + [8] * 4) * 2
-    assert read_columns(networks).roles["group"] == "model,per_device_train_batch_size"
+    assert read_columns(networks).roles.texts["group"] == "model,per_device_train_batch_size"
 
 
 @pytest.mark.parametrize(
@@ -301,7 +302,7 @@ def test_tables_of_another_form_are_told_what_to_write(
     ],
 )
 def test_of_several_statistics_one_is_measured(columns: tuple[str, ...], taken: str) -> None:
-    roles = read_columns({"gpus": NUMBERS, **dict.fromkeys(columns, NUMBERS)}).roles
+    roles = read_columns({"gpus": NUMBERS, **dict.fromkeys(columns, NUMBERS)}).roles.texts
     assert {roles.get("time"), roles.get("throughput")} == {taken, None}
 
 
@@ -311,7 +312,7 @@ def test_series_of_too_few_counts_are_rows_of_one_table() -> None:
         "model": ["a", "a", "b", "b", "c", "c"],
         "images_per_s": [1.0, 2.0, 4.0, 8.0, 1.5, 9.0],
     }
-    roles = read_columns(columns).roles
+    roles = read_columns(columns).roles.texts
     assert (roles.get("categorical"), roles.get("group")) == ("model", None)
 
 
@@ -320,5 +321,5 @@ def test_steps_of_slurm_jobs_are_no_runs() -> None:
     with pytest.raises(TableError, match=r"steps of jobs beside the jobs, such as 7\.batch"):
         read_columns(columns)
     jobs = {name: cells[::2] for name, cells in columns.items()}
-    assert read_columns(jobs).roles["time"] == "Elapsed"
-    assert read_columns({**jobs, "JobID": [7.0, 8.0]}).roles["time"] == "Elapsed"
+    assert read_columns(jobs).roles.texts["time"] == "Elapsed"
+    assert read_columns({**jobs, "JobID": [7.0, 8.0]}).roles.texts["time"] == "Elapsed"

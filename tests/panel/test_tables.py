@@ -206,7 +206,7 @@ def test_the_meaning_of_each_column(name: str, tmp_path: Path) -> None:
     assert (reading.scale, reading.quantities) == (case.scale, case.quantities)
     assert {n: reading.meanings[n].role for n in case.roles} == case.roles
     assert all(meaning.reasons for meaning in reading.meanings.values())
-    assert reading.roles.get("group", "") == case.group
+    assert reading.roles.texts.get("group", "") == case.group
 
 
 def test_a_table_of_another_library_is_read_as_a_frame() -> None:
