@@ -28,20 +28,23 @@ from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
+from genperf.one_run import OneRun, answer_of, is_run, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.evidence import Evidence
 from genperf.panel.options import MEASURED
+from genperf.panel.quantities import price_of
 from genperf.panel.read import read_with_roles
 from genperf.panel.reading import Reading, column_named
 from genperf.panel.requested import as_row, wanted_name
 from genperf.panel.roles import is_size
 from genperf.panel.tables import Recognised, recognised
+from genperf.peaks import peak_of
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of
 from genperf.table.clean import is_number, label
-from genperf.table.opened import open_files
+from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
@@ -167,11 +170,14 @@ def ask(
     *,
     hints: Mapping[str, str | float] | None = None,
     **configuration: Any,
-) -> TableAnswer | Answer:
-    """Answer one configuration from a table whose columns are recognised, or from a model.
+) -> TableAnswer | Answer | OneRun:
+    """Answer one configuration from a table whose columns are recognised, from a model, or about one run.
 
     Parameters
     ----------
+    table : FitResult, path, DataFrame or str
+        Or a machine in words, `8xh100`, whose run the configuration describes; `tokens` and `price` are then of a
+        training at the counts of `at`.
     want : str, optional
         The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
     at : mapping, optional
@@ -191,13 +197,31 @@ def ask(
     >>> answer = ask(runs, gpus=16)
     >>> answer.answers[0].quantity, answer.answers[0].verdict
     ('images_per_s', 'extrapolating-blind')
+    >>> round(ask("8xh100", model="7B", tokens_per_s=76800).to_dict()["mfu"], 3)
+    0.408
     """
+    if isinstance(table, str) and is_run((table,)):
+        return _of_one_run(table, {name: label(value) for name, value in (at or {}).items()}, hints, configuration)
     wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
     question = Question(hints=checked_hints(hints or {}))
     if isinstance(table, FitResult) or is_model_file(table):
         return ask_fitted(model_of(table), wanted, question)
-    cells = open_files([str(table)]) if isinstance(table, str | Path) else table
+    cells = open_files([str(table)]) if isinstance(table, str | Path) else open_source(table)
+    run = run_in(cells)
+    if run is not None:
+        return answer_of(run, at=wanted, hints=question.hints)
     return ask_recognised(recognised(cells), wanted, want, question)
+
+
+def _of_one_run(
+    words: str, at: Mapping[str, str], hints: Mapping[str, str | float] | None, settings: Mapping[str, Any]
+) -> OneRun:
+    """Return the answer about a run in words, with further settings by name."""
+    cells = dict(settings)
+    tokens, price, peak = (cells.pop(name, None) for name in ("tokens", "price", "peak"))
+    run = run_of_words((words,), None if peak is None else peak_of(str(peak)), cells)
+    paid = None if price is None else price_of(str(price))
+    return answer_of(run, None if tokens is None else amount(str(tokens)), at, paid, checked_hints(hints or {}))
 
 
 def is_model_file(source: object) -> bool:

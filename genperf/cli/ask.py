@@ -67,6 +67,7 @@ def ask(
     from genperf.cli.one_run import answer_one_run, run_named
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
+    from genperf.one_run import run_in
     from genperf.result import load_model
     from genperf.words.numbers import join_values
 
@@ -84,7 +85,12 @@ def ask(
         if not out.written(reply):
             tell(str(reply))
         return
-    opened = recognised_table(_source(table, roles["delimiter"]), roles)
+    source = _source(table, roles["delimiter"])
+    run = run_in(source)
+    if run is not None:
+        answer_one_run(run, question, _configuration(at, ()), out)
+        return
+    opened = recognised_table(source, roles)
     wanted = _configuration(at, opened.source.columns)
     answer = ask_recognised(opened, wanted, want, question, seed)
     if out.written(answer):

@@ -9,6 +9,7 @@ from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import DURATIONS, MULTIPLES, amount
 from genperf.one_run.networks import Network, network_of
 from genperf.peaks import Device, device_in, devices, precision_in
+from genperf.table.cells import Source
 from genperf.table.clean import is_missing, number_in
 from genperf.vocabulary import section, words_of
 from genperf.vocabulary.headers import Header, header_of
@@ -227,6 +228,23 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> Run:
     batch, length = _batch(run, filled, numbers), 1.0 if network and network.sample == "images" else sequence
     run = replace(run, step_samples=batch * length if batch is not None and length is not None else None)
     return replace(run, rate=_rate(run, filled))
+
+
+def run_in(source: Source) -> Run | None:
+    """Return the run of a table of one row that names its device; None for another table.
+
+    Examples
+    --------
+    >>> from genperf.table.cells import source_of
+    >>> cells = ("8", "H100", "7B", "76800")
+    >>> run_in(source_of("one.csv", ("gpus", "gpu", "model", "tokens_per_s"), [cells], [1])).rate
+    76800.0
+    """
+    if len(source) != 1:
+        return None
+    cells = {name: column[0] for name, column in source.cells.items()}
+    named = [str(cell) for name, cell in cells.items() if plain_name(name) in _WORDS["device"]]
+    return run_of_row(cells) if any(map(device_in, named)) else None
 
 
 def _number(cell: Any) -> float | None:

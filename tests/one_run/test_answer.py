@@ -1,11 +1,14 @@
 """The card of one run: its place among published runs, and the days and the cost of a training."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import run
 
+import genperf as gp
 from genperf import datasets
 from genperf.one_run import answer_of, run_of_words
 from genperf.one_run.published import place_of, reference
@@ -106,3 +109,15 @@ def test_the_card_fits_a_terminal(capsys: pytest.CaptureFixture[str], words: str
     lines = shell(capsys, "ask", *words.split()).splitlines()
     assert len(lines) <= 14
     assert max(map(len, lines)) <= 80
+
+
+def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spoken = gp.ask("8xh100", model="7B", tokens_per_s=76800, precision="bf16", tokens="1T", at={"gpus": 64})
+    row = {"gpu": "NVIDIA H100 80GB", "gpus": 8, "model": "7B", "dtype": "bf16", "tokens_per_s": 76800}
+    pd.DataFrame([row]).to_csv(tmp_path / "one.csv", index=False)
+    printed = shell(capsys, "ask", str(tmp_path / "one.csv"), "--tokens", "1T", "--at", "gpus=64", "--json")
+    assert json.loads(printed) == json.loads(json.dumps(spoken.to_dict()))
+    assert gp.ask(pd.DataFrame([row])).to_dict()["mfu"] == spoken.to_dict()["mfu"]
+    # Several runs are a table, as before.
+    pd.DataFrame([{**row, "gpus": n, "tokens_per_s": 9000 * n} for n in (1, 2, 4)]).to_csv(tmp_path / "more.csv")
+    assert "answers" in json.loads(shell(capsys, "ask", str(tmp_path / "more.csv"), "--at", "gpus=8", "--json"))
