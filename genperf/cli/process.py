@@ -26,13 +26,13 @@ class Stopped(KeyboardInterrupt):
 
 
 def stop_in_order() -> None:
-    """Let SIGTERM, as of a scheduler, and SIGHUP do what Ctrl-C does: what is fitted is kept.
+    """Let SIGTERM, as of a scheduler, SIGHUP and Ctrl-C, also pressed twice, end the process with what is fitted kept.
 
     A signal that is ignored already (`nohup`) stays ignored.
     """
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGTERM", "SIGHUP", "SIGINT"):
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _stop)
 
 
