@@ -35,7 +35,7 @@ BASES = {"horovod": "pytorch", "megatron-deepspeed": "pytorch", "nemo": "pytorch
 PAGE = """# Is an efficiency normal?
 
 Made by `python experiments/normal.py experiments/results/normal.md`, which also writes `genperf/normal/steps.json`
-from the series that `genperf world` lists (`data/published/README.md`). A step *inside* a node begins at the smallest
+from the series of `genperf list world` (`data/published/README.md`). A step *inside* a node begins at the smallest
 count, one to the *second* node at the largest count on one node, and one *beyond* at the first count on several nodes.
 Efficiencies are of one doubling, in %.
 

@@ -50,9 +50,9 @@ What is at a boundary cannot be read from runs before it, and stays below the ai
 
 {drawn}
 
-Published series (`genperf world`) whose work in a second has its largest value inside, predicted at the counts up to
-two doublings beyond the data, which end before the turn. They are few: clusters are seldom measured beyond their best
-count.
+Published series (`genperf list world`) whose work in a second has its largest value inside, predicted at the counts up
+to two doublings beyond the data, which end before the turn. They are few: clusters are seldom measured beyond their
+best count.
 
 {bundled}
 """

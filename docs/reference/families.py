@@ -37,7 +37,7 @@ def write(folder: Path) -> None:
     names = list(gp.MODELS)
     rows = [f"| [{f.name}]({f.name}.md) | {f.purpose} | {f.source} |" for f in gp.MODELS.values()]
     tree = ["```{toctree}", ":hidden:", "", *names, "```"]
-    head = ["# Families of expressions", "", "Generated from the registry that `genperf models` lists.", ""]
+    head = ["# Families of expressions", "", "Generated from the registry that `genperf list models` lists.", ""]
     lines = [*head, "| family | for | source |", "|---|---|---|", *rows, "", *tree]
     write_page(folder / "index.md", "\n".join(lines) + "\n")
     for family in gp.MODELS.values():

@@ -58,7 +58,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "cores.json --knee"),
     "import": ("training-log log.txt -o log.csv",),
-    "models": ("",),
+    "list": ("models", "world", "runs", "datasets"),
     "optimize": (
         "gpus.json --over gpus=1:16 --price 2/h",
         "groups.json --over workers=1:8 --over batch=8,16",
@@ -72,7 +72,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "cores.json --target cores=128",
     ),
     "validate": (f"gpus.csv {GPUS} --scheme leave-one-out", f"cores.csv {CORES} --models usl"),
-    "world": ("",),
 }
 LOG = "".join(
     f" iteration {k:8d}/ 100 | consumed samples: {k * 64:12d} | elapsed time per iteration (ms): {500 + k}.0 | "

@@ -27,32 +27,37 @@ SECTIONS: dict[str, dict[str, str]] = {
         "import": "Turn measurements of another tool into a table.",
         "fit": "Fit a model to a table, and keep it.",
         "predict": "Predict many configurations with a kept model.",
-        "export": "Write the fitted expression in another language.",
-        "models": "List the families of expressions.",
-        "world": "List the published series that show what is normal.",
-        "init": "Write a settings file to fill in.",
+        "list": "Families of expressions; what published series, runs and tables answers rest on.",
         "demo": "Run the whole path on the bundled measurements.",
     },
 }
-#: Command → what it answers.
-COMMANDS = {name: question for section in SECTIONS.values() for name, question in section.items()}
+#: The commands, with one that help leaves out.
+COMMANDS = (*(name for section in SECTIONS.values() for name in section), "init")
+#: Former name of a command → its words now. They go with the next version.
+FORMER = {"models": ("list", "models"), "world": ("list", "world"), "export": ("explain",)}
 
 
 @cache
 def command_named(name: str) -> click.Command:
     """Return a command, from the function of its name in the file of its name."""
-    # A file named as a word of Python could not be imported by others.
-    file = f"{name}_" if iskeyword(name) else name
-    found: click.Command = getattr(import_module(f"genperf.cli.{file}"), file)
-    return found
+    # A file named as a word of Python could not be imported by others, and a function called list would hide Python's.
+    file = f"{name}_" if iskeyword(name) or name == "list" else name
+    command: click.Command = getattr(import_module(f"genperf.cli.{file}"), file)
+    return command
 
 
-def is_asked_about(word: str) -> bool:
+def lone_table() -> str | None:
+    """Return the one file here that is named as a table."""
+    tables = [path.name for path in Path().iterdir() if path.suffix.lower() in (".csv", ".tsv", ".jsonl", ".parquet")]
+    return tables[0] if len(tables) == 1 else None
+
+
+def names_a_source(word: str) -> bool:
     """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run or a machine.
 
     Examples
     --------
-    >>> [is_asked_about(word) for word in ("runs.csv", "logs/*.log", "4:1530", "8xh100", "-", "fitt")]
+    >>> [names_a_source(word) for word in ("runs.csv", "logs/*.log", "4:1530", "8xh100", "-", "fitt")]
     [True, True, True, True, True, False]
     """
     return word == "-" or (bool(set(word) & set("./\\*?:0123456789")) and word[0] != "-") or Path(word).exists()

@@ -47,7 +47,7 @@ class Command(click.Command):
 
 def write_groups(formatter: click.HelpFormatter, groups: Mapping[str, Sequence[tuple[str, str]]]) -> None:
     """Write terms and what they mean under headings, all in the same two columns."""
-    width = max(len(term) for rows in groups.values() for term, _ in rows if len(term) <= TERM_WIDTH)
+    width = min(TERM_WIDTH, max(len(term) for rows in groups.values() for term, _ in rows))
     for title, [(term, meaning), *others] in groups.items():
         with formatter.section(title):
             formatter.write_dl([(term.ljust(width), meaning), *others], col_max=TERM_WIDTH)
@@ -79,8 +79,8 @@ def gathered(
     def decorate(function: F) -> F:
         @wraps(function)
         def call(**values: Any) -> Any:
-            own = {name: values.pop(name) for name in names}
-            return function(**values, **{parameter: make(**own)})
+            gathered_values = {name: values.pop(name) for name in names}
+            return function(**values, **{parameter: make(**gathered_values)})
 
         before = len(getattr(function, "__click_params__", ()))
         option_group(title, *options)(call)

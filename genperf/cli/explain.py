@@ -11,6 +11,7 @@ import click
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, tell, tell_all
+from genperf.cli.writing import write_whole
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from genperf.panel import Table
     from genperf.result import FitResult, GroupedResult
     from genperf.scaling import Scaling
+
+#: Languages of `genperf.reporting.export`.
+TARGETS = ("python", "latex", "javascript", "extra-p")
 
 
 @shared.command("explain")
@@ -36,7 +40,13 @@ if TYPE_CHECKING:
         help="Explain the difference to this configuration: factors, or group columns, in which it differs from --at.",
     ),
     option("--members", is_flag=True, help="Also the terms of each member of an ensemble by itself."),
-    option("--latex", "as_latex", is_flag=True, help="Print the fitted formula for LaTeX, and nothing else."),
+    option(
+        "--to",
+        metavar="LANGUAGE",
+        type=click.Choice(TARGETS),
+        help=f"Only the fitted formula, without its interval: {', '.join(TARGETS)}.",
+    ),
+    option("--latex", "to", flag_value="latex", help="As --to latex."),
     option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted."),
     option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted."),
 )
@@ -72,6 +82,7 @@ if TYPE_CHECKING:
 )
 @shared.shown(
     *shared.RESULT,
+    shared.output("FILE", "Of --to: write here; to standard output where omitted."),
     shared.plot("Draw the terms along the count of workers; or what --versus, --sobol or --knee compute"),
 )
 def explain(
@@ -81,7 +92,7 @@ def explain(
     interval: float,
     versus: tuple[str, ...],
     members: bool,
-    as_latex: bool,
+    to: str | None,
     importance: str | None,
     unit: str | None,
     knee: str | None,
@@ -108,8 +119,8 @@ def explain(
     values = values_at(at, "--at", fitted)
     group = group_at(fitted, group, values)
     chosen = one_group(fitted, group, model)
-    if as_latex:
-        tell(export(chosen, "latex"))
+    if to is not None:
+        write_whole(out.output or "-", export(chosen, to).rstrip("\n") + "\n")
         return
     here = {name: cells for name, cells in values.items() if name not in fitted.group} or None
     other = configuration(versus, "--versus", fitted)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import shlex
 import signal
 import sys
 import warnings
@@ -9,7 +10,7 @@ import warnings
 import click
 
 from genperf import __version__
-from genperf.cli.commands import COMMANDS, SECTIONS, command_named, is_asked_about
+from genperf.cli.commands import COMMANDS, FORMER, SECTIONS, command_named, lone_table, names_a_source
 from genperf.cli.decorators import write_groups
 from genperf.cli.output import tell
 from genperf.cli.process import Stopped, drop_output, fault, open_closed_streams, stop_in_order
@@ -19,6 +20,13 @@ from genperf.errors import GenperfError
 
 class _Commands(click.Group):
     """The commands in their sections, each imported when it is called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; without any, show how the one table that lies here would be asked about."""
+        if not args and not ctx.resilient_parsing and (table := lone_table()):
+            show_question(table)
+            ctx.exit()
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -32,7 +40,11 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first word names; where it is a file or a run, it is asked about."""
-        if args[0] not in COMMANDS and is_asked_about(args[0]):
+        if args[0] in FORMER:
+            words = FORMER[args[0]]
+            tell(f"note: `genperf {args[0]}` is now `genperf {' '.join(words)}`; this name goes", err=True)
+            args = [*words, *args[1:]]
+        elif args[0] not in COMMANDS and names_a_source(args[0]):
             args = ["ask", *args]
         if args[0] not in COMMANDS:
             raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
@@ -61,6 +73,18 @@ def cli(ctx: click.Context, config: str | None) -> None:
     Start with `genperf demo`, or `genperf ask TABLE` on your own measurements.
     """
     ctx.default_map = settings_of(config) if ctx.invoked_subcommand in COMMANDS else {}
+
+
+def show_question(table: str) -> None:
+    """Print how a table was read, and how it is asked about twice its largest scale."""
+    from genperf.panel.tables import recognised
+
+    opened = recognised(table)
+    scale = opened.reading.scale
+    tell(f"{table} {opened.line}")
+    at = "" if scale is None else f" --at {scale}={2 * float(max(opened.reading.evidence[scale].values)):g}"
+    tell(f"ask:  genperf {shlex.quote(table)}{at}")
+    tell("all commands: genperf --help")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -67,7 +67,7 @@ class Auto(Model):
 
     def _fit(self, table: Table, seed: int) -> FitResult:
         if self.options.fix:
-            hint = "--model with one of `genperf models`, or a formula"
+            hint = "--model with one of `genperf list models`, or a formula"
             raise FitError("auto chooses its own constants: none can be held", hint=hint)
         shared = self.shared.of(table.key)
         # One count is a series as well: the prior predicts other counts.

@@ -54,7 +54,7 @@ def fit(
         From `read_table` or `datasets.load`; or what `read_table` reads, with the roles as keywords. With group
         columns, one model is fitted per group.
     model : str
-        `auto`, the ensemble that predicts best; a family's name (`genperf models` lists them); or a formula of your
+        `auto`, the ensemble that predicts best; a family's name (`genperf list models`); or a formula of your
         own, whose constants are found by name: `a*batch/workers + b*log2(workers) + c`.
     structure : {"auto", "separable", "per-term", "product", "grown"}
         Of the generic expression; `auto` chooses by cross-validation inside the table.

@@ -96,15 +96,13 @@ _LATEX = Language(
     text=lambda text: rf"\mathrm{{{_escape(text)}}}",
 )
 _OPERATORS = {name: f"({{0}}{f.symbol}{{1}})" for name, f in FUNCTIONS.items() if f.symbol} | {"negative": "(-{0})"}
-#: Those of C's family.
-_LIKE_C = {**_OPERATORS, "or": "({0}||{1})", "and": "({0}&&{1})", "not": "(!{0})", "where": "({0}?{1}:{2})"}
-
 
 #: The sign of a remainder, and 1 to the power of NaN, differ from numpy's. A text is ASCII, without `<`: it may stand
 #: in a `<script>`.
 JAVASCRIPT = Language(
     {
-        **{**_LIKE_C, "equal": "({0}==={1})", "not_equal": "({0}!=={1})"},
+        **{**_OPERATORS, "equal": "({0}==={1})", "not_equal": "({0}!=={1})", "where": "({0}?{1}:{2})"},
+        **{"or": "({0}||{1})", "and": "({0}&&{1})", "not": "(!{0})"},
         **{"remainder": "remainder({0},{1})", "power": "power({0},{1})"},
     },
     "Math.{0}({1})",
@@ -122,17 +120,7 @@ PYTHON = Language(
     text=repr,
     prelude="import math\n",
 )
-C = Language(
-    {
-        **{**_LIKE_C, "equal text": "(strcmp({0},{1})==0)", "not_equal text": "(strcmp({0},{1})!=0)"},
-        **{"remainder": "({0}-floor({0}/{1})*{1})", "power": "pow({0},{1})", "abs": "fabs({0})"},
-        **{"min": "fmin({0},{1})", "max": "fmax({0},{1})"},
-    },
-    "{0}({1})",
-    not_finite=lambda value: "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "(-INFINITY)",
-    prelude="#include <math.h>\n#include <string.h>\n",
-)
-LANGUAGES = {"python": PYTHON, "c": C, "javascript": JAVASCRIPT}
+LANGUAGES = {"python": PYTHON, "javascript": JAVASCRIPT}
 
 
 def _written(node: Node, language: Language, number: Callable[[float], _Part], name: Callable[[str], str]) -> _Part:
@@ -228,8 +216,6 @@ def in_language(node: Node, names: Mapping[str, str], language: Language) -> str
     >>> tree = parse("a*n**-p + max(b, log2(n))").node
     >>> in_language(tree, {"a": "c[0]", "b": "c[1]", "p": "c[2]", "n": "x[0]"}, JAVASCRIPT)
     '((c[0]*power(x[0],(-c[2])))+Math.max(c[1],Math.log2(x[0])))'
-    >>> in_language(tree, {"a": "2.0", "b": "3.0", "p": "0.5", "n": "n"}, C)
-    '((2.0*pow(n,(-0.5)))+fmax(3.0,log2(n)))'
     """
 
     def written(value: float) -> _Part:

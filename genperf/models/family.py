@@ -44,7 +44,7 @@ class Family:
     """A family of expressions."""
 
     name: str
-    #: In the canonical names, as `genperf models` prints it.
+    #: In the canonical names, as `genperf list models` prints it.
     equation: str
     #: The paper the idea comes from.
     source: str

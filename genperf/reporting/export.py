@@ -10,21 +10,20 @@ from genperf.result import FitResult
 #: Language → how a function begins and ends: its name is `predict`, its arguments are the factors.
 _FUNCTIONS = {
     "python": ("def predict({arguments}):\n    # {about}\n    return ", "\n"),
-    "c": ("/* {about} */\ndouble predict({arguments}) {{\n    return ", ";\n}}\n"),
     "javascript": ("// {about}\nfunction predict({arguments}) {{\n  return ", ";\n}}\n"),
 }
 TARGETS = (*_FUNCTIONS, "latex", "extra-p")
-#: Words of C and JavaScript that name no argument, beside Python's, between blanks.
+#: Words of JavaScript that name no argument, beside Python's, between blanks.
 _RESERVED = (
-    " auto case char const default delete do double enum extern float function goto int long new predict register short"
-    " signed sizeof static struct switch this typedef union unsigned var void volatile "
+    " case class const default delete do enum export extends function let new null predict super switch this throw"
+    " typeof var void "
 )
 
 
 def export(result: FitResult, to: str) -> str:
     """Return the fitted expression with its constants, without its interval, as one of `TARGETS`.
 
-    In Python, C and JavaScript it is a function `predict` of the factors, with the value that `result.predict` has.
+    In Python and JavaScript it is a function `predict` of the factors, with the value that `result.predict` has.
 
     Raises
     ------
@@ -43,7 +42,7 @@ def export(result: FitResult, to: str) -> str:
     if not result.is_formula:
         raise GenperfError(
             f"an average of {counted(len(result.members), 'expression')} has no formula",
-            hint="--model generic fits one, and so do families and formulas (genperf models)",
+            hint="--model generic fits one, and so do families and formulas (genperf list models)",
         )
     expression, constants = result.best.expression, result.best.values
     if to == "latex":
@@ -52,16 +51,12 @@ def export(result: FitResult, to: str) -> str:
     if to == "extra-p":
         return render(node, lambda value: f"{value:.6g}").replace("**", "^")
     names = _identifiers([f.name for f in result.schema.factors])
-    texts = {f.name for f in result.schema.factors if f.levels}
-    arguments = [
-        f"{'const char *' if name in texts else 'double '}{n}" if to == "c" else n for name, n in names.items()
-    ]
     ranges = "; ".join(f"{f.name} {f.lower:.4g} to {f.upper:.4g}" for f in result.schema.factors if not f.levels)
     target = result.schema.target
     about = f"{target.name} in {target.unit}, fitted by genperf ({result.model}); measured: {_plain(ranges)}"
     head, tail = _FUNCTIONS[to]
     body = in_language(node, names, LANGUAGES[to])
-    return LANGUAGES[to].prelude + head.format(arguments=", ".join(arguments), about=about) + body + tail.format()
+    return LANGUAGES[to].prelude + head.format(arguments=", ".join(names.values()), about=about) + body + tail.format()
 
 
 def _identifiers(names: list[str]) -> dict[str, str]:

@@ -40,7 +40,7 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
 def test_help_names_every_command(shell: Shell) -> None:
     status, out, _ = shell("--help")
     assert status == 0
-    assert all(name in out for name in COMMANDS)
+    assert all(name in out for name in {*COMMANDS} - {"init"})
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -168,10 +168,10 @@ def test_standard_input_and_settings_file(shell: Shell, tmp_path: Path, monkeypa
 def test_models_lists_every_family(shell: Shell) -> None:
     from genperf.models import MODELS
 
-    status, out, _ = shell("models")
+    status, out, _ = shell("list", "models")
     assert status == 0
     assert all(name in out for name in MODELS)
-    status, out, _ = shell("models", "--json")
+    status, out, _ = shell("list", "models", "--json")
     assert {m["name"] for m in json.loads(out)["models"]} >= set(MODELS)
 
 
@@ -265,6 +265,21 @@ def test_a_file_or_runs_alone_are_asked_about(shell: Shell) -> None:
     assert alone == named
     assert alone[0] == 0
     assert shell("1:410", "2:792", "4:1530", "--at", "64") == shell("ask", "1:410", "2:792", "4:1530", "--at", "64")
+
+
+def test_former_names_go_on_with_a_note(shell: Shell) -> None:
+    status, out, note = shell("models", "--json")
+    assert (status, out) == shell("list", "models", "--json")[:2]
+    assert note == "note: `genperf models` is now `genperf list models`; this name goes\n"
+
+
+def test_without_a_word_the_one_table_shows_its_question(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["genperf"])
+    status, out, _ = shell()
+    assert status == 0
+    assert "genperf runs.csv --at workers=32\n" in out
+    Path("more.csv").write_text(RUNS)
+    assert shell()[2].startswith("Usage: genperf")
 
 
 def test_options_of_the_table_stand_behind_an_option_of_their_own(shell: Shell) -> None:

@@ -23,8 +23,8 @@ OTHERS = [
     ("optimize", ("nets.json", "--over", "devices=1:8")),
     ("predict", ("nets.json", "--at", "devices=8,16")),
     ("suggest", ("one.json", "--target", "devices=64")),
-    ("world", ()),
-    ("models", ()),
+    ("list", ("world",)),
+    ("list", ("models",)),
 ]
 
 

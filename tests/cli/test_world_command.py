@@ -1,4 +1,4 @@
-"""`genperf world`: the published series, with the source and licence of each."""
+"""`genperf list world`: the published series, with the source and licence of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
 
 
 def test_every_cluster_has_a_source_with_a_licence(shell: Shell) -> None:
-    status, out, _ = shell("world", "--json")
+    status, out, _ = shell("list", "world", "--json")
     answer = json.loads(out)
     assert status == 0
     assert answer["clusters"] == len(answer["list"]) >= 14
@@ -28,7 +28,7 @@ def test_every_cluster_has_a_source_with_a_licence(shell: Shell) -> None:
 
 
 def test_the_list_names_clusters_and_draws_them(shell: Shell, tmp_path: Path) -> None:
-    status, out, err = shell("world", "--plot", str(tmp_path / "world.png"))
+    status, out, err = shell("list", "world", "--plot", str(tmp_path / "world.png"))
     assert status == 0
     assert "Azure K80" in out
     assert "msalvaris/BatchAIHorovodBenchmark @ 0d23f48c" in out

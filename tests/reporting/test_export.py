@@ -46,17 +46,6 @@ def test_python_has_the_value() -> None:
     assert names["predict"](workers=6.0, batch_size=24.0, framework="mxnet") == pytest.approx(expected())  # type: ignore[operator]
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
-def test_c_has_the_value(tmp_path: Path) -> None:
-    order = [f.name for f in fitted().schema.factors]
-    arguments = ", ".join(f'"{AT[name]}"' if isinstance(AT[name], str) else str(AT[name]) for name in order)
-    main = f'#include <stdio.h>\nint main(void) {{ printf("%.17g", predict({arguments})); return 0; }}\n'
-    (tmp_path / "predict.c").write_text(export(fitted(), "c") + main)
-    subprocess.run(["cc", "-Wall", "-Werror", "predict.c", "-o", "predict", "-lm"], cwd=tmp_path, check=True)
-    printed = subprocess.run([tmp_path / "predict"], capture_output=True, text=True, check=True).stdout
-    assert float(printed) == pytest.approx(expected())
-
-
 @pytest.mark.skipif(not shutil.which("node"), reason="no Node.js")
 def test_javascript_has_the_value() -> None:
     order = [f.name for f in fitted().schema.factors]
@@ -89,16 +78,20 @@ def test_an_average_is_refused() -> None:
     result = gp.fit(gp.read_table(frame, time="s", extrinsic="workers"))
     assert isinstance(result, gp.FitResult)
     with pytest.raises(GenperfError, match="has no formula"):
-        export(result, "c")
+        export(result, "python")
 
 
 def test_the_command_writes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "runs.csv").write_text("workers,s\n1,9\n2,5\n4,3\n8,2\n")
     shell = shell_of(capsys)
-    runs, model, code = (str(tmp_path / name) for name in ("runs.csv", "m.json", "m.c"))
+    runs, model, code = (str(tmp_path / name) for name in ("runs.csv", "m.json", "m.py"))
     assert shell("fit", runs, "--time", "s", "--extrinsic", "workers", "--model", "amdahl", "-o", model)[0] == 0
-    assert shell("export", model, "--to", "c", "-o", code)[0] == 0
-    assert "double predict(double workers)" in Path(code).read_text()
-    status, out, _ = shell("export", model, "--to", "extra-p")
+    assert shell("explain", model, "--to", "python", "-o", code)[0] == 0
+    assert "def predict(workers)" in Path(code).read_text()
+    status, out, _ = shell("explain", model, "--to", "extra-p")
     assert status == 0
+    # The old name goes on, with a note.
+    before, same, note = shell("export", model, "--to", "extra-p")
+    assert (before, same) == (status, out)
+    assert "`genperf explain`" in note
     assert re.fullmatch(r"1\.\d+ \+ 7\.\d+/workers\n", out)
