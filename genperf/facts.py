@@ -1,6 +1,9 @@
 """What an answer is made of: numbers with names about a fitted model at one configuration, without words."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from genperf.errors import GenperfError
 
@@ -203,3 +206,319 @@ class Training:
     def given(self) -> dict[str, float]:
         """What formulas read of it."""
         return {name: value for name, value in (("tokens", self.tokens), ("peak", self.peak)) if value is not None}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is to be done, by when, and for how much."""
+
+    #: In the unit of the throughput or the batch; whole jobs where all workers share one.
+    samples: float
+    #: Seconds, and money in the unit of the price: both are kept by the upper end of the interval.
+    deadline: float | None = None
+    budget: float | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A count of workers that does the work in all."""
+
+    count: float
+    #: Seconds, and money (machine-hours without a price).
+    total: Interval
+    cost: Interval
+    verdict: str
+
+    def to_dict(self, name: str) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        both = {"total": self.total, "cost": self.cost}
+        amounts = {f"{what}{end}": v for what, one in both.items() for end, v in zip(ENDS, one.ends, strict=True)}
+        return {name: self.count, **amounts, "verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The cheapest count that keeps a plan."""
+
+    plan: Plan
+    #: The column that counts the workers, the smallest and the largest count that were tried.
+    name: str
+    tried: tuple[float, float]
+    #: What its work counts, in the singular where all workers share one amount.
+    sample: str
+    whole: bool
+    #: What is paid for, and its price; without one the cost is in machine-hours.
+    paid: str
+    price: Paid | None
+    #: Nominal coverage.
+    interval: float
+    #: Of the question: the cheapest count, or twice the largest measured one where none keeps the plan.
+    count: float
+    #: The cheapest and the fastest count, of those that keep the plan where there are any.
+    cheapest: Choice
+    fastest: Choice
+    #: The probability that no other count is cheaper; None where none keeps the plan.
+    best: float | None = None
+    #: Where none keeps the plan: whether each may fail, is late, is too dear.
+    fails: bool = False
+    late: bool = False
+    dear: bool = False
+
+    @property
+    def at(self) -> dict[str, float]:
+        """The count by the name of its factor."""
+        return {self.name: self.count}
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The counts, `total` and `cost` with their ends, `best` and `fastest`; None where none keeps the plan."""
+        if self.best is None:
+            return {"plan": None}
+        fastest = self.fastest.to_dict(self.name)
+        return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest}}
+
+
+@dataclass(frozen=True)
+class NextRun:
+    """What to measure next, so that the interval at a configuration narrows."""
+
+    #: The configuration as it was named, and the configurations to measure: what differs from it.
+    target: Mapping[str, Any]
+    places: tuple[Mapping[str, Any], ...]
+    #: The predicted mean there with its interval now.
+    now: Interval
+    #: Relative half widths: now, after these runs, and the one that is enough.
+    width: float
+    after: float
+    within: float | None = None
+    #: Whether the interval is narrow enough already, and whether the configuration lies beyond the data.
+    met: bool = False
+    beyond: bool = False
+
+    def narrowed(self, value: Interval) -> Interval:
+        """Return an interval of what follows from the prediction as it is expected afterwards, over the logarithm."""
+        ratio = math.asinh(self.after) / math.asinh(self.width) if self.width > 0.0 else 1.0
+        ends = (value.value * (end / value.value) ** ratio for end in (value.lower, value.upper))
+        return Interval(value.value, *ends)
+
+
+def growth_between(before: tuple[float, float], after: tuple[float, float]) -> float:
+    """Return the devices after over those before; of nodes, where the devices stay."""
+    by = 0 if before[0] != after[0] else 1
+    return after[by] / before[by]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Two counts of one series, and how the rate grew between them."""
+
+    #: `inside` a node, from one node to the `second` (or at once to more), or `beyond` the first count of several.
+    kind: Literal["inside", "second", "beyond"]
+    #: Devices and nodes before and after.
+    before: tuple[float, float]
+    after: tuple[float, float]
+    #: What each device or node does after, as a part of what it did before.
+    efficiency: float
+
+    @property
+    def doublings(self) -> float:
+        """How often the count doubles."""
+        return round(math.log2(growth_between(self.before, self.after)), 3)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Where an efficiency stands: fractions, but for the percentile; `low` and `high` hold 90 % of the series."""
+
+    step: Step
+    value: float
+    percentile: float
+    median: float
+    low: float
+    high: float
+    series: int
+    clusters: int
+    #: What the percentile means, in a word or three: `usual`, `in the lowest quarter`, `low`.
+    judged: str
+    #: What the comparison was narrowed by: the number of doublings, the network, ….
+    narrowed: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        names = ("value", "percentile", "median", "low", "high", "series", "clusters")
+        rounded = {name: round(getattr(self, name), 4) for name in names}
+        return {"of": "efficiency", "step": self.step.kind, **rounded, "narrowed": list(self.narrowed)}
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Why an efficiency is not compared: too few series are published of such a step."""
+
+    step: Step
+    series: int
+    clusters: int
+    #: Below which nothing is compared.
+    fewest_series: int
+    fewest_clusters: int
+
+
+@dataclass(frozen=True)
+class AmongPublished:
+    """Where the efficiency of a series lies among published ones, or why that is not known."""
+
+    placed: Normal | Lack
+    #: The column of the count, and the devices that are taken for a node where nothing counts the nodes.
+    count: str
+    assumed: float | None
+    #: What is known of the work of a step: "assumed" where nothing is and each device has the same, "total" where all
+    #: devices share one amount, else empty.
+    work: str
+    #: Whether a cause of it is worth looking for: it is in the lowest quarter, or nobody knows.
+    low: bool
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The least time of the exchange between nodes, beside what the step to several nodes cost."""
+
+    #: Of the nominal rate, what the step to the second node used on four published clusters whose links are known: the
+    #: median of the exchange over the step's cost, overlap included (`experiments/results/hints.md`).
+    typical: ClassVar[float] = 0.25
+    #: Seconds at the nominal rate, as `least_exchange` returns them.
+    ways: dict[str, float]
+    nodes: float
+    #: Bytes.
+    message: float
+    #: Seconds of a step on several nodes, and by how much it is longer than one node's, where they are known.
+    step: float | None
+    cost: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {**self.ways, "least": min(self.ways.values()), "cost": self.cost}
+
+
+@dataclass(frozen=True)
+class Record:
+    """Predictions of one protocol, and of one verdict."""
+
+    #: `near`, `far`: counts over the largest measured one up to which a prediction is like those of the protocols near
+    #: and far of the published benchmark. Beyond, no published series was judged.
+    near: ClassVar[float] = 2.0
+    far: ClassVar[float] = 4.0
+    protocol: str
+    #: Empty for all.
+    verdict: str
+    predictions: int
+    clusters: int
+    #: Predictions whose 90 % interval held.
+    covered: int
+    #: In %.
+    median_error: float
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause, with its probability among the causes and none, and what speaks for and against it."""
+
+    cause: str
+    probability: float
+    supports: str
+    against: str
+    decide_by: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        plain = {"for" if name == "supports" else name: value for name, value in vars(self).items()}
+        return {**plain, "probability": round(self.probability, 3)}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Where a curve along the count of workers turns, or that it does not."""
+
+    #: `throughput`, `slower`, `efficiency` or `efficiency of the best`.
+    what: str
+    #: The count, infinite where none was found, and the ends of its interval.
+    count: Interval
+    #: The share of the draws that turn.
+    reached: float
+    #: The column of the count, the largest one that was evaluated, and the nominal coverage.
+    along: str
+    upto: float
+    interval: float
+    #: What a time is of: a step.
+    timed: str
+    #: Of an efficiency: the level below which it falls, and the count that it is relative to.
+    level: float = math.nan
+    of: float = math.nan
+
+
+@dataclass(frozen=True)
+class Published:
+    """How a measured series compares with published ones, what its exchange should cost, and why it is slow."""
+
+    normal: AmongPublished | None = None
+    exchange: Exchange | None = None
+    #: The causes of a low efficiency, the likeliest first, with the probability that nothing is wrong.
+    causes: tuple[Cause, ...] = ()
+    sound: float = 0.0
+    #: Whether a cause was looked for.
+    training: bool = False
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """What is known, by name."""
+        placed = None if self.normal is None else self.normal.placed
+        numbers: dict[str, Any] = {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
+        numbers |= {} if self.exchange is None else {"exchange": self.exchange.to_dict()}
+        return {**numbers, **({"causes": [cause.to_dict() for cause in self.causes]} if self.training else {})}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Predictions along the count of workers, for a picture: what is reported first of each, and the measured runs."""
+
+    along: str
+    #: What is shown and its unit.
+    name: str
+    unit: str
+    counts: tuple[float, ...]
+    values: tuple[Interval, ...]
+    measured: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known of one configuration: numbers with names, each computed once."""
+
+    #: The configuration, the factors of it that were named, and those that vary and follow no named one.
+    at: Mapping[str, Any]
+    given: frozenset[str]
+    taken: Mapping[str, Any]
+    #: The prediction, and the columns of `predict` at the configuration.
+    expected: Expectation
+    predicted: Mapping[str, Any]
+    #: What growing to the configuration brings.
+    growth: Growth
+    #: Where more workers do less.
+    turn: Turn | None
+    curve: Curve
+    limit: Limit
+    published: Published
+    #: Predictions of `auto` on published series that were judged like this one.
+    record: Record | None
+    #: What to measure next, or why nothing is proposed.
+    next_run: NextRun | None
+    no_run: str
+    #: Levels that no measured run shows.
+    unmeasured: Mapping[str, str]
+    #: Whether some run of the table failed, and whether its columns show the nodes.
+    can_fail: bool
+    nodes_known: bool
+    #: What is asked about a training; the quantities that follow from the prediction, each with its ends.
+    training: Training
+    quantities: Mapping[str, float]
+    #: The units of further predicted quantities, by name.
+    further: Mapping[str, str]
+    plan: Planned | None = None

@@ -2,7 +2,7 @@
 
 from genperf.asking.answer import Answer
 from genperf.asking.ask import ask
-from genperf.asking.plan import Plan
 from genperf.asking.question import Question
+from genperf.facts import Plan
 
 __all__ = ["Answer", "Plan", "Question", "ask"]

@@ -1,160 +1,168 @@
-"""The answer to a question: facts about one configuration, and the numbers and sentences that they make."""
+"""The answer to a question: facts, and the numbers, sentences and pictures that they make."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from genperf.asking.plan import Planned
-from genperf.asking.published import Beside
-from genperf.errors import GenperfError
-from genperf.facts import Expectation, Growth, Limit, Training
-from genperf.panel.following import PANEL
-from genperf.panel.quantities import QUANTITIES
-from genperf.panel.target import Target
+from genperf.errors import listed
+from genperf.facts import Facts, Growth
+from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
-from genperf.search.suggest import Suggestions
-from genperf.vocabulary.names import counts_devices, noun_of
-from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
-from genperf.words.limit import limit_sentence
-from genperf.words.numbers import capitalised, join_values
-from genperf.words.quantity import further_words, with_interval
+from genperf.words.answer import sentences_of
+from genperf.words.numbers import three_digits, with_unit
 
-#: The chance that more workers do less, below which it is not reported: one in four. Half and double change no answer
-#: (experiments/results/settings.md).
-LEAST_CHANCE = 0.25
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """The predicted value of one measured column, in the column's unit."""
+
+    quantity: str
+    unit: str
+    value: float
+    lower: float
+    upper: float
+    verdict: str
+    reason: str
+    at: dict[str, Any]
+    sentences: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {**vars(self), "sentences": dict(self.sentences)}
+
+    @property
+    def line(self) -> str:
+        """The value and its interval on a line."""
+        value, lower, upper = map(three_digits, (self.value, self.lower, self.upper))
+        return f"{self.quantity}: {with_unit(value, self.unit)} ({lower} to {upper}; {self.verdict})"
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What is known of one configuration, as numbers and in words."""
+    """What is known of one configuration: the likeliest quantity in sentences, every measured one as a value."""
 
-    #: The configuration.
-    at: dict[str, Any]
-    #: The factors of it that were given.
-    given: Collection[str]
-    #: Those that were not: the factors that vary and follow no given one.
-    taken: dict[str, Any]
-    expected: Expectation
-    #: What growing to the configuration brings.
-    growth: Growth
-    #: Where more workers do less, a row of `Scaling.points`; and the largest count that was evaluated.
-    turn: Mapping[str, Any] | None
-    upto: float
-    limit: Limit
-    beside: Beside
-    #: What to measure next, or why nothing is proposed; None with levels that no measured run shows.
-    advice: Suggestions | GenperfError | None
-    unmeasured: Mapping[str, str]
-    #: Whether some run of the table failed, and whether its columns show the nodes.
-    can_fail: bool
-    nodes_known: bool
-    #: What is asked about a training, and the numbers that answer it.
-    training: Training
-    trained: Mapping[str, float]
-    #: Further quantities, and the columns of `predict` at the configuration.
-    further: Mapping[str, Target]
-    predicted: Mapping[str, Any]
-    plan: Planned | None = None
+    #: The quantities, the likeliest first.
+    answers: tuple[Value, ...]
+    #: Of the first one; None where its answer is no more than a value.
+    facts: Facts | None = None
+    #: How the table was read; None of a model.
+    reading: Reading | None = None
+    #: What was done to read the table, and what its rows show.
+    notes: tuple[str, ...] = ()
+    #: The factors that the question leaves open, as they are taken.
+    taken: dict[str, Any] = field(default_factory=dict)
+    #: Lines of the same quantity in the other series that the question may mean.
+    others: tuple[str, ...] = ()
+    #: Without a count in the question: the first quantity at eight times the largest one.
+    beyond: str = ""
+    #: Columns that no part of the answer reads.
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> dict[str, str]:
+        """What is known of the first quantity, in words (`genperf.words.answer`)."""
+        return self.answers[0].sentences
 
     @property
     def verdict(self) -> str:
-        """Of the prediction."""
-        return self.expected.verdict
+        """Of the first prediction: ok, caution, extrapolating-blind."""
+        return self.answers[0].verdict
 
     @property
     def reason(self) -> str:
         """Of the verdict."""
-        return self.expected.reason
+        return self.answers[0].reason
+
+    @property
+    def value(self) -> float:
+        """The first quantity, in its own unit."""
+        return self.answers[0].value
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of its interval for a new run."""
+        return self.answers[0].lower, self.answers[0].upper
+
+    @property
+    def throughput(self) -> float | None:
+        """Samples a second of all workers; None where the work of a step is not known."""
+        rate = None if self.facts is None else self.facts.growth.throughput(self.facts.expected.value)
+        return None if rate is None else rate.value
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
         """The predicted value and its interval, and what is known of `throughput`, `efficiency`, `marginal_cost`, …."""
-        numbers = self._growing | ({"fits": self.expected.fits} if self.can_fail else {}) | dict(self.trained)
-        if self.turn is not None:
-            ends = {end: float(self.turn[end]) for end in ("count", "lower", "upper")}
-            known = {end: value if np.isfinite(value) else None for end, value in ends.items()}
-            numbers["best"] = {**known, "chance": float(self.turn["reached"]), "upto": self.upto}
-        return {**numbers, **self.beside.numbers, **({} if self.plan is None else self.plan.numbers)}
+        facts = self.facts
+        if facts is None:
+            return {}
+        numbers = _growing(facts) | ({"fits": facts.expected.fits} if facts.can_fail else {}) | dict(facts.quantities)
+        if (turn := facts.turn) is not None:
+            ends = zip(("count", "lower", "upper"), turn.count.ends, strict=True)
+            best = {end: value if np.isfinite(value) else None for end, value in ends}
+            numbers["best"] = {**best, "chance": turn.reached, "upto": turn.upto}
+        return {**numbers, **facts.published.numbers, **({} if facts.plan is None else facts.plan.numbers)}
 
     @property
-    def _growing(self) -> dict[str, Any]:
-        """What is predicted and what growing to it brings, by name."""
-        expected, growth, value = self.expected, self.growth, self.expected.value
-        numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
-        efficiency = growth.target.efficiency
-        if efficiency is None:
-            return numbers
-        ends = {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
-        numbers.update(speedup=growth.speedup, efficiency=efficiency.value, **ends)
-        if (rate := growth.throughput(value)) is not None:
-            numbers |= dict(zip(THROUGHPUT, rate.ends, strict=True))
-        if not growth.grows or growth.marginal is None:
-            return numbers
-        numbers["pays"] = growth.chance
-        if growth.marginal.value == float("inf"):
-            return {**numbers, "marginal_cost": None}
-        numbers["marginal_cost_ratio"] = growth.marginal.value
-        if growth.costs is not None:
-            (here, there), ending = growth.costs, "" if growth.whole else "_per_million"
-            numbers |= {f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value}
-        return numbers
-
-    @cached_property
-    def sentences(self) -> dict[str, str]:
-        """The facts in words.
-
-        `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
-        `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
-        """
-        growth, turn = self.growth, self.turn
-        places = join_values({n: v for n, v in self.at.items() if n in self.given or n == growth.name})
-        expect = [expect_sentence(self.expected, growth, places), *further_words(self.further, self.predicted)]
-        expect += [
-            f"{row.label} {with_interval(self.trained, name, row.unit)}"
-            for name, row in QUANTITIES.items()
-            if row.reported == "beside" and name in self.trained
-        ]
-        likely = turn is not None and (np.isfinite(turn["count"]) or turn["reached"] >= LEAST_CHANCE)
-        sentences = {
-            "plan": "" if self.plan is None else self.plan.sentence,
-            "expect": "; ".join(expect),
-            "training": training_sentence(self.training, self.trained),
-            "sure": sure_sentence(self.expected, growth),
-            "pays": pays_sentence(growth, self.expected),
-            "best": turn["sentence"] if turn is not None and likely else "",
-            "limit": limit_sentence(self.limit, places),
-            **self.beside.sentences,
-            "nodes": self._nodes_wanted,
-            "next": self._next,
-        }
-        return {what: capitalised(text) for what, text in sentences.items() if text}
-
-    @property
-    def _nodes_wanted(self) -> str:
-        """The request for the nodes, where no column counts them and they decide on the prediction."""
-        growth = self.growth
-        few = growth.start.count <= PANEL.usual_devices < growth.target.count
-        if self.verdict == "ok" or not few or not counts_devices(growth.name) or self.nodes_known:
-            return ""
-        text = f"no column counts the nodes, and nobody knows whether {noun_of(growth.name)} of several were measured"
-        return f'{text}: --hint "devices per node=8" or a column of nodes says it'
-
-    @property
-    def _next(self) -> str:
-        """What to measure next."""
-        if self.advice is None:
-            return f"measure a run with {join_values(self.unmeasured)}: no measured run shows it"
-        if isinstance(self.advice, GenperfError):
-            return f"no next run is proposed: {self.advice.message}"
-        return self.advice.sentence
+    def read_as(self) -> str:
+        """How the table was read, as options that can be copied; empty of a model."""
+        left = f"; left out: {listed(self.left_out)}" if self.left_out else ""
+        return "" if self.reading is None else f"read as: {self.reading.options}{left}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        trust = {"verdict": self.verdict, "reason": self.reason}
-        return {"at": self.at, "taken": self.taken, **self.numbers, **trust, "sentences": dict(self.sentences)}
+        reading, source = self.reading, dict[str, Any]()
+        first: dict[str, Any] = {"at": self.answers[0].at}
+        if reading is not None:
+            source = {"roles": reading.roles.texts, "mapping": reading.mapping, "read_as": reading.read_as()}
+            source |= {"left_out": list(self.left_out), "notes": list(self.notes)}
+        if self.facts is not None:
+            trust = {"verdict": self.facts.expected.verdict, "reason": self.facts.expected.reason}
+            first = {"at": dict(self.facts.at), **self.numbers, **trust, "sentences": dict(self.sentences)}
+        return {**source, **first, "taken": self.taken, "answers": [answer.to_dict() for answer in self.answers]}
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences.values())
+        lines = list(self.sentences.values())
+        if len(self.answers) > 1:
+            lines += ["Also measured:", *(f"  {answer.line}" for answer in self.answers[1:])]
+        if self.beyond:
+            lines.append(self.beyond)
+        if self.others:
+            lines += ["The table has other series:", *(f"  {line}" for line in self.others)]
+        return "\n".join(lines)
+
+
+def answer_of(facts: Facts) -> Answer:
+    """Return the answer of a model: its predicted quantity, with all that is known of the configuration."""
+    expected, at = facts.expected, dict(facts.at)
+    trust = expected.verdict, expected.reason
+    value = Value(expected.name, expected.unit, *expected.value.ends, *trust, at, sentences_of(facts))
+    return Answer((value,), facts, taken=dict(facts.taken))
+
+
+def _growing(facts: Facts) -> dict[str, Any]:
+    """Return what is predicted and what growing to it brings, by name."""
+    expected, growth, value = facts.expected, facts.growth, facts.expected.value
+    numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
+    efficiency = growth.target.efficiency
+    if efficiency is None:
+        return numbers
+    ends = {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
+    numbers.update(speedup=growth.speedup, efficiency=efficiency.value, **ends)
+    if (rate := growth.throughput(value)) is not None:
+        numbers |= dict(zip(THROUGHPUT, rate.ends, strict=True))
+    return numbers | _costs(growth)
+
+
+def _costs(growth: Growth) -> dict[str, Any]:
+    """Return whether growing pays, and what it costs, by name."""
+    if not growth.grows or growth.marginal is None:
+        return {}
+    if growth.marginal.value == float("inf"):
+        return {"pays": growth.chance, "marginal_cost": None}
+    numbers = {"pays": growth.chance, "marginal_cost_ratio": growth.marginal.value}
+    if growth.costs is not None:
+        (here, there), ending = growth.costs, "" if growth.whole else "_per_million"
+        numbers |= {f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value}
+    return numbers

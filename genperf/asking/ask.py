@@ -3,15 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from genperf.asking.answer import Answer
+import numpy as np
+
+from genperf.arrays import AnyArray
+from genperf.asking.answer import Answer, answer_of
 from genperf.asking.plan import planned
 from genperf.asking.published import beside_published
 from genperf.asking.question import Question, expectation, work_of
+from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import curve_of, growth_of, reported_of
+from genperf.attribution.derived import Work, curve_of, growth_of, reported_of
 from genperf.attribution.terms import limit_of
-from genperf.errors import attempted
+from genperf.errors import GenperfError, attempted
+from genperf.facts import Curve, Expectation, Facts, Growth, Interval, Planned, Record
+from genperf.normal.record import record_like
+from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import left_open
+from genperf.prediction import Query
+from genperf.prediction.bands import Forecast
 from genperf.result import FitResult, answering
 from genperf.search.suggest import suggest
 
@@ -39,13 +48,15 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.10, 0.11, 0.12, 0.13]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*log2(gpus)")
     >>> print(ask(result, {"gpus": 64}, Question(work="32*gpus")).sentences["expect"])
-    Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu, an efficiency of 62 %; a step takes 0.16 s.
+    Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu. The efficiency is 62 %; a step takes 0.16 s.
     """
-    question = question or Question()
-    interval, training = question.interval, question.training
-    result = answering(result, at)
-    work = work_of(result, question)
-    plan = None
+    return answer_of(gathered(result, at, question or Question()))
+
+
+def gathered(result: FitResult, at: Mapping[str, Any], question: Question) -> Facts:
+    """Return the facts about one configuration: its curve, the prediction on it, and what follows from these."""
+    interval, result = question.interval, answering(result, at)
+    work, plan = work_of(result, question), None
     if question.plan is not None:
         # The count of workers follows from the plan, all else from the question or from a measured run.
         start = single(result.query(at), ONE)
@@ -53,29 +64,98 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
         at = {**plan.at, **at}
     query = result.query(at)
     target = single(query, ONE)
-    expected, predicted = expectation(result, query, interval)
-    trained = reported_of(result, query, expected, training, question.price)
     curve = curve_of(result, target, work, interval)
+    known = None if result.schema.substituted else _forecast(curve, target)
+    predicted = expectation(result, query, interval, known)
+    return facts_of(result, question, query, curve, predicted, at, plan)
+
+
+def facts_of(
+    result: FitResult,
+    question: Question,
+    query: Query,
+    curve: Scaling,
+    predicted: tuple[Expectation, Mapping[str, AnyArray]],
+    asked: Mapping[str, Any],
+    plan: Planned | None = None,
+) -> Facts:
+    """Return the facts about one configuration.
+
+    Parameters
+    ----------
+    query : Query
+        The configuration as one row.
+    curve : Scaling
+        The predictions along the count of workers, that of the configuration among them.
+    predicted : tuple
+        The prediction at the configuration, and the columns of `predict` there.
+    asked : mapping
+        The factors that were named.
+    """
+    target, interval, work = single(query, ONE), question.interval, work_of(result, question)
+    expected, row = predicted
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
-    turns = curve.points[curve.points["what"] == ("slower" if growth.whole else "throughput")]
-    return Answer(
+    advice = None if unmeasured else attempted(suggest, result, asked)
+    turn = curve.turn("slower" if growth.whole else "throughput")
+    return Facts(
         at=target,
-        given=at.keys(),
-        taken=left_open(result.panel, target, at),
+        given=frozenset(map(str, asked)),
+        taken=left_open(result.panel, target, asked),
         expected=expected,
+        predicted={name: cells[0] for name, cells in row.items()},
         growth=growth,
-        turn=None if turns.empty else {str(name): value for name, value in turns.iloc[0].items()},
-        upto=curve.upto,
-        limit=limit_of(result, query.columns, interval),
-        beside=beside_published(result, curve, growth.target.count, work, question),
-        advice=None if unmeasured else attempted(suggest, result, at),
+        turn=turn,
+        curve=_drawn(curve, growth, work, interval),
+        limit=limit_of(result, query.columns, interval, None if unmeasured else _forecast(curve, target)),
+        published=beside_published(result, curve, growth.target.count, work, question),
+        record=_record(result, query, curve, growth.target.count, expected.verdict),
+        next_run=None if advice is None or isinstance(advice, GenperfError) else advice.next_run,
+        no_run=advice.message if isinstance(advice, GenperfError) else "",
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
         nodes_known=result.panel.node("nodes") is not None,
-        training=training,
-        trained=trained,
-        further={name: one.schema.target for name, one in result.further.items()},
-        predicted={name: cells[0] for name, cells in predicted.items()},
+        training=question.training,
+        quantities=reported_of(result, query, expected, question.training, question.price),
+        further={name: one.schema.target.unit for name, one in result.further.items()},
         plan=plan,
     )
+
+
+def _forecast(curve: Scaling, target: Mapping[str, Any]) -> Forecast:
+    """Return what all draws predict at the configuration, which the curve passes through."""
+    return curve.forecast.at(np.array([curve.steps.nearest(float(target[curve.along]))]))
+
+
+def _drawn(curve: Scaling, growth: Growth, work: Work, interval: float) -> Curve:
+    """Return the curve from the smallest count to the configuration's, as throughputs where these are known."""
+    steps, name = curve.steps, curve.quantity.name
+    upto = max(growth.target.count, steps.largest) * 1.0001
+    places = np.flatnonzero(steps.counts <= upto)
+    lower, upper = curve.forecast.at(places).band(interval, "prediction", -np.inf)
+    value = curve.forecast.at(places).central()
+    ends = np.stack([value, np.minimum(lower, value), np.maximum(upper, value)])
+    measured, logarithms = steps.measured
+    runs = np.exp(logarithms)
+    rated = growth.target.rate is not None and not growth.whole
+    samples = work.at(steps.columns) if rated else None
+    if samples is not None:
+        ends, runs = samples[places] / ends[[0, 2, 1]], samples[measured] / runs
+    return Curve(
+        curve.along,
+        "throughput" if rated else name,
+        f"{work.sample}/s" if rated else curve.quantity.unit,
+        tuple(steps.counts[places].tolist()),
+        tuple(Interval(*row) for row in ends.T.tolist()),
+        tuple(zip(steps.counts[measured].tolist(), runs.tolist(), strict=True)),
+    )
+
+
+def _record(result: FitResult, query: Query, curve: Scaling, count: float, verdict: str) -> Record | None:
+    """Return how often `auto` was right on published series that were predicted like this one."""
+    options = result.options
+    if options.get("approach") != "series" or options.get("pooled_share") is not None:
+        return None
+    nodes, ratio = result.panel.only_node, count / curve.steps.along.upper
+    leaves = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
+    return record_like(min(ratio, Record.far), leaves, verdict if ratio <= Record.far else "")

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from genperf.asking.question import Question
 from genperf.attribution import Scaling
 from genperf.attribution.derived import Work
 from genperf.errors import GenperfError
+from genperf.facts import Cause, Published
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
-from genperf.normal.exchange import Exchange, exchange_of
-from genperf.normal.series import AmongPublished, Normal, among_published, series_of, trains_networks
+from genperf.normal.exchange import exchange_of
+from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.result import FitResult
 
-if TYPE_CHECKING:
-    from genperf.causes import Diagnosis
 
-
-@dataclass(frozen=True)
-class Beside:
-    """How a measured series compares with published ones: what is known of it."""
-
-    normal: AmongPublished | None = None
-    exchange: Exchange | None = None
-    #: Where its efficiency is low; None where nothing was diagnosed, or another series is asked about.
-    causes: Diagnosis | None = None
-    #: Whether a cause was looked for.
-    training: bool = False
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        """What is known, by name."""
-        placed = None if self.normal is None else self.normal.placed
-        numbers: dict[str, Any] = {"normal": placed.to_dict()} if isinstance(placed, Normal) else {}
-        numbers |= {} if self.exchange is None else {"exchange": self.exchange.to_dict()}
-        causes = [] if self.causes is None else self.causes.to_dict()["causes"]
-        return {**numbers, **({"causes": causes} if self.training else {})}
-
-    @property
-    def sentences(self) -> dict[str, str]:
-        """What is known, in words."""
-        known = {"normal": self.normal, "exchange": self.exchange, "causes": self.causes}
-        return {name: one.sentence for name, one in known.items() if one is not None}
-
-
-def beside_published(result: FitResult, curve: Scaling, count: float, work: Work, question: Question) -> Beside:
+def beside_published(result: FitResult, curve: Scaling, count: float, work: Work, question: Question) -> Published:
     """Return what is known of a series beside published ones.
 
     Parameters
@@ -69,7 +38,8 @@ def beside_published(result: FitResult, curve: Scaling, count: float, work: Work
         target = {name: cells[here : here + 1] for name, cells in rows.items()}
         seconds = float(curve.curve[curve.quantity.name].iloc[here]) if question.steps and not work.whole else None
         exchange = exchange_of(panel, hints, target, seconds, {} if series is None else series.kept)
-    causes = None
+    causes: tuple[Cause, ...] = ()
+    sound = 0.0
     if series is not None and (normal is None or normal.low):
         # A usual efficiency has no cause to look for.
         from genperf.causes import why
@@ -77,5 +47,5 @@ def beside_published(result: FitResult, curve: Scaling, count: float, work: Work
         # One configuration, or levels of a run that is still to be made, have no diagnosis.
         with suppress(GenperfError):
             diagnosis = why(result, levels, work=question.work, hints=hints)
-            causes = diagnosis if diagnosis.needed else None
-    return Beside(normal, exchange, causes, series is not None)
+            causes, sound = diagnosis.causes if diagnosis.needed else (), diagnosis.none
+    return Published(normal, exchange, causes, sound, series is not None)

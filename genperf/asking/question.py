@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from genperf.asking.plan import Plan
 from genperf.attribution.derived import Work
-from genperf.facts import Expectation, Interval, Paid, Training
+from genperf.facts import Expectation, Interval, Paid, Plan, Training
 from genperf.formula import Number, parse, substitute
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import Forecast

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from genperf.arrays import Array, Mask
-from genperf.asking.answer import Answer
+from genperf.asking.answer import Answer, Value
 from genperf.asking.ask import ask as ask_model
 from genperf.asking.measured import (
     inverted,
@@ -22,7 +22,6 @@ from genperf.asking.measured import (
     wants_step,
 )
 from genperf.asking.question import Question
-from genperf.attribution.answers import as_html
 from genperf.errors import GenperfError, TableError, listed
 from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
@@ -43,95 +42,13 @@ from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of
+from genperf.table.cells import source_of_columns
 from genperf.table.clean import is_number, label
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
-
-
-@dataclass(frozen=True, eq=False)
-class QuantityAnswer:
-    """The predicted value of one measured column, in the column's unit."""
-
-    quantity: str
-    unit: str
-    value: float
-    lower: float
-    upper: float
-    verdict: str
-    reason: str
-    at: dict[str, Any]
-    sentences: dict[str, str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        return {**vars(self), "sentences": dict(self.sentences)}
-
-    @property
-    def line(self) -> str:
-        """The value and its interval on a line."""
-        value, lower, upper = map(three_digits, (self.value, self.lower, self.upper))
-        return f"{self.quantity}: {with_unit(value, self.unit)} ({lower} to {upper}; {self.verdict})"
-
-
-@dataclass(frozen=True, eq=False)
-class TableAnswer:
-    """What a table answers: the likeliest quantity in sentences, and every measured one as a value."""
-
-    reading: Reading
-    #: The first quantity; None where its answer is no more than a value.
-    answer: Answer | None
-    answers: tuple[QuantityAnswer, ...]
-    #: What was done to read the table, and what its rows show.
-    notes: tuple[str, ...] = ()
-    #: The factors that the question leaves open, as they are taken.
-    taken: dict[str, Any] = field(default_factory=dict)
-    #: Lines of the same quantity in the other series that the question may mean.
-    others: tuple[str, ...] = ()
-    #: Without a count in the question: the first quantity at eight times the largest one.
-    beyond: str = ""
-    #: Columns that no part of the answer reads.
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def read_as(self) -> str:
-        """How the table was read, as options that can be copied."""
-        left = f"; left out: {listed(self.left_out)}" if self.left_out else ""
-        return f"read as: {self.reading.options}{left}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        first = {"at": self.answers[0].at}
-        if self.answer is not None:
-            first = {**self.answer.to_dict(), "sentences": dict(self.answers[0].sentences)}
-        return {
-            "roles": self.reading.roles.texts,
-            "mapping": self.reading.mapping,
-            "read_as": self.reading.read_as(),
-            "left_out": list(self.left_out),
-            "notes": list(self.notes),
-            **first,
-            "taken": self.taken,
-            "answers": [answer.to_dict() for answer in self.answers],
-        }
-
-    def _repr_html_(self) -> str:
-        values = pd.DataFrame([vars(answer) for answer in self.answers])
-        shown = values[["quantity", "value", "lower", "upper", "unit", "verdict"]]
-        return as_html(join_values(self.answers[0].at), shown, *str(self).splitlines(), self.read_as, *self.notes)
-
-    def __str__(self) -> str:
-        lines = list(self.answers[0].sentences.values())
-        if len(self.answers) > 1:
-            lines += ["Also measured:", *(f"  {answer.line}" for answer in self.answers[1:])]
-        if self.beyond:
-            lines.append(self.beyond)
-        if self.others:
-            lines += ["The table has other series:", *(f"  {line}" for line in self.others)]
-        return "\n".join(lines)
-
 
 #: The name of a count that is given without one.
 SCALE = "count"
@@ -170,7 +87,7 @@ def ask(
     *,
     hints: Mapping[str, str | float] | None = None,
     **configuration: Any,
-) -> TableAnswer | Answer | OneRun:
+) -> Answer | OneRun:
     """Answer one configuration from a table whose columns are recognised, from a model, or about one run.
 
     Parameters
@@ -258,7 +175,7 @@ def ask_recognised(
     want: str | None = None,
     question: Question | None = None,
     seed: int = 0,
-) -> TableAnswer:
+) -> Answer:
     """Answer one configuration from a table whose columns are recognised, with roles that were given.
 
     Parameters
@@ -284,7 +201,7 @@ def ask_recognised(
     return replace(answer, notes=(*requested.notes, *answer.notes))
 
 
-def _measured(opened: Recognised, reading: Reading) -> TableAnswer:
+def _measured(opened: Recognised, reading: Reading) -> Answer:
     """Return what the runs of one configuration measured."""
     source, at = opened.source, {k: v for k, v in opened.at.items() if k != SCALE}
     rows, answers = rows_with(reading, opened.at), []
@@ -298,11 +215,11 @@ def _measured(opened: Recognised, reading: Reading) -> TableAnswer:
         if opened.want is not None and wants_step(opened.want) and is_step_rate(header):
             value, quantity, unit = inverted(value), opened.want, "s"
         sentences = measured_sentences(quantity, unit, value, at, reading.scale)
-        answers.append(QuantityAnswer(quantity, unit, *value[:3], "ok", "it was measured", dict(at), sentences))
+        answers.append(Value(quantity, unit, *value[:3], "ok", "it was measured", dict(at), sentences))
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = tuple(step.text for step in source.steps)
-    return TableAnswer(reading, None, tuple(answers), notes)
+    return Answer(tuple(answers), None, reading, notes)
 
 
 def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
@@ -404,7 +321,7 @@ class _Reader:
     def reading(self) -> Reading:
         return self.opened.reading
 
-    def answered(self, at: dict[str, str]) -> TableAnswer:
+    def answered(self, at: dict[str, str]) -> Answer:
         """Return the answers of the wanted quantity, or of all."""
         reading, given, want = self.reading, self.opened.given, self.opened.want
         notes = [step.text for step in self.opened.source.steps]
@@ -420,7 +337,7 @@ class _Reader:
             answer = ask_model(first, configuration, question)
             if question.plan is not None:
                 # The count of a plan is that of the other quantities as well.
-                configuration = answer.at
+                configuration = answer.answers[0].at
                 at = {**at, **{n: label(v) for n, v in configuration.items() if n == reading.scale}}
         elif question.plan is not None:
             raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
@@ -454,10 +371,10 @@ class _Reader:
         if "scaling" not in given and reading.roles.measured.get("scaling"):
             text = f"'{names[0]}' falls as {reading.scale} grows, so all are taken to share one amount of work"
             notes.append(f"{text}; --scaling weak says otherwise")
-        return TableAnswer(
-            reading,
-            answer,
+        return Answer(
             tuple(answers.values()),
+            None if answer is None else answer.facts,
+            reading,
             tuple(notes),
             {**self.series.taken, **(answer.taken if answer is not None else {})},
             tuple(self._others(names[0], at)),
@@ -523,15 +440,19 @@ class _Reader:
         """Return what a column says of itself; a derived one has its header alone."""
         return self.reading.headers.get(name) or header_of(name)
 
-    def _value(
-        self, name: str, result: FitResult, configuration: Mapping[str, Any], answer: Answer | None
-    ) -> QuantityAnswer:
+    def _value(self, name: str, result: FitResult, configuration: Mapping[str, Any], answer: Answer | None) -> Value:
         """Return the predicted value of a column in its own unit."""
         target, roles = result.schema.target, self.opened.arguments(name)
-        at = answer.at if answer is not None else {n: v[0] for n, v in result.query(configuration).columns.items()}
-        row = result.predict({n: [v] for n, v in at.items()}, self.question.interval).iloc[0]
+        facts = None if answer is None else answer.facts
+        if facts is not None:
+            at, row = dict(facts.at), facts.predicted
+        else:
+            query = result.query(configuration)
+            at = {n: v[0] for n, v in query.columns.items()}
+            predicted = result.predict_columns(source_of_columns(query.columns), self.question.interval)
+            row = {name: cells[0] for name, cells in predicted.items()}
         lets, rate = roles["let"] or {}, bool(target.throughput)
-        ends = row[[*(THROUGHPUT if rate else (target.name, "lower", "upper"))]].to_numpy(float)
+        ends = np.array([row[n] for n in (THROUGHPUT if rate else (target.name, "lower", "upper"))], float)
         header = self._header(name)
         source_name = target.throughput or target.column
         if source_name in lets and source_name != name:
@@ -546,7 +467,7 @@ class _Reader:
         # A value of a wide table has no header of its own.
         called = "throughput" if rate and name in self.opened.source.headers and not header.kind else name
         value, lower, upper = ends.tolist()
-        made = QuantityAnswer(called, unit, value, lower, upper, str(row["verdict"]), str(row["reason"]), at, {})
+        made = Value(called, unit, value, lower, upper, str(row["verdict"]), str(row["reason"]), at, {})
         sentences = dict(answer.sentences) if answer is not None else _plain_sentences(made, configuration)
         return replace(made, sentences=sentences)
 
@@ -555,7 +476,7 @@ class _Reader:
         at = {self.reading.scale or "": self._largest(-1)}
         return f"At {join_values(at)}, {self._value(name, result, at, None).line}."
 
-    def _by_arithmetic(self, name: str, answers: Mapping[str, QuantityAnswer]) -> QuantityAnswer | None:
+    def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return the answer of a column that follows from one that is answered and from settings; None for others."""
         follows = self.reading.meanings[name].follows
         bases = [n for n in follows.factors if n in answers] if follows is not None else []
@@ -606,7 +527,7 @@ def unit_of_column(name: str, header: Header, roles: Mapping[str, Any]) -> str:
     return f"{header.counted or 'samples'}/{header.unit}" + (f"/{device}" if header.shared else "")
 
 
-def _plain_sentences(answer: QuantityAnswer, configuration: Mapping[str, Any]) -> dict[str, str]:
+def _plain_sentences(answer: Value, configuration: Mapping[str, Any]) -> dict[str, str]:
     """Return what to expect and how sure that is, of a quantity beside the first."""
     value, lower, upper = map(three_digits, (answer.value, answer.lower, answer.upper))
     return {

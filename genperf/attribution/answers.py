@@ -11,12 +11,13 @@ import pandas as pd
 
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
-from genperf.facts import ENDS, Interval
+from genperf.facts import ENDS, Interval, Turn
 from genperf.panel.target import Target
 from genperf.prediction.bands import Forecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.words.numbers import count_text, join_values, three_digits
 from genperf.words.quantity import heading, only_for_times, scaling_question
+from genperf.words.scaling import crossover_sentence, turn_sentence
 from genperf.words.verdict import TRUST, trust_text
 
 
@@ -159,10 +160,11 @@ class Scaling(Shown):
     curve: pd.DataFrame
     #: A row per question: `what` (`efficiency`, `efficiency of the best`, `slower`, `throughput`), `level`, `count`
     #: (NaN: not reached), `lower`, `upper` (infinite: beyond `upto`), `reached` (the share of the draws that reach it),
-    #: `sentence`. Empty where the quantity is not a time; only `slower` where the kind of scaling is unknown.
+    #: `of` (the count that an efficiency is relative to). Empty where the quantity is not a time; only `slower` where
+    #: the kind of scaling is unknown.
     points: pd.DataFrame
     #: A row per change of the largest term along the factor: `member, weight, before, after, count, lower, upper,
-    #: reached, sentence`.
+    #: reached`.
     crossovers: pd.DataFrame
     #: What is predicted.
     quantity: Target
@@ -171,6 +173,8 @@ class Scaling(Shown):
     #: ln of the predicted value of each draw there: how the rows vary together, and each by itself.
     curves: Curves
     forecast: Forecast
+    #: What a time is of: a step.
+    timed: str = "step"
 
     def efficiency(self, count: float) -> Interval:
         """Return the efficiency at a count, of a time whose kind of scaling is known."""
@@ -192,17 +196,49 @@ class Scaling(Shown):
         yield f"{kind}scaling along {self.along}, relative to {self.reference:g}", self.curve[doublings]
         if self.refusal:
             yield self.refusal
-        yield from self.points["sentence"]
+        yield from map(turn_sentence, self.turns)
         blind = self.curve["verdict"] == VERDICTS[-1]
         if blind.any():
             largest = self.curve.loc[~blind, self.along].max()
             where = "at every count" if blind.all() else f"beyond {count_text(float(largest), self.along)}"
             yield f"{where} the verdict is {VERDICTS[-1]}: {TRUST[VERDICTS[-1]]}"
-        yield from self.crossovers["sentence"]
+        yield from self.crossover_sentences
+
+    def turn(self, what: str) -> Turn | None:
+        """Return one of the points; None where there is none."""
+        return next((turn for turn in self.turns if turn.what == what), None)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The points as numbers that a sentence is made of."""
+        return [self._turn(str(row["what"]), row) for row in self.points.to_dict("records")]
+
+    def _turn(self, what: str, row: Mapping[Any, Any]) -> Turn:
+        count = row["count"] if row["count"] == row["count"] else np.inf
+        ends = Interval(float(count), float(row["lower"]), float(row["upper"]))
+        about = (float(row["reached"]), self.along, self.upto, self.interval, self.timed)
+        return Turn(what, ends, *about, float(row.get("level", np.nan)), float(row.get("of", np.nan)))
+
+    @property
+    def crossover_sentences(self) -> list[str]:
+        """Where the largest term changes, of each label."""
+        several = len({*self.crossovers["member"]}) > 1
+        rows = [(row, self._turn("", row)) for row in self.crossovers.to_dict("records")]
+        texts = [crossover_sentence(str(row["before"]), str(row["after"]), turn) for row, turn in rows]
+        members = [f"{row['member']}: " if several else "" for row, _ in rows]
+        return [f"{member}{text}" for member, text in zip(members, texts, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return super().to_dict() | ({"refusal": self.refusal} if self.refusal else {})
+        plain = super().to_dict()
+        del plain["timed"]
+        for rows, texts in (
+            (plain["points"], map(turn_sentence, self.turns)),
+            (plain["crossovers"], self.crossover_sentences),
+        ):
+            for row, text in zip(rows, texts, strict=True):
+                row["sentence"] = text
+        return plain | ({"refusal": self.refusal} if self.refusal else {})
 
 
 @dataclass(frozen=True, eq=False)

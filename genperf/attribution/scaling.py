@@ -23,9 +23,8 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.query import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
-from genperf.words.numbers import WORDS, count_text
+from genperf.words.numbers import WORDS
 from genperf.words.quantity import scaling_question
-from genperf.words.scaling import count_with_note, point_sentence
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,8 @@ class CurveTolerances:
 
 
 TOLERANCES = CurveTolerances()
-_CHANGES = ("member", "weight", "before", "after", "count", "lower", "upper", "reached", "sentence")
-_POINTS = ("what", "level", "count", "lower", "upper", "reached", "sentence")
+_CHANGES = ("member", "weight", "before", "after", "count", "lower", "upper", "reached")
+_POINTS = ("what", "level", "count", "lower", "upper", "reached", "of")
 
 
 def scaling(
@@ -105,8 +104,8 @@ def scaling(
     >>> import genperf as gp
     >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
     >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> print(scaling(result, {}, level=0.55, kind="strong").points["sentence"][0])
-    efficiency falls below 55 % of that at 1 at 9 workers
+    >>> scaling(result, {}, level=0.55, kind="strong").points["count"].tolist()[0]
+    9.0
     """
     if not 0.0 < level < 1.0:
         raise GenperfError(f"an efficiency level lies between 0 and 1, not {level:g}", hint="0.5")
@@ -153,6 +152,7 @@ def scaling_along(
         steps=steps,
         curves=curves,
         forecast=forecast,
+        timed=result.schema.timed,
     )
     return _of_kinds(plain, result, {steps.kind: steps.work}, level, places)[0] if target.is_time else plain
 
@@ -208,7 +208,7 @@ def _of_kinds(
         )
         curves.append((one, _points(plain, np.log(work) - logarithms, level, slower)))
     curves = curves or [(plain, [slower])]
-    return [replace(one, points=_with_sentences(points, plain, result.schema.timed)) for one, points in curves]
+    return [replace(one, points=pd.DataFrame(points, columns=list(_POINTS))) for one, points in curves]
 
 
 def _points(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:
@@ -225,13 +225,6 @@ def _points(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) 
         rows.append({"what": what, "level": level, **_ends(falls, plain.curves.weights, levels), "of": best})
     turns = _ends(_turns(plain.steps, np.exp(-efficiency) / counts), plain.curves.weights, levels)
     return [*rows, slower, {"what": "throughput", "level": np.nan, **turns}]
-
-
-def _with_sentences(points: Sequence[dict[str, Any]], plain: Scaling, timed: str) -> pd.DataFrame:
-    """Return the table of points, each with its sentence."""
-    about = (plain.along, plain.upto, plain.interval, timed)
-    rows = [{**point, "sentence": point_sentence(point, *about)} for point in points]
-    return pd.DataFrame(rows, columns=list(_POINTS))
 
 
 def _turns(steps: Ladder, curves: Array) -> Array:
@@ -333,13 +326,12 @@ def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[
     labels = by_label(result.members)
     for entry in labels:
         same = [result.members[k] for k in entry.places] if entry.weight >= TERMS.least_weight else []
-        prefix = f"{entry.label}: " if len(labels) > 1 else ""
-        for row, sentence in _changes(same, steps, interval):
-            yield {"member": entry.label, "weight": entry.weight, **row, "sentence": f"{prefix}{sentence}"}
+        for row in _changes(same, steps, interval):
+            yield {"member": entry.label, "weight": entry.weight, **row}
 
 
-def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the changes of one label, each with its sentence; nothing of a single term."""
+def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
+    """Yield the changes of one label; nothing of a single term."""
     best = members[0].expression.term_values(steps.columns, members[0].values) if members else {}
     names = list(best)
     if len(names) < 2:
@@ -347,9 +339,9 @@ def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Itera
     largest = np.stack(list(best.values())).argmax(axis=0)
     turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
     if not turns:
-        name, last = names[largest[0]], count_text(steps.counts[-1], steps.along.name)
+        name = names[largest[0]]
         none = {"count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
-        yield {"before": name, "after": name, **none}, f"'{name}' stays the largest term up to {last}"
+        yield {"before": name, "after": name, **none}
     same = [m for m in members if {t.name for t in m.expression.terms} == set(names)] if turns else []
     compared = {names[place] for place in largest.tolist()}
     drawn = [m.expression.term_values(steps.columns, m.draw_values(), compared) for m in same]
@@ -358,9 +350,7 @@ def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Itera
         lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in drawn)])
         counts = _overtakes(steps.counts, lead, j, steps.along.integer)
         ends = _ends(counts, shares(same), ends_of(interval))
-        there = count_with_note(ends, steps.along.name, steps.counts[-1], interval)
-        sentence = f"the largest term changes from '{before}' to '{after}' at {there}"
-        yield {"before": before, "after": after, **ends}, sentence
+        yield {"before": before, "after": after, **ends}
 
 
 def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:

@@ -12,6 +12,7 @@ from scipy.special import softmax
 from genperf.arrays import AnyArray, Array
 from genperf.causes.laws import CAUSES, FORMS, NONE, Evidence, Runs, evidence_of
 from genperf.errors import GenperfError, suggest
+from genperf.facts import Cause
 from genperf.formula import names_in, parse, values_of
 from genperf.models.network import checked_hints, network_of
 from genperf.panel import Table
@@ -27,6 +28,7 @@ from genperf.table.clean import numbers
 from genperf.table.factor import measure
 from genperf.vocabulary.names import LEVELS, counts_devices
 from genperf.words.numbers import capitalised, join_values
+from genperf.words.published import cause_named, causes_heading
 
 #: What a step is scaled by and what a device works on: all other factors are held.
 _SCALED = (*LEVELS, "devices_per_node", "batch", "global_batch")
@@ -45,8 +47,6 @@ class WhySettings:
     #: Causes that are listed, the likeliest; none of less probability.
     most: int = 3
     least: float = 0.05
-    #: The largest probability that is printed: other causes than these exist.
-    surest: float = 0.99
     #: A run so many misfits from a law speaks against it.
     deviations: float = 2.5
     #: A cause with so much of the first one's probability explains the runs as well.
@@ -54,27 +54,6 @@ class WhySettings:
 
 
 WHY = WhySettings()
-
-
-@dataclass(frozen=True)
-class Cause:
-    """A cause, with its probability among the causes and none, and what speaks for and against it."""
-
-    cause: str
-    probability: float
-    supports: str
-    against: str
-    decide_by: str
-
-    @property
-    def named(self) -> str:
-        """The cause with its probability."""
-        return f"{self.cause} ({_percent(min(self.probability, WHY.surest))})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        plain = {"for" if name == "supports" else name: value for name, value in vars(self).items()}
-        return {**plain, "probability": round(self.probability, 3)}
 
 
 @dataclass(frozen=True)
@@ -93,33 +72,15 @@ class Diagnosis:
         """Whether a cause is likelier than none."""
         return bool(self.causes) and self.causes[0].probability > self.none
 
-    @property
-    def sentence(self) -> str:
-        """The likeliest cause, and what decides."""
-        if not self.causes:
-            return self._heading
-        first, *others = self.causes
-        if not self.needed:
-            return f"{self._heading}; first to rule out: {first.cause}, by {first.decide_by}"
-        second = "".join(f", or {cause.named}" for cause in others[:1])
-        return f"{self._heading}{second}: {first.supports}; to decide: {first.decide_by}"
-
-    @property
-    def _heading(self) -> str:
-        if self.needed:
-            return f"the likeliest cause is: {self.causes[0].named}"
-        compared = "the sound runs" if self.sound else "a sound step"
-        return f"nothing in these runs differs from {compared} ({_percent(min(self.none, WHY.surest))})"
-
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         listed = [cause.to_dict() for cause in self.causes]
         return {"none": round(self.none, 3), "runs": self.runs, "sound": self.sound, "causes": listed}
 
     def __str__(self) -> str:
-        lines = [capitalised(self._heading)]
+        lines = [capitalised(causes_heading(self.causes, self.none, self.sound > 0))]
         for place, cause in enumerate(self.causes, 1):
-            lines.append(f"{place}. {cause.named}")
+            lines.append(f"{place}. {cause_named(cause)}")
             lines += [f"   for: {cause.supports}", f"   against: {cause.against}", f"   decide by: {cause.decide_by}"]
         return "\n".join(lines)
 

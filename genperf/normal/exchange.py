@@ -1,16 +1,15 @@
 """The least time in which nodes exchange a message, as the links' rate allows it, beside what the exchange costs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from genperf.facts import Exchange
 from genperf.formula import values_of
 from genperf.models.network import network_of
 from genperf.panel import Panel
 from genperf.panel.axis import several_nodes
-from genperf.words.numbers import three_digits
 
 
 def least_exchange(
@@ -46,66 +45,6 @@ def least_exchange(
         "hierarchical": 2.0 * (nodes - 1.0) / nodes * seconds + 2.0 * (nodes - 1.0) * latency,
         "server": 2.0 * nodes * seconds + 2.0 * latency,
     }
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """The least time of the exchange between nodes, beside what the step to several nodes cost."""
-
-    #: Of the nominal rate, what the step to the second node used on four published clusters whose links are known: the
-    #: median of the exchange over the step's cost, overlap included (`experiments/results/hints.md`).
-    typical: ClassVar[float] = 0.25
-    #: Seconds at the nominal rate, as `least_exchange` returns them.
-    ways: dict[str, float]
-    nodes: float
-    #: Bytes.
-    message: float
-    #: Seconds of a step on several nodes, and by how much it is longer than one node's, where they are known.
-    step: float | None
-    cost: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        return {**self.ways, "least": min(self.ways.values()), "cost": self.cost}
-
-    @property
-    def sentence(self) -> str:
-        """It in words.
-
-        Examples
-        --------
-        >>> ways = {"ring": 0.26, "hierarchical": 0.14, "server": 0.56}
-        >>> print(Exchange(ways, 2, 440e6, 0.55, 0.35).sentence)
-        the exchange of 440 MB between 2 nodes needs at least 0.14 s of a step of 0.55 s at the hinted rate
-        (hierarchical; ring 0.26 s, one server 0.56 s); a step is 0.35 s longer than one node's, 0.21 s more than the
-        exchange needs: the network is used at 40 %, or nothing overlaps; published clusters use about 25 % of a nominal
-        rate
-        """
-        cost = self.cost
-        ways = {name.replace("server", "one server"): time for name, time in self.ways.items()}
-        # The hierarchical way, where it is as quick as a ring.
-        way = min(ways, key=lambda name: (ways[name], name != "hierarchical"))
-        seconds = ways.pop(way)
-        beside = ", ".join(f"{name} {three_digits(time)} s" for name, time in ways.items())
-        whole = "each step" if self.step is None else f"a step of {three_digits(self.step)} s"
-        text = (
-            f"the exchange of {three_digits(self.message / 1e6)} MB between {self.nodes:g} nodes needs at least "
-            f"{three_digits(seconds)} s of {whole} at the hinted rate ({way}; {beside})"
-        )
-        if cost is None:
-            unknown = f"{text}; how long a step takes is not known: --work gives its samples"
-            return unknown if self.step is None else text
-        if cost <= 0.0:
-            return f"{text}; a step is no longer than one node's: the exchange is hidden, or the hint too low"
-        longer = f"{text}; a step is {three_digits(cost)} s longer than one node's"
-        if cost < seconds:
-            hidden = f"{100.0 * (1.0 - cost / seconds):.0f} % of the exchange is hidden behind computation"
-            return f"{longer}: {hidden}, or the hint is too low"
-        return (
-            f"{longer}, {three_digits(cost - seconds)} s more than the exchange needs: the network is used at "
-            f"{100.0 * seconds / cost:.0f} %, or nothing overlaps; published clusters use about "
-            f"{100.0 * self.typical:.0f} % of a nominal rate"
-        )
 
 
 def exchange_of(

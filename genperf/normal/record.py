@@ -5,50 +5,13 @@
 
 import json
 import math
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
 
+from genperf.facts import Record
 from genperf.normal.series import NORMAL
 
 FILE = Path(__file__).parent / "record.json"
-#: What a protocol predicts.
-PROTOCOLS = {
-    "near": "at up to twice the largest count that was given",
-    "far": "at four times the largest count that was given and more",
-    "node": "at the first count beyond the one node that was given",
-}
-
-
-@dataclass(frozen=True)
-class Record:
-    """Predictions of one protocol, and of one verdict."""
-
-    #: `near`, `far`: counts over the largest measured one up to which a prediction is like those of the protocols near
-    #: and far of `experiments/benchmark.md`. Beyond, no published series was judged.
-    near: ClassVar[float] = 2.0
-    far: ClassVar[float] = 4.0
-    protocol: str
-    #: Empty for all.
-    verdict: str
-    predictions: int
-    clusters: int
-    #: Predictions whose 90 % interval held.
-    covered: int
-    #: In %.
-    median_error: float
-
-    def sentence(self, shorter: bool = False) -> str:
-        """Return the record in words, for a prediction like these, or for one that is further out than any of these."""
-        verdict = f", with the verdict {self.verdict}" if self.verdict else ""
-        what = "shorter reaches were" if shorter else "this was"
-        return (
-            f"How often {what} right elsewhere: {self.predictions} series of {self.clusters} other clusters were "
-            f"predicted {PROTOCOLS[self.protocol]}{verdict}; the 90 % interval held "
-            f"{100.0 * self.covered / self.predictions:.0f} % of them, and the median error was "
-            f"{self.median_error:.0f} %."
-        )
 
 
 def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from genperf.arrays import AnyArray, Array
+from genperf.facts import AmongPublished, Lack, Normal, Step, growth_between
 from genperf.panel import Panel
 from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import devices_and_nodes, medians_along
@@ -19,9 +20,6 @@ from genperf.scaling import KINDS, is_whole
 from genperf.vocabulary import any_of, section, words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import canonical_of, counts_devices
-from genperf.words.numbers import count_text
-
-Kind = Literal["inside", "second", "beyond"]
 
 FILE = Path(__file__).parent / "steps.json"
 
@@ -50,61 +48,6 @@ class NormalSettings:
 NORMAL = NormalSettings()
 
 
-@dataclass(frozen=True)
-class Step:
-    """Two counts of one series, and how the rate grew between them."""
-
-    #: `inside` a node, from one node to the `second` (or at once to more), or `beyond` the first count of several.
-    kind: Kind
-    #: Devices and nodes before and after.
-    before: tuple[float, float]
-    after: tuple[float, float]
-    #: What each device or node does after, as a part of what it did before.
-    efficiency: float
-
-    @property
-    def doublings(self) -> float:
-        """How often the count doubles."""
-        return round(float(np.log2(_growth(self.before, self.after))), 3)
-
-
-def _growth(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """Return the devices after over those before; of nodes, where the devices stay."""
-    by = 0 if before[0] != after[0] else 1
-    return after[by] / before[by]
-
-
-@dataclass(frozen=True)
-class Normal:
-    """Where an efficiency stands: fractions, but for the percentile; `low` and `high` hold 90 % of the series."""
-
-    step: Step
-    value: float
-    percentile: float
-    median: float
-    low: float
-    high: float
-    series: int
-    clusters: int
-    #: What the comparison was narrowed by, of `NORMAL.narrowing`.
-    narrowed: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        names = ("value", "percentile", "median", "low", "high", "series", "clusters")
-        rounded = {name: round(getattr(self, name), 4) for name in names}
-        return {"of": "efficiency", "step": self.step.kind, **rounded, "narrowed": list(self.narrowed)}
-
-
-@dataclass(frozen=True)
-class Lack:
-    """Why an efficiency is not compared: too few series are published of such a step."""
-
-    step: Step
-    series: int
-    clusters: int
-
-
 def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
     """Return the step of a series that ends at one of its rows; None at its first count, and where no rate is known.
 
@@ -127,7 +70,7 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
     earlier = np.flatnonzero((devices * nodes < devices[at] * nodes[at]) & (nodes <= nodes[at]))
     single = earlier[~several_nodes(nodes[earlier])]
     several = earlier[several_nodes(nodes[earlier])]
-    kind: Kind
+    kind: Literal["inside", "second", "beyond"]
     if not several_nodes(nodes[at]):
         kind, base = "inside", single[np.argsort(devices[single])][:1]
     elif several.size:
@@ -138,7 +81,7 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
         return None
     first = int(base[0])
     before, after = ((float(devices[j]), float(nodes[j])) for j in (first, at))
-    return Step(kind, before, after, float(rates[at] / rates[first] / _growth(before, after)))
+    return Step(kind, before, after, float(rates[at] / rates[first] / growth_between(before, after)))
 
 
 def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lack:
@@ -166,7 +109,7 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) 
     keep = np.flatnonzero(steps["kind"] == step.kind)
     series, clusters = (len(np.unique(steps[name][keep])) for name in ("series", "cluster"))
     if series < NORMAL.fewest_series or clusters < NORMAL.fewest_clusters:
-        return Lack(step, series, clusters)
+        return Lack(step, series, clusters, NORMAL.fewest_series, NORMAL.fewest_clusters)
     narrowed = []
     for name in NORMAL.narrowing:
         fewer = keep[steps[name][keep] == known.get(name)]
@@ -184,7 +127,8 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) 
     scale = 1.0 if step.kind == "beyond" else power
     low, median, high = (float(end**scale) for end in ends)
     clusters = len(np.unique(steps["cluster"][keep]))
-    return Normal(step, float(each**scale), below, median, low, high, len(repeats), clusters, tuple(narrowed))
+    found = float(each**scale), below, median, low, high, len(repeats), clusters
+    return Normal(step, *found, judged(below), tuple(narrowed))
 
 
 @cache
@@ -241,58 +185,6 @@ class Series:
             return {}
         alone = each[~several][-1]
         return dict(zip(self.nodes[several].tolist(), (each[several] / alone).tolist(), strict=True))
-
-
-@dataclass(frozen=True)
-class AmongPublished:
-    """Where the efficiency of a series lies among published ones, or why that is not known."""
-
-    placed: Normal | Lack
-    series: Series
-
-    @property
-    def low(self) -> bool:
-        """Whether a cause of it is worth looking for: it is in the lowest quarter, or nobody knows."""
-        return isinstance(self.placed, Lack) or self.placed.percentile <= 100.0 * NORMAL.quarter
-
-    @property
-    def sentence(self) -> str:
-        """It in words.
-
-        Examples
-        --------
-        >>> counts = np.array([8.0, 16.0])
-        >>> series = Series("gpus", counts, counts / 8.0, np.array([100.0, 122.0]), None, "")
-        >>> step = Step("second", (8.0, 1.0), (16.0, 2.0), 0.61)
-        >>> print(AmongPublished(Normal(step, 0.61, 2.4, 0.92, 0.67, 1.0, 122, 9, ("doublings",)), series).sentence)
-        at 2 nodes the efficiency is 61 %; nine in ten of 122 published series on 9 clusters keep 67 to 100 % of one
-        node's: this is low, 2 % keep less
-        """
-        placed, step, series = self.placed, self.placed.step, self.series
-        several = f"{step.after[1]:g} nodes"
-        devices = several if step.before[0] == step.after[0] else count_text(step.after[0], series.count)
-        if series.assumed is not None and step.after[1] > 1.0:
-            several += f" (taking {series.assumed:g} devices for one)"
-        if isinstance(placed, Lack):
-            return (
-                f"whether an efficiency of {100 * step.efficiency:.0f} % at {devices} is normal is not known: "
-                f"{placed.series} published series of {placed.clusters} clusters have such a step, and "
-                f"{NORMAL.fewest_series} of {NORMAL.fewest_clusters} are needed"
-            )
-        text = f"at {devices if step.kind == 'inside' else several} the efficiency is {100 * placed.value:.0f} %"
-        if step.kind == "beyond":
-            same = step.before[1] == step.after[1]
-            first, last = (step.before[0], devices) if same else (step.before[1], several)
-            text = f"from {first:g} to {last} each doubling keeps {100 * placed.value:.0f} %"
-        text += ", if each device keeps its batch" if series.work == "assumed" else ""
-        of_one = " of one node's" if step.kind == "second" else ""
-        a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
-        batch = " (it keeps the total batch, and most of them that of a device)" if series.work == "total" else ""
-        return (
-            f"{text}; nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
-            f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{of_one}{a_step}: "
-            f"this is {judged(placed.percentile)}, {placed.percentile:.0f} % keep less{batch}"
-        )
 
 
 def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
@@ -370,7 +262,9 @@ def among_published(series: Series, target: float, words: Iterable[str]) -> Amon
     # The last step is what the question is about, unless an earlier one is where the efficiency was lost.
     slow = [one for one in placed if isinstance(one, Normal) and one.percentile < 100.0 * NORMAL.quarter]
     chosen = min(slow, key=lambda one: one.percentile, default=placed[0])
-    return AmongPublished(chosen, series)
+    # Where nobody knows what is normal, a cause is worth looking for too.
+    low = isinstance(chosen, Lack) or chosen.percentile <= 100.0 * NORMAL.quarter
+    return AmongPublished(chosen, series.count, series.assumed, series.work, low)
 
 
 def judged(percentile: float) -> str:

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from genperf.arrays import Array, Index
-from genperf.asking.plan import Plan, plan_of
+from genperf.asking.ask import facts_of
+from genperf.asking.plan import plan_of, planned
 from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import Work, growth_of
+from genperf.attribution.derived import Work
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
-from genperf.facts import Expectation, Growth
+from genperf.facts import Expectation, Facts, Growth, Plan
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured
 from genperf.panel.quantities import price_of
@@ -181,8 +182,21 @@ class Place:
         """What growing to the configuration brings; None where that is not known."""
         if self.scaling is None or self.scaling.refusal:
             return None
-        growth = growth_of(self.scaling, self.count, self.work, self.question.price, self.question.per)
-        return None if growth.target.rate is None or not growth.grows else growth
+        growth = None if self.facts is None else self.facts.growth
+        return None if growth is None or growth.target.rate is None or not growth.grows else growth
+
+    @cached_property
+    def facts(self) -> Facts | None:
+        """What is known of the configuration; None where no factor counts the workers."""
+        if self.scaling is None:
+            return None
+        asked = {**self.scaling.at, self.scaling.along: self.count}
+        predicted, question = self.expected, self.question
+        plan = None
+        if question.plan is not None and not self.scaling.refusal:
+            about = question.plan, self.work, question.price, question.per, question.interval
+            plan = planned(self.result, self.values, *about)
+        return facts_of(self.result, question, self.query, self.scaling, predicted, asked, plan)
 
     @property
     def shown(self) -> str:

@@ -180,7 +180,7 @@ class FitResult(Result, Fitted):
         worst = self._worst_look_back
         if worst is None or isinstance(self.options.get("held_out_error"), int | float):
             return "configurations held out by cross-validation"
-        return f"{worst.factor}={worst.held_out:g} predicted from the smaller ones; this model knows it too"
+        return f"{worst.factor}={worst.held_out:g} predicted from the smaller ones; the final fit includes it"
 
     @property
     def _worst_look_back(self) -> Evidence | None:

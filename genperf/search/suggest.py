@@ -16,6 +16,7 @@ from genperf.attribution.draws import shares
 from genperf.discrepancy.form import covariance, positions
 from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
+from genperf.facts import Interval, NextRun
 from genperf.formula import evaluate, names_in, parse_number, substitute
 from genperf.panel.configurations import devices_on_several, divisible, following
 from genperf.panel.quantities import QUANTITIES, quantities_of
@@ -35,7 +36,7 @@ from genperf.prediction.query import query_of
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
-from genperf.words.numbers import join_values
+from genperf.words.next_run import next_sentence
 
 
 @dataclass(frozen=True)
@@ -181,14 +182,22 @@ class Suggestions(Shown):
     chosen: pd.DataFrame
     #: Every candidate as if it were the next: the same columns, the best first.
     candidates: pd.DataFrame
-    #: The answer in words.
-    sentence: str
     #: What is predicted.
     quantity: Target
+    #: What to measure next, as numbers.
+    next_run: NextRun
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        return next_sentence(self.next_run, self.quantity.unit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {self.quantity.name if name == "value" else name: value for name, value in super().to_dict().items()}
+        plain = super().to_dict()
+        del plain["next_run"]
+        plain["sentence"] = self.sentence
+        return {self.quantity.name if name == "value" else name: value for name, value in plain.items()}
 
     @property
     def content(self) -> list[Line]:
@@ -270,7 +279,6 @@ def suggest(
     if met:
         names = [*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
         chosen = ranked = pd.DataFrame(columns=names)
-        sentence = f"the interval at {join_values(named)} is ±{100 * width:.3g} % already: nothing needs measuring"
     else:
         options = _candidates(result, query, candidates)
         both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
@@ -282,24 +290,17 @@ def suggest(
         ranking = _Ranking(pd.DataFrame({**options.columns, quantity.name: central, "cost": prices}), start, width, run)
         ranked = ranking.of(start)
         chosen = ranking.batch(ranked, k, within)
-        beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
-        sentence = _sentence(values, named, chosen, (width, within), beyond)
-    return Suggestions(values, value, lower, upper, interval, width, within, met, chosen, ranked, sentence, quantity)
+    beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
+    after = width if chosen.empty else float(chosen["width"].iloc[-1])
+    places = places_of(values, named, chosen)
+    following_run = NextRun(named, places, Interval(value, lower, upper), width, after, within, met, beyond)
+    ends = value, lower, upper
+    return Suggestions(values, *ends, interval, width, within, met, chosen, ranked, quantity, following_run)
 
 
-@dataclass(frozen=True)
-class SuggestSettings:
-    """Which candidates are worth their cost."""
-
-    #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With
-    #: a half, the largest run that could be paid was better for most laws (`experiments/results/next-runs.md`).
-    least_share: float = 0.75
-    #: Relative narrowing below which no run is worth its name. Half and double change no answer
-    #: (experiments/results/settings.md).
-    noticeable: float = 0.05
-
-
-SUGGEST = SuggestSettings()
+#: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With a
+#: half, the largest run that could be paid was better for most laws (`experiments/results/next-runs.md`).
+LEAST_SHARE = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,7 +330,7 @@ class _Ranking:
         frame = self.options.assign(width=widths, gain=gain, gain_per_cost=gain / self.options["cost"].to_numpy(float))
         # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
         # Of equal gains, such as none, the cheaper first.
-        order = np.lexsort((frame["cost"], -frame["gain_per_cost"], gain < SUGGEST.least_share * gain.max(initial=0.0)))
+        order = np.lexsort((frame["cost"], -frame["gain_per_cost"], gain < LEAST_SHARE * gain.max(initial=0.0)))
         return frame.iloc[order]
 
     def batch(self, ranked: pd.DataFrame, k: int, within: float | None) -> pd.DataFrame:
@@ -344,33 +345,15 @@ class _Ranking:
         return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
 
 
-def _sentence(
-    target: Mapping[str, Any],
-    named: Mapping[str, Any],
-    chosen: pd.DataFrame,
-    widths: tuple[float, float | None],
-    beyond: bool,
-) -> str:
-    """Return the advice in words; of a target beyond the data with what nobody can promise."""
-    width, within = widths
-    where, now = join_values(named), f"±{100 * width:.3g} %"
+def places_of(target: Mapping[str, Any], named: Mapping[str, Any], chosen: pd.DataFrame) -> tuple[dict[str, Any], ...]:
+    """Return the configurations to measure by what differs from the target."""
     if chosen.empty:
-        return f"no candidate narrows the interval at {where}, {now}: measure nearer to it"
+        return ()
     differing = [n for n in target if not (chosen[n] == target[n]).all()] or list(target)
     if not {*differing} & {*named}:
         # Only what follows from the target differs: what was asked about comes first.
         differing = [*named, *(n for n in differing if n not in named)]
-    places = "; ".join(join_values({str(n): row[n] for n in differing}) for row in chosen[differing].to_dict("records"))
-    after = float(chosen["width"].iloc[-1])
-    then = f"±{100 * after:.3g} %"
-    if after > (1.0 - SUGGEST.noticeable) * width:
-        return f"no candidate narrows the interval at {where}, {now}, noticeably; the most for its cost has {places}"
-    text = f"measure {places}: the interval at {where} is expected to narrow from {now} to {then}"
-    unknown = ", unless a new regime begins" if beyond else ""
-    if within is None:
-        return text + unknown
-    reached = f", within {100 * within:.3g} %" if after <= within else f"; {100 * within:.3g} % needs more"
-    return text + reached + unknown
+    return tuple({str(n): row[n] for n in differing} for row in chosen[differing].to_dict("records"))
 
 
 def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.DataFrame | None) -> Query:

@@ -1,63 +1,68 @@
 """What to expect of a configuration, how sure that is, and whether growing to it pays: each in a sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from genperf.facts import Expectation, Growth, Interval, Training
 from genperf.formula import quote_name
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
+    LEAST_DECIDED,
     WORDS,
     count_text,
     duration_text,
     durations_text,
     interval_note,
+    prose,
     singular,
     three_digits,
     with_article,
     with_unit,
 )
-from genperf.words.verdict import fits_text, trust_text
+from genperf.words.verdict import BLIND, fits_text, trust_text
 
 #: The time that a price is for, as it is given → as it is printed.
 HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 
 
-def expect_sentence(expected: Expectation, growth: Growth, places: str) -> str:
+def expect_sentence(expected: Expectation, growth: Growth, places: str, further: Sequence[str] = ()) -> str:
     """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency.
 
     Parameters
     ----------
     places : str
         The configuration.
+    further : sequence of str
+        Quantities beside the first, with their intervals.
     """
     middle = expected.value.value
     plain = duration_text(middle) if growth.whole else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:
-        return f"expect {with_article(expected.name)} of {plain} at {places}"
+        return prose(f"expect {with_article(expected.name)} of {plain} at {places}", *further)
+    efficiency = efficiency_text(growth, expected)
     if growth.target.rate is None:
         question = f"the work of a step: --work '32*{quote_name(growth.name)}' or --work 1024"
         if growth.target.efficiency is None:
-            return f"expect a step of {plain} at {places}; throughput and efficiency need {question}"
-        known = efficiency_text(growth, expected)
-        return f"expect a step of {plain} at {places}, {known}; the throughput needs {question}"
+            asked = f"throughput and efficiency need {question}"
+            return prose(f"expect a step of {plain} at {places}", *further, asked)
+        return prose(f"expect a step of {plain} at {places}", efficiency, *further, f"the throughput needs {question}")
     first = count_text(growth.smallest.count, growth.name)
-    beside = growth.target.count > growth.smallest.count
+    grows = growth.target.count > growth.smallest.count
     speedup = three_digits(growth.speedup or 1.0)
     if growth.whole:
         text = f"expect {with_article(growth.sample)} of {plain} at {places}"
-        return text + (f": {speedup} x as fast as on {first}, {efficiency_text(growth, expected)}" if beside else "")
+        return prose(text + (f": {speedup} x as fast as on {first}" if grows else ""), efficiency * grows, *further)
     text = f"expect {three_digits(growth.target.rate)} {growth.sample}/s at {places}"
-    if beside:
-        text += f": {speedup} x that of {first}, {efficiency_text(growth, expected)}"
-    return f"{text}; a step takes {plain}" if growth.of_steps else text
+    text += f": {speedup} x that of {first}" if grows else ""
+    step = f"a step takes {plain}" if growth.of_steps else ""
+    return prose(text, "; ".join(filter(None, (efficiency * grows, step))), *further)
 
 
 def efficiency_text(growth: Growth, expected: Expectation) -> str:
     """Return the efficiency at the configuration; one that runs cannot have is doubted."""
     efficiency = growth.target.efficiency
     if efficiency is None:
-        return "an efficiency that is not known"
-    text = f"an efficiency of {percent_text(efficiency, expected.interval)}"
+        return "the efficiency is not known"
+    text = f"the efficiency is {percent_text(efficiency, expected.interval)}"
     if efficiency.value > WORDS.most_efficiency:
         text += f", which is hardly so: the runs show little of what {noun_of(growth.name)} alone change"
     return text
@@ -86,13 +91,12 @@ def sure_sentence(expected: Expectation, growth: Growth) -> str:
     unit = expected.unit if rate is None else f"{growth.sample}/s"
     if growth.whole:
         _, low, high, unit = durations_text(*expected.value.ends)
-    parts = [
+    return prose(
         fits_text(expected.fits),
         f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
         held_out_text(expected),
         trust_text(expected.verdict, expected.reason),
-    ]
-    return "; ".join(filter(None, parts))
+    )
 
 
 def held_out_text(expected: Expectation) -> str:
@@ -136,9 +140,21 @@ def pays_judged(growth: Growth, interval: float) -> str:
         return "is not known to pay"
     if growth.chance >= interval:
         return "pays"
-    if growth.chance > 1.0 - interval:
-        return f"may pay or not (a chance of {100 * growth.chance:.0f} % that it does)"
-    return "hardly pays" if marginal.value != float("inf") else "does not pay"
+    if growth.chance <= 1.0 - interval:
+        return "hardly pays" if marginal.value != float("inf") else "does not pay"
+    if growth.chance >= 1.0 - LEAST_DECIDED:
+        return "likely pays"
+    return "likely does not pay" if growth.chance <= LEAST_DECIDED else "undecided"
+
+
+def pays_text(growth: Growth, interval: float) -> str:
+    """Return from where to where growing pays, with its chance where the data do not decide it."""
+    start, target = (count_text(stage.count, growth.name) for stage in (growth.start, growth.target))
+    judged, growing = pays_judged(growth, interval), f"growing from {start} to {target}"
+    if judged == "undecided":
+        return f"whether {growing} pays is undecided (a chance of {100 * growth.chance:.0f} %)"
+    chance = f" (a chance of {100 * growth.chance:.0f} % that it pays)" if judged.startswith("likely") else ""
+    return f"{growing} {judged}{chance}"
 
 
 def pays_sentence(growth: Growth, expected: Expectation) -> str:
@@ -146,9 +162,9 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
     if not expected.is_time:
         return f"a price is paid for time, and this predicts {expected.name}" if growth.price else ""
     start, target = growth.start, growth.target
-    small, large = count_text(start.count, growth.name), count_text(target.count, growth.name)
+    small = count_text(start.count, growth.name)
     if not growth.grows:
-        return f"nothing smaller than {large} was measured to compare its cost with"
+        return f"nothing smaller than {count_text(target.count, growth.name)} was measured to compare its cost with"
     if growth.marginal is None:
         ratio = target.value * target.machines / (start.value * start.machines)
         one = singular(growth.paid_name)
@@ -156,45 +172,44 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
             f"whether it pays needs the work of a step (--work); a step uses {three_digits(ratio)} x the {one}-seconds"
         )
     sample = growth.sample if growth.whole else growth.sample.removesuffix("s")
-    text = f"growing from {small} to {large} {pays_judged(growth, expected.interval)}: "
     if growth.marginal.value == float("inf") and growth.gain is not None:
         note = _note(growth.gain, expected.interval)
-        text += f"the throughput is {three_digits(growth.gain.value)} x that at {small}{note}"
+        further = f"the throughput is {three_digits(growth.gain.value)} x that at {small}{note}"
     else:
         note = _note(growth.marginal, expected.interval)
-        text += f"a further {sample} costs {three_digits(growth.marginal.value)} x one at {small}{note}"
-    if growth.peak is not None:
-        text += f"; the largest measured throughput is that of {count_text(growth.peak, growth.name)}"
-    if expected.verdict == "extrapolating-blind":
-        text += "; the verdict at this count is extrapolating-blind"
-    return text + money_text(growth, expected)
+        further = f"a further {sample} costs {three_digits(growth.marginal.value)} x one at {small}{note}"
+    peak = "" if growth.peak is None else count_text(growth.peak, growth.name)
+    peak = f"the largest measured throughput is that of {peak}" if peak else ""
+    return prose(
+        f"{pays_text(growth, expected.interval)}: {further}",
+        ""
+        if growth.peak is None
+        else f"the largest measured throughput is that of {count_text(growth.peak, growth.name)}",
+        f"the verdict at this count is {BLIND}" if expected.verdict == BLIND else "",
+        money_text(growth, expected),
+    )
 
 
 def money_text(growth: Growth, expected: Expectation) -> str:
-    """Return `Growth.costs` behind a sentence, with the interval at the configuration; nothing without a price."""
+    """Return `Growth.costs` with the interval at the configuration; nothing without a price."""
     start, target, price = growth.start, growth.target, growth.price
     if price is None:
         return ""
     if growth.costs is None:
-        return "; what it costs needs the work of a step (--work)"
+        return "what it costs needs the work of a step (--work)"
     here, there = growth.costs
     low, high = (three_digits(there * end / target.value) for end in (expected.value.lower, expected.value.upper))
     note = interval_note(expected.interval, low, high, three_digits(there))
     what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"
     small = count_text(start.count, growth.name)
-    text = f"; {what} {three_digits(here)} at {small} and {three_digits(there)} at {target.count:g}{note}"
-    text += f" at {price_text(price.text, growth.paid_name)}"
-    if growth.marginal is None or growth.marginal.value == float("inf"):
-        return text
-    further = "a further one" if growth.whole else "the further ones"
-    return f"{text}, {further} {three_digits(here * growth.marginal.value)}"
+    text = f"{what} {three_digits(here)} at {small} and {three_digits(there)} at {target.count:g}{note}"
+    return f"{text}, at {price_text(price.text, growth.paid_name)}"
 
 
 def first_sentence(growth: Growth, expected: Expectation) -> str:
     """Return whether growing to the configuration pays, with the counts on the way to it side by side."""
-    start, target = growth.start, growth.target
+    start = growth.start
     stages = [start, *(stage for stage in growth.beside if stage.count > start.count)]
-    small, large = count_text(start.count, growth.name), count_text(target.count, growth.name)
     if (rate := growth.throughput(expected.value)) is None:
         *values, low, high, unit = durations_text(*(stage.value for stage in stages), *expected.value.ends[1:])
     else:
@@ -203,11 +218,18 @@ def first_sentence(growth: Growth, expected: Expectation) -> str:
     places = [f"{value} {unit if not k else ''}".strip() for k, value in enumerate(values)]
     texts = [f"{value} at {stage.count:g}" for value, stage in zip(places, stages, strict=True)]
     note = interval_note(expected.interval, low, high, values[-1])
-    text = f"growing from {small} to {large} {pays_judged(growth, expected.interval)}: "
-    text += f"{', '.join(texts[:-1])} and {texts[-1]}{note}, {efficiency_text(growth, expected)}"
-    if growth.of_steps and not growth.whole:
-        text += f"; a step takes {with_unit(three_digits(expected.value.value), expected.unit)}"
-    return text + money_text(growth, expected)
+    seconds = with_unit(three_digits(expected.value.value), expected.unit)
+    step = f"a step takes {seconds}" if growth.of_steps and not growth.whole else ""
+    return prose(
+        f"{pays_text(growth, expected.interval)}: {', '.join(texts[:-1])} and {texts[-1]}{note}",
+        "; ".join(
+            [
+                efficiency_text(growth, expected),
+                *([f"a step takes {step}"] if growth.of_steps and not growth.whole else []),
+            ]
+        ),
+        money_text(growth, expected),
+    )
 
 
 def training_sentence(training: Training, numbers: Mapping[str, float]) -> str:

@@ -38,8 +38,8 @@ ALONG = {
     "one after another": "work that is done one after another",
 }
 #: The labels of terms that stay the same at every scale: with the computation among them, and without.
-SAME_WITH_COMPUTATION = "computation with what else stays the same at every scale"
-SAME = "what stays the same at every scale"
+SAME_WITH_COMPUTATION = "computation and fixed costs"
+SAME = "fixed costs"
 LABELS = (SAME_WITH_COMPUTATION, SAME)
 
 
@@ -79,12 +79,14 @@ def limit_sentence(limit: Limit, places: str) -> str:
     first, *others = limit.parts
     low, high, middle = (f"{100 * v:.0f}" for v in (first.share.lower, first.share.upper, first.share.value))
     note = interval_note(limit.interval, low, high, middle, "%")
-    text = f"at {places}, {_called(first, limit)} makes {middle} % of the {limit.name}{note}"
+    text = f"at {places}, {middle} % of the {limit.name}{note} is {_called(first, limit)}"
     if not others or others[0].share.value < WORDS.least_share:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(part.share.value for part in limit.parts)
         return text if abs(1.0 - explained) > WORDS.least_share else f"{text}: nothing else limits it"
-    return f"{text}; next comes {_called(others[0], limit)} ({100 * others[0].share.value:.0f} %)"
+    # Rounded, two parts add up to no more than the whole.
+    second = min(round(100 * others[0].share.value), 100 - int(middle))
+    return f"{text}; next comes {_called(others[0], limit)} ({second} %)"
 
 
 def limit_short(limit: Limit) -> str:

@@ -22,6 +22,8 @@ class WordSettings:
 
 
 WORDS = WordSettings()
+#: A chance between it and the rest of one is called undecided. A convention: one in four.
+LEAST_DECIDED = 0.25
 
 
 def count_text(count: float, name: str) -> str:
@@ -176,3 +178,14 @@ def capitalised(text: str) -> str:
     """
     text = text.strip()
     return (text[:1].upper() + text[1:]).rstrip(".") + "."
+
+
+def prose(*sentences: str) -> str:
+    """Return sentences as a text, those that are empty left out.
+
+    Examples
+    --------
+    >>> prose("a step gets slower beyond 8 workers", "", "measure 16")
+    'A step gets slower beyond 8 workers. Measure 16.'
+    """
+    return " ".join(capitalised(sentence) for sentence in sentences if sentence)

@@ -18,17 +18,17 @@ def heading(target: Target) -> str:
     return f"{target.name} ({target.unit})" if target.unit else target.name
 
 
-def further_words(targets: Mapping[str, Target], row: Any) -> list[str]:
+def further_words(units: Mapping[str, str], row: Any) -> list[str]:
     """Return what one row of a prediction holds of further quantities; nothing of one that is unknown there.
 
     Examples
     --------
     >>> row = {"memory": 31.7, "memory_lower": 29.0, "memory_upper": 34.0}
-    >>> further_words({"memory": Target("peak", "memory", "GB")}, row)
+    >>> further_words({"memory": "GB"}, row)
     ['memory 31.7 GB (29 to 34)']
     """
-    known = {name: target for name, target in targets.items() if float(row[name]) == float(row[name])}
-    return [f"{name} {with_interval(row, name, target.unit)}" for name, target in known.items()]
+    known = [name for name in units if float(row[name]) == float(row[name])]
+    return [f"{name} {with_interval(row, name, units[name])}" for name in known]
 
 
 def with_interval(row: Any, name: str, unit: str) -> str:

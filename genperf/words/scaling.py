@@ -1,53 +1,58 @@
 """Where a curve along the count of workers turns: each point in a sentence."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from genperf.words.numbers import WORDS, count_text, interval_note, range_text, with_article
+from genperf.facts import Interval, Turn
+from genperf.words.numbers import LEAST_DECIDED, WORDS, count_text, interval_note, range_text, with_article
 
-#: What a point is → what happens there, and what does not where it is not reached.
+#: What a point is → what turns, what it then does, what it does not, and from where.
 POINTS = {
-    "efficiency": ("efficiency falls {below} that at {of:g} at", "efficiency does not fall {below} that at {of:g}"),
-    "efficiency of the best": (
-        "efficiency falls {below} its largest (at {of:g}) at",
-        "efficiency does not fall {below} its largest (at {of:g})",
-    ),
-    "slower": ("{timed} gets slower beyond", "{timed} does not get slower"),
-    "throughput": ("throughput falls beyond", "throughput does not fall"),
+    "efficiency": ("efficiency", "falls", "does not fall", " {below} that at {of:g}"),
+    "efficiency of the best": ("efficiency", "falls", "does not fall", " {below} its largest (at {of:g})"),
+    "slower": ("{timed}", "gets slower", "does not get slower", ""),
+    "throughput": ("throughput", "falls", "does not fall", ""),
 }
+#: What stands before the count at which it happens.
+BEYOND = {"efficiency": "at", "efficiency of the best": "at", "slower": "beyond", "throughput": "beyond"}
 
 
-def point_sentence(point: Mapping[str, Any], along: str, upto: float, interval: float, timed: str) -> str:
+def turn_sentence(turn: Turn) -> str:
     """Return where the efficiency falls below a level, or where more workers stop to help.
-
-    Parameters
-    ----------
-    point : mapping
-        A row of `Scaling.points`; that of an efficiency with the count `of` which it is.
-    upto : float
-        The largest count that was evaluated.
-    timed : str
-        What a time is of: a step.
 
     Examples
     --------
-    >>> slower = {"what": "slower", "level": np.nan, "count": np.nan, "lower": 32.0, "upper": np.inf, "reached": 0.2}
-    >>> point_sentence(slower, "gpus", 64.0, 0.9, "step")
-    'a step does not get slower up to 64 gpus (a chance of 20 % that it does)'
+    >>> never = Interval(np.inf, 32.0, np.inf)
+    >>> print(turn_sentence(Turn("slower", never, 0.2, "gpus", 64.0, 0.9, "step")))
+    a step does not get slower up to 64 gpus (a chance of 20 % that it does)
+    >>> print(turn_sentence(Turn("slower", never, 0.64, "gpus", 64.0, 0.9, "step")))
+    whether a step gets slower up to 64 gpus is undecided (a chance of 64 %)
     """
-    falls, stays = POINTS[point["what"]]
-    below = f"below {100 * point['level']:g} % of"
-    values = {"below": below, "of": point.get("of"), "timed": with_article(timed)}
-    if np.isfinite(point["count"]):
-        return f"{falls.format(**values)} {count_with_note(point, along, upto, interval)}"
-    reached = point["reached"]
-    chance = f" (a chance of {100 * reached:.0f} % that it does)" if reached >= WORDS.least_share else ""
-    return f"{stays.format(**values)} up to {count_text(upto, along)}{chance}"
+    subject, falls, stays, where = POINTS[turn.what]
+    values = {"below": f"below {100 * turn.level:g} % of", "of": turn.of}
+    subject, where = subject.format(timed=with_article(turn.timed)), where.format(**values)
+    upto = f"up to {count_text(turn.upto, turn.along)}"
+    chance = f"(a chance of {100 * turn.reached:.0f} %"
+    if np.isfinite(turn.count.value):
+        if turn.reached <= LEAST_DECIDED:
+            return f"{subject} likely {stays}{where} {upto} {chance} that it does)"
+        return f"{subject} {falls}{where} {BEYOND[turn.what]} {count_with_note(turn.count, turn)}"
+    if turn.reached < WORDS.least_share:
+        return f"{subject} {stays}{where} {upto}"
+    if turn.reached <= LEAST_DECIDED:
+        return f"{subject} {stays}{where} {upto} {chance} that it does)"
+    if turn.reached >= 1.0 - LEAST_DECIDED:
+        return f"{subject} likely {falls}{where} {upto} {chance})"
+    return f"whether {subject} {falls}{where} {upto} is undecided {chance})"
 
 
-def count_with_note(point: Mapping[str, Any], along: str, upto: float, interval: float) -> str:
+def crossover_sentence(before: str, after: str, turn: Turn) -> str:
+    """Return where the largest term changes, or that it does not."""
+    if before == after:
+        return f"'{before}' stays the largest term up to {count_text(turn.upto, turn.along)}"
+    return f"the largest term changes from '{before}' to '{after}' at {count_with_note(turn.count, turn)}"
+
+
+def count_with_note(count: Interval, turn: Turn) -> str:
     """Return a count with its interval, whose ends may lie beyond the last one that was evaluated."""
-    lower, upper = (range_text(point[end], point[end], upto) for end in ("lower", "upper"))
-    return count_text(point["count"], along) + interval_note(interval, lower, upper, f"{point['count']:g}")
+    lower, upper = (range_text(end, end, turn.upto) for end in (count.lower, count.upper))
+    return count_text(count.value, turn.along) + interval_note(turn.interval, lower, upper, f"{count.value:g}")

@@ -41,6 +41,8 @@ TRUST = {
     "caution": "be careful",
     "extrapolating-blind": "do not rely on it",
 }
+#: The verdict of a prediction that is not to be relied on.
+BLIND = "extrapolating-blind"
 #: A probability of fitting that goes without a word: that of `optimize`.
 LIKELY_TO_FIT = 0.95
 

@@ -6,7 +6,7 @@ from worked_models import member, model
 
 from genperf.attribution import explain
 from genperf.attribution.ladder import ladder
-from genperf.attribution.scaling import crossovers
+from genperf.attribution.scaling import crossovers, scaling
 from genperf.attribution.terms import by_label
 
 TERMS = {"compute": "a/workers", "network": "b*workers"}
@@ -60,5 +60,6 @@ def test_crossovers_of_equal_labels_have_the_draws_of_all() -> None:
     assert found[["member", "weight", "count", "lower", "upper"]].to_numpy().tolist() == [
         ["growing", 1.0, 9.0, 5.0, 9.0]
     ]
-    assert found["sentence"][0] == "the largest term changes from 'compute' to 'network' at 9 workers (90 %: 5 to 9)"
+    sentence = scaling(result, {}).crossover_sentences[0]
+    assert sentence == "the largest term changes from 'compute' to 'network' at 9 workers (90 %: 5 to 9)"
     assert np.isfinite(found["reached"][0])

@@ -79,7 +79,10 @@ def test_intervals_of_ratios_at_measured_counts_hold() -> None:
     [
         (lambda n: 0.3 + 0.05 * (n - 1) / n, "Growing from 16 gpus to 64 gpus pays: "),
         # A server whose link is full from ten workers on; one run shows it.
-        (lambda n: np.maximum(0.3, 0.03 * n) + 0.01, "Growing from 16 gpus to 64 gpus may pay or not (a chance of "),
+        (
+            lambda n: np.maximum(0.3, 0.03 * n) + 0.01,
+            "Whether growing from 16 gpus to 64 gpus pays is undecided (a chance of ",
+        ),
     ],
 )
 def test_growing_pays_where_the_data_decide_it(law: Callable[[np.ndarray], np.ndarray], sentence: str) -> None:

@@ -8,6 +8,7 @@ from genperf.attribution.scaling import first_below, last_smallest, scaling
 from genperf.errors import GenperfError, TableError
 from genperf.prediction import Spread
 from genperf.table import Factor
+from genperf.words.scaling import turn_sentence
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
@@ -32,7 +33,7 @@ def test_strong_scaling() -> None:
         "slower": pytest.approx(np.nan, nan_ok=True),
         "throughput": pytest.approx(np.nan, nan_ok=True),
     }
-    assert found.points["sentence"][2] == "a step does not get slower up to 64 workers"
+    assert turn_sentence(found.turns[2]) == "a step does not get slower up to 64 workers"
 
 
 def test_weak_scaling() -> None:
@@ -99,9 +100,8 @@ def test_not_reached_is_said_with_the_share_of_draws_that_do() -> None:
     assert np.isnan(found.points.loc[0, "count"])
     assert found.points.loc[0, "reached"] == pytest.approx(0.2, abs=0.002)
     assert found.points.loc[0, "upper"] == np.inf
-    assert (
-        "does not fall below 50 % of that at 1 up to 12 workers (a chance of 20 % that it does)"
-        in found.points["sentence"][0]
+    assert "does not fall below 50 % of that at 1 up to 12 workers (a chance of 20 % that it does)" in turn_sentence(
+        found.turns[0]
     )
     assert found.to_dict()["points"][0]["count"] is None
 
@@ -134,22 +134,24 @@ def test_the_largest_term_changes() -> None:
     # 64/n against 2·n: equal at √32 = 5.66, so at 6; with b from 1 to 4, at 8 (beyond which n > 8) to 4.
     terms = {"compute": "a/workers", "network": "b*workers"}
     draws = [[64.0, b] for b in np.geomspace(1.0, 4.0, 1001)]
-    found = scaling(model(member(terms, {"a": 64.0, "b": 2.0}, draws)), {}, interval=0.98).crossovers
+    found = scaling(model(member(terms, {"a": 64.0, "b": 2.0}, draws)), {}, interval=0.98)
+    (sentence,), found = found.crossover_sentences, found.crossovers
     assert found[["before", "after", "count"]].to_numpy().tolist() == [["compute", "network", 6.0]]
     assert found.loc[0, ["lower", "upper"]].tolist() == [5.0, 8.0]
-    assert found["sentence"][0] == "the largest term changes from 'compute' to 'network' at 6 workers (98 %: 5 to 8)"
+    assert sentence == "the largest term changes from 'compute' to 'network' at 6 workers (98 %: 5 to 8)"
 
 
 def test_a_largest_term_that_stays_is_said() -> None:
-    found = scaling(model(member({"a": "a", "b": "b"}, {"a": 2.0, "b": 1.0})), {}, upto=32, kind="weak").crossovers
-    assert found["sentence"].tolist() == ["'a' stays the largest term up to 32 workers"]
+    found = scaling(model(member({"a": "a", "b": "b"}, {"a": 2.0, "b": 1.0})), {}, upto=32, kind="weak")
+    assert found.crossover_sentences == ["'a' stays the largest term up to 32 workers"]
 
 
 def test_a_count_that_no_draw_reaches_is_beyond() -> None:
     rising = member({"a": "a/workers", "b": "b"}, {"a": 8.0, "b": 1.0}, [[8.0, 0.001]] * 4)
-    found = scaling(model(rising), {}, upto=32).crossovers
+    answer = scaling(model(rising), {}, upto=32)
+    found = answer.crossovers
     assert found.loc[0, ["count", "lower", "upper", "reached"]].tolist() == [9.0, 9.0, np.inf, 0.0]
-    assert found["sentence"][0].endswith("(90 %: 9 to beyond 32)")
+    assert answer.crossover_sentences[0].endswith("(90 %: 9 to beyond 32)")
 
 
 @pytest.mark.parametrize(
@@ -195,4 +197,4 @@ def test_first_below_and_last_smallest() -> None:
 def test_an_interval_of_one_value_is_not_printed_and_one_is_singular() -> None:
     # T rises from the first count on, in every draw: a step gets slower beyond one worker.
     result = model(member({"ring": "b*workers"}, {"b": 1.0}))
-    assert scaling(result, {}, kind="strong").points["sentence"][2] == "a step gets slower beyond 1 worker"
+    assert turn_sentence(scaling(result, {}, kind="strong").turns[2]) == "a step gets slower beyond 1 worker"

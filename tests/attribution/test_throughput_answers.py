@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import genperf as gp
 from genperf.attribution import Knee
 from genperf.attribution.scaling import Scaling
+from genperf.words.scaling import turn_sentence
 
 COUNTS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 
@@ -43,8 +44,8 @@ def assert_agreement(answer: Scaling, counts: np.ndarray, speeds: np.ndarray, le
     # The rate is told as it was measured: throughput, efficiency and speed-up are one statement.
     assert (rows["throughput"] / rows["throughput"].iloc[0]).to_numpy() == pytest.approx(rows["speedup"].to_numpy())
     points = answer.points.set_index("what")
-    falls = re.match(r"throughput falls beyond (\d+)", points.loc["throughput", "sentence"])
-    if falls:
+    sentences = {turn.what: turn_sentence(turn) for turn in answer.turns}
+    if (falls := re.match(r"throughput falls beyond (\d+)", sentences["throughput"])) is not None:
         beyond = counts > float(falls[1])
         assert not beyond.any() or speeds[beyond].max() <= speeds[~beyond].max()
     knee = points.loc["efficiency", "count"]
@@ -90,7 +91,9 @@ def test_weak_scaling_is_not_told_as_strong() -> None:
     assert answer.kind == "weak"
     # 2905.4/8/410.2
     assert float(answer.curve.set_index("gpus")["efficiency"][8]) == pytest.approx(0.885, abs=0.01)
-    assert answer.points.set_index("what")["sentence"]["throughput"].startswith("throughput does not fall up to 128")
+    turn = answer.turn("throughput")
+    assert turn is not None
+    assert turn_sentence(turn).startswith("throughput does not fall up to 128")
 
 
 def test_without_a_word_on_the_work_the_question_comes_back() -> None:

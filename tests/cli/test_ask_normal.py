@@ -43,8 +43,8 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
     assert 5.0 < normal["percentile"] < 25.0
     assert normal["series"] >= 30
     assert normal["clusters"] >= 3
-    assert text.startswith("At 2 nodes the efficiency is 61 %; nine in ten of ")
-    assert re.search(r"this is in the lowest quarter, \d+ % keep less\.$", text)
+    assert text.startswith("At 2 nodes the efficiency is 61 %, which is in the lowest quarter. Nine in ten of ")
+    assert re.search(r"; \d+ % keep less\.$", text)
 
 
 def test_the_page_prints_the_sentence(shell: Shell) -> None:
@@ -70,7 +70,7 @@ def test_the_page_prints_the_sentence(shell: Shell) -> None:
             "gpus,img_s\n8,800\n16,1500\n",
             "gpus=16",
             "second",
-            "At 2 nodes (taking 8 devices for one) the efficiency is 94 %",
+            "At 2 nodes the efficiency is 94 %",
         ),
         # What was measured is compared, not what is predicted.
         ("gpus,nodes,img_s\n1,1,100\n4,1,360\n", "gpus=64", "inside", "At 4 gpus the efficiency is 90 %"),
@@ -98,7 +98,7 @@ def test_a_network_of_too_few_sources_does_not_narrow(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("runs", "words"),
     [
-        ("gpus,nodes,step_s,global_batch\n8,1,0.80,512\n16,2,0.55,512\n", "it keeps the total batch"),
+        ("gpus,nodes,step_s,global_batch\n8,1,0.80,512\n16,2,0.55,512\n", "his series keeps the total batch"),
         ("gpus,nodes,step_s\n8,1,0.50\n16,2,0.55\n", "if each device keeps its batch"),
     ],
 )
@@ -138,7 +138,7 @@ def test_hints_show_what_the_exchange_should_cost(shell: Shell) -> None:
     assert (exchange["ring"], exchange["server"]) == pytest.approx((2 * 15 / 16 * 0.1408, 4 * 0.1408))
     # A device does 0.2/0.55 of what it did: the rest of the predicted step is the cost.
     assert exchange["cost"] == pytest.approx(given["time"] * (1 - 0.2 / 0.55), rel=1e-3)
-    assert "the network is used at 40 %, or nothing overlaps" in given["sentences"]["exchange"]
+    assert "he network is used at 40 %, or nothing overlaps" in given["sentences"]["exchange"]
 
 
 def test_a_link_is_hinted_by_its_name(shell: Shell) -> None:

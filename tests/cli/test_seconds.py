@@ -43,4 +43,4 @@ def test_a_held_out_error_says_what_was_predicted_from_what(shell: Shell) -> Non
     Path("runs.csv").write_text(table(sequence=True))
     status, out, err = shell("fit", "runs.csv", *ROLES, "--intrinsic", "batch_per_gpu,seq_len")
     assert status == 0
-    assert "(gpus=8 predicted from the smaller ones; this model knows it too)" in out + err
+    assert "(gpus=8 predicted from the smaller ones; the final fit includes it)" in out + err

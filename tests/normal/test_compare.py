@@ -77,7 +77,9 @@ def test_series_count_once() -> None:
 
 @pytest.mark.parametrize(("count", "clusters"), [(29, 4), (60, 2)])
 def test_too_few_series_or_clusters_are_not_compared(count: int, clusters: int) -> None:
-    assert placed(SECOND, {}, made([0.9] * count, clusters)) == Lack(SECOND, count, clusters)
+    assert placed(SECOND, {}, made([0.9] * count, clusters)) == Lack(
+        SECOND, count, clusters, NORMAL.fewest_series, NORMAL.fewest_clusters
+    )
 
 
 @pytest.mark.parametrize(("clusters", "narrowed"), [(10, ("between",)), (8, ())])

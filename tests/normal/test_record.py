@@ -7,6 +7,7 @@ import pytest
 from genperf.normal.record import FILE, record_like
 from genperf.normal.series import NORMAL
 from genperf.prediction.verdict import VERDICTS
+from genperf.words.published import record_sentence
 
 
 def test_the_verdicts_of_a_protocol_add_up() -> None:
@@ -41,4 +42,4 @@ def test_few_predictions_of_a_verdict_are_counted_with_all() -> None:
     assert record is not None
     assert record.verdict == ""
     assert record.predictions >= NORMAL.fewest_series
-    assert f"{record.predictions} series of {record.clusters} other clusters" in record.sentence()
+    assert f"{record.predictions} series of {record.clusters} other clusters" in record_sentence(record)

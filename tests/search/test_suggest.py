@@ -21,7 +21,7 @@ from genperf.panel.target import Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.search import suggest
-from genperf.search.suggest import FormSettings, Knowledge, _sentence, knowledge
+from genperf.search.suggest import FormSettings, Knowledge, knowledge, places_of
 from genperf.table import Factor
 
 WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
@@ -104,13 +104,13 @@ def test_no_more_is_suggested_than_is_enough() -> None:
     once = suggest(result, {"gpus": 64}, k=3).chosen["width"]
     found = suggest(result, {"gpus": 64}, k=3, within=float(once[1]) * 1.001)
     assert len(found.chosen) == 2
-    assert ", within " in found.sentence
+    assert ", which is enough" in found.sentence
     enough = suggest(model(slope(0.02)), {"gpus": 8}, k=3, within=2.0)
     assert enough.met
     assert enough.chosen.empty
     assert "nothing needs measuring" in enough.sentence
     assert suggest(result, {"gpus": 64}, within=0.001).sentence.endswith(
-        "; 0.1 % needs more, unless a new regime begins"
+        "; ±0.1 % needs more, unless a new bottleneck appears"
     )
 
 
@@ -228,15 +228,14 @@ def test_the_sentence_names_what_was_asked_about() -> None:
 def test_what_narrows_by_less_than_is_printed_is_not_advised() -> None:
     # Nearly all of a new run's interval is its noise, which no measurement takes away.
     sentence = suggest(model(slope(0.012), noise=1.0), {"gpus": 64}, band="prediction").sentence
-    assert sentence.startswith("no candidate narrows the interval at gpus=64, ±")
+    assert sentence.startswith("no candidate narrows the interval at gpus=64")
     assert "noticeably" in sentence
 
 
 def test_the_advice_names_what_was_asked_about_where_only_what_follows_from_it_differs() -> None:
     target = {"data_parallel": 64.0, "nodes": 16.0}
     chosen = pd.DataFrame({"data_parallel": [64.0], "nodes": [8.0], "width": [0.1]})
-    text = _sentence(target, {"data_parallel": 64.0}, chosen, (0.3, None), beyond=False)
-    assert text.startswith("measure data_parallel=64, nodes=8: the interval at data_parallel=64 is expected")
+    assert places_of(target, {"data_parallel": 64.0}, chosen) == ({"data_parallel": 64.0, "nodes": 8.0},)
 
 
 def test_a_run_shows_the_regimes_that_begin_before_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,69 @@
+"""The sentences of an answer: each from facts, in the order in which they are read."""
+
+from genperf.facts import Facts
+from genperf.panel.following import PANEL
+from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
+from genperf.vocabulary.names import counts_devices, noun_of
+from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
+from genperf.words.limit import limit_sentence
+from genperf.words.next_run import next_sentence
+from genperf.words.numbers import join_values, prose
+from genperf.words.plan import plan_sentence
+from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence
+from genperf.words.quantity import further_words, with_interval
+from genperf.words.scaling import turn_sentence
+
+#: The chance that more workers do less, below which it is not reported: one in four. Half and double change no answer
+#: (experiments/results/settings.md).
+LEAST_CHANCE = 0.25
+
+
+def sentences_of(facts: Facts) -> dict[str, str]:
+    """Return the facts in words.
+
+    `plan` and `training` where one is asked about, `expect`, `sure`, `pays`, `best` where more do less, `limit`,
+    `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
+    """
+    growth, turn, published = facts.growth, facts.turn, facts.published
+    places = join_values({n: v for n, v in facts.at.items() if n in facts.given or n == growth.name})
+    further = further_words(facts.further, facts.predicted) + [
+        f"{QUANTITIES[name].label} {with_interval(facts.quantities, name, QUANTITIES[name].unit)}"
+        for name in REPORTED_BESIDE
+        if name in facts.quantities
+    ]
+    likely = turn is not None and (turn.count.value < float("inf") or turn.reached >= LEAST_CHANCE)
+    sentences = {
+        "plan": "" if facts.plan is None else plan_sentence(facts.plan),
+        "expect": expect_sentence(facts.expected, growth, places, further),
+        "training": training_sentence(facts.training, facts.quantities),
+        "sure": sure_sentence(facts.expected, growth),
+        "pays": pays_sentence(growth, facts.expected),
+        "best": turn_sentence(turn) if turn is not None and likely else "",
+        "limit": limit_sentence(facts.limit, places),
+        "normal": "" if published.normal is None else normal_sentence(published.normal),
+        "exchange": "" if published.exchange is None else exchange_sentence(published.exchange),
+        "causes": causes_sentence(published.causes, published.sound) if published.causes else "",
+        "nodes": _nodes_wanted(facts),
+        "next": _next(facts),
+    }
+    return {what: prose(text) for what, text in sentences.items() if text}
+
+
+def _nodes_wanted(facts: Facts) -> str:
+    """Return the request for the nodes, where no column counts them and they decide on the prediction."""
+    growth = facts.growth
+    few = growth.start.count <= PANEL.usual_devices < growth.target.count
+    if facts.expected.verdict == "ok" or not few or not counts_devices(growth.name) or facts.nodes_known:
+        return ""
+    text = f"no column counts the nodes, and nobody knows whether {noun_of(growth.name)} of several were measured"
+    return f'{text}: --hint "devices per node=8" or a column of nodes says it'
+
+
+def _next(facts: Facts) -> str:
+    """Return what to measure next."""
+    if facts.unmeasured:
+        return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
+    if facts.next_run is None:
+        return f"no next run is proposed: {facts.no_run}"
+    rate = facts.growth.throughput(facts.next_run.now)
+    return next_sentence(facts.next_run, facts.growth.sample + "/s" if rate else facts.expected.unit, rate)

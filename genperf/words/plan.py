@@ -1,0 +1,67 @@
+"""How many machines a piece of work takes, in sentences."""
+
+from genperf.facts import Choice, Plan, Planned
+from genperf.vocabulary.names import noun_of
+from genperf.words.growth import price_text
+from genperf.words.numbers import count_text, durations_text, interval_note, prose, singular, three_digits
+from genperf.words.verdict import BLIND, LIKELY_TO_FIT, trust_text
+
+
+def limits_text(plan: Plan) -> list[str]:
+    """Return the limits of a plan as text."""
+    limits = [] if plan.deadline is None else [" ".join(("within", *durations_text(plan.deadline)))]
+    return limits + ([] if plan.budget is None else [f"for {three_digits(plan.budget)} at most"])
+
+
+def plan_sentence(planned: Planned) -> str:
+    """Return the cheapest count that keeps a plan, or why none does."""
+    limits, name, (first, last) = limits_text(planned.plan), planned.name, planned.tried
+    what = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
+    aim = " ".join((what, " and ".join(limits))).strip()
+    if planned.best is None:
+        return prose(f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough: {_why(planned)}")
+    keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
+    texts = [
+        f"{aim}, the cheapest count of {first:g} to {last:g}{keep} is {count_text(planned.count, name)}: "
+        f"{_choice_text(planned, planned.cheapest, notes=True)}{_doubt(planned.cheapest)}",
+        f"no other is cheaper with a probability of {100 * planned.best:.0f} %",
+    ]
+    if planned.fastest.count != planned.count:
+        fastest = count_text(planned.fastest.count, name)
+        told = _choice_text(planned, planned.fastest)
+        texts.append(f"the fastest{keep} is {fastest}: {told}{_doubt(planned.fastest)}")
+    return prose(*texts)
+
+
+def _money(planned: Planned) -> str:
+    """Return what one of the machines costs, behind an amount."""
+    if planned.price is None:
+        return singular(planned.paid) + "-hours"
+    return f"at {price_text(planned.price.text, planned.paid)}"
+
+
+def _choice_text(planned: Planned, one: Choice, notes: bool = False) -> str:
+    """Return how long a choice takes and what it costs, perhaps with the intervals."""
+    *times, unit = durations_text(*one.total.ends)
+    costs = [three_digits(value) for value in one.cost.ends]
+    intervals = (interval_note(planned.interval, low, high, middle) for middle, low, high in (times, costs))
+    of_time, of_cost = intervals if notes else ("", "")
+    return f"{times[0]} {unit}{of_time} and {costs[0]}{of_cost} {_money(planned)}"
+
+
+def _why(planned: Planned) -> str:
+    """Return why no count keeps a plan: all may fail, or the fastest is late, or the cheapest too dear."""
+    if planned.fails:
+        return f"each may fail with a probability above {100 * (1 - LIKELY_TO_FIT):.0f} %"
+    texts = []
+    if planned.late:
+        middle, _, most, unit = durations_text(*planned.fastest.total.ends)
+        texts.append(f"the fastest, {planned.fastest.count:g}, takes {middle} {unit} and up to {most}")
+    if planned.dear:
+        least, _, most = map(three_digits, planned.cheapest.cost.ends)
+        texts.append(f"the cheapest, {planned.cheapest.count:g}, costs {least} and up to {most} {_money(planned)}")
+    return " and ".join(texts) or "none keeps both limits at once"
+
+
+def _doubt(one: Choice) -> str:
+    return f"; {trust_text(one.verdict)}" if one.verdict == BLIND else ""

@@ -1,0 +1,137 @@
+"""How a series compares with published ones, what its exchange should cost, and why it is slow, in sentences."""
+
+from collections.abc import Sequence
+
+from genperf.facts import AmongPublished, Cause, Exchange, Lack, Record
+from genperf.words.numbers import count_text, prose, three_digits
+
+#: What a protocol of the benchmark predicts.
+PROTOCOLS = {
+    "near": "at up to twice the largest count that was given",
+    "far": "at four times the largest count that was given and more",
+    "node": "at the first count beyond the one node that was given",
+}
+#: The largest probability that is printed: other causes than those that are listed exist.
+SUREST = 0.99
+
+
+def normal_sentence(compared: AmongPublished) -> str:
+    """Return where the efficiency of a series lies among published ones, or why that is not known.
+
+    Examples
+    --------
+    >>> from genperf.facts import Normal, Step
+    >>> step = Step("second", (8.0, 1.0), (16.0, 2.0), 0.61)
+    >>> normal = Normal(step, 0.61, 2.4, 0.92, 0.67, 1.0, 122, 9, "low", ("doublings",))
+    >>> print(normal_sentence(AmongPublished(normal, "gpus", None, "", True)))
+    At 2 nodes the efficiency is 61 %, which is low. Nine in ten of 122 published series on 9 clusters keep 67 to 100 %
+    of one node's; 2 % keep less.
+    """
+    placed, step = compared.placed, compared.placed.step
+    several = f"{step.after[1]:g} nodes"
+    devices = several if step.before[0] == step.after[0] else count_text(step.after[0], compared.count)
+    assumed = ""
+    if compared.assumed is not None and step.after[1] > 1.0:
+        assumed = f"{compared.assumed:g} devices are taken for one node"
+    if isinstance(placed, Lack):
+        return prose(
+            f"whether an efficiency of {100 * step.efficiency:.0f} % at {devices} is normal is not known",
+            f"{placed.series} published series of {placed.clusters} clusters have such a step",
+            f"{placed.fewest_series} of {placed.fewest_clusters} are needed",
+        )
+    text = f"at {devices if step.kind == 'inside' else several} the efficiency is {100 * placed.value:.0f} %"
+    if step.kind == "beyond":
+        same = step.before[1] == step.after[1]
+        first, last = (step.before[0], devices) if same else (step.before[1], several)
+        text = f"from {first:g} to {last} each doubling keeps {100 * placed.value:.0f} %"
+    text += ", if each device keeps its batch" if compared.work == "assumed" else ""
+    of_one = " of one node's" if step.kind == "second" else ""
+    a_step = "" if "doublings" in placed.narrowed or step.kind == "beyond" else " over as many doublings"
+    return prose(
+        f"{text}, which is {placed.judged}",
+        f"nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
+        f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{of_one}{a_step}; {placed.percentile:.0f} % keep less",
+        assumed,
+        "this series keeps the total batch, most published ones that of a device" if compared.work == "total" else "",
+    )
+
+
+def record_sentence(record: Record, shorter: bool = False) -> str:
+    """Return the record of predictions like one, or of those that reach less far than any like it."""
+    verdict = f", with the verdict {record.verdict}" if record.verdict else ""
+    what = "shorter reaches were" if shorter else "this was"
+    return prose(
+        f"how often {what} right elsewhere: {record.predictions} series of {record.clusters} other clusters were "
+        f"predicted {PROTOCOLS[record.protocol]}{verdict}",
+        f"the 90 % interval held {100.0 * record.covered / record.predictions:.0f} % of them, and the median error was "
+        f"{record.median_error:.0f} %",
+    )
+
+
+def exchange_sentence(exchange: Exchange) -> str:
+    """Return the least time of an exchange, beside what the step to several nodes cost.
+
+    Examples
+    --------
+    >>> ways = {"ring": 0.26, "hierarchical": 0.14, "server": 0.56}
+    >>> print(exchange_sentence(Exchange(ways, 2, 440e6, 0.55, 0.35)))
+    The exchange of 440 MB between 2 nodes needs at least 0.14 s of a step of 0.55 s at the hinted rate. That is the
+    hierarchical way; ring 0.26 s, one server 0.56 s. A step is 0.35 s longer than one node's, 0.21 s more than the
+    exchange needs. The network is used at 40 %, or nothing overlaps; published clusters use about 25 % of a nominal
+    rate.
+    """
+    cost = exchange.cost
+    ways = {name.replace("server", "one server"): time for name, time in exchange.ways.items()}
+    # The hierarchical way, where it is as quick as a ring.
+    way = min(ways, key=lambda name: (ways[name], name != "hierarchical"))
+    seconds = ways.pop(way)
+    step = "each step" if exchange.step is None else f"a step of {three_digits(exchange.step)} s"
+    least = (
+        f"the exchange of {three_digits(exchange.message / 1e6)} MB between {exchange.nodes:g} nodes needs at least "
+        f"{three_digits(seconds)} s of {step} at the hinted rate"
+    )
+    others = ", ".join(f"{name} {three_digits(time)} s" for name, time in ways.items())
+    return prose(least, f"that is the {way} way; {others}", *_cost_of_exchange(exchange, cost, seconds))
+
+
+def _cost_of_exchange(exchange: Exchange, cost: float | None, seconds: float) -> list[str]:
+    """Return what the step to several nodes cost, beside what the exchange needs."""
+    if cost is None:
+        return ["how long a step takes is not known: --work gives its samples"] if exchange.step is None else []
+    if cost <= 0.0:
+        return ["a step is no longer than one node's: the exchange is hidden, or the hint too low"]
+    longer = f"a step is {three_digits(cost)} s longer than one node's"
+    if cost < seconds:
+        hidden = f"{100.0 * (1.0 - cost / seconds):.0f} % of the exchange is hidden behind computation"
+        return [longer, f"{hidden}, or the hint is too low"]
+    return [
+        f"{longer}, {three_digits(cost - seconds)} s more than the exchange needs",
+        f"the network is used at {100.0 * seconds / cost:.0f} %, or nothing overlaps; published clusters use about "
+        f"{100.0 * Exchange.typical:.0f} % of a nominal rate",
+    ]
+
+
+def cause_named(cause: Cause) -> str:
+    """Return a cause with its probability."""
+    return f"{cause.cause} ({_percent(cause.probability)})"
+
+
+def causes_heading(causes: Sequence[Cause], sound: float, sound_runs: bool) -> str:
+    """Return the likeliest cause, or that no run differs from a sound one, with the probability of that."""
+    if causes and causes[0].probability > sound:
+        return f"the likeliest cause is: {cause_named(causes[0])}"
+    return (
+        f"nothing in these runs differs from {'the sound runs' if sound_runs else 'a sound step'} ({_percent(sound)})"
+    )
+
+
+def causes_sentence(causes: Sequence[Cause], sound: float) -> str:
+    """Return the likeliest cause of a slow step with its evidence, and what decides."""
+    first, *others = causes
+    second = "".join(f", or {cause_named(cause)}" for cause in others[:1])
+    heading = causes_heading(causes, sound, False)
+    return prose(f"{heading}{second}", first.supports, f"to decide: {first.decide_by}")
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * min(share, SUREST):.0f} %"
