@@ -10,6 +10,7 @@ from genperf.one_run.published import Place, place_of
 from genperf.one_run.run import Run
 from genperf.one_run.training import Training, training_of
 from genperf.one_run.utilisation import Utilisation, utilisation_of
+from genperf.panel.axis import several_nodes
 from genperf.words.numbers import durations_text, three_digits
 
 #: Columns of a card and of its labels, and its lines.
@@ -63,7 +64,7 @@ class OneRun:
             return []
         network, value = run.network, self.utilisation.value
         of_each = value * run.devices
-        several = run.devices > 8.0 or (run.nodes or 1.0) > 1.0
+        several = run.devices > 8.0 or bool(several_nodes(run.nodes or 1.0))
         usual = [
             (
                 run.rate is not None and value < place.low < of_each < place.high,

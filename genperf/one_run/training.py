@@ -15,7 +15,8 @@ from genperf.models.network import GRADIENT_BYTES, network_of
 from genperf.one_run.published import Place
 from genperf.one_run.run import Run, counted_devices
 from genperf.one_run.utilisation import Utilisation, operations_of
-from genperf.vocabulary.names import canonical_of
+from genperf.panel.axis import several_nodes
+from genperf.vocabulary.names import LEVELS, canonical_of
 
 #: Devices of a node, where they are not known and there are more of them.
 USUAL_NODE = 8.0
@@ -83,7 +84,7 @@ def training_of(
         centre, lower, upper = _growth(run, (run.devices, here), (devices, nodes), hints)
         seconds = tokens / run.rate * run.devices / devices
         days = tuple(seconds * factor / 86400.0 for factor in (centre, lower, upper))
-        leaves = here == 1.0 and nodes > 1.0
+        leaves = here == 1.0 and bool(several_nodes(nodes))
         reason = "one run: what a larger count costs is that of published series"
         if leaves:
             reason = "no run beyond one node: the interval holds networks of which nothing is known"
@@ -108,7 +109,7 @@ def _target(run: Run, at: Mapping[str, str]) -> tuple[float, float]:
         machine = counted_devices(text)
         meaning = "workers" if name == "count" or machine else canonical_of(name)
         value = machine[0] if machine else amount(text)
-        if value is None or meaning not in ("workers", "nodes") or not value >= 1.0:
+        if value is None or meaning not in LEVELS or not value >= 1.0:
             raise GenperfError(f"--at {name}={text} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
         if machine and run.device is not None and machine[1] is not run.device:
             hint = f"{text} without --at and without a rate is answered from published runs"
