@@ -76,7 +76,7 @@ def facts_of(
     query: Query,
     curve: Scaling,
     predicted: tuple[Expectation, Mapping[str, AnyArray]],
-    asked: Mapping[str, Any],
+    named: Mapping[str, Any],
     plan: Planned | None = None,
 ) -> Facts:
     """Return the facts about one configuration.
@@ -89,19 +89,19 @@ def facts_of(
         The predictions along the count of workers, that of the configuration among them.
     predicted : tuple
         The prediction at the configuration, and the columns of `predict` there.
-    asked : mapping
+    named : mapping
         The factors that were named.
     """
     target, interval, work = single(query, ONE), question.interval, work_of(result, question)
     expected, row = predicted
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
-    advice = None if unmeasured else attempted(suggest, result, asked)
+    advice = None if unmeasured else attempted(suggest, result, named)
     turn = curve.turn("slower" if growth.whole else "throughput")
     return Facts(
         at=target,
-        given=frozenset(map(str, asked)),
-        taken=left_open(result.panel, target, asked),
+        given=frozenset(map(str, named)),
+        taken=left_open(result.panel, target, named),
         expected=expected,
         predicted={name: cells[0] for name, cells in row.items()},
         growth=growth,

@@ -127,8 +127,8 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) 
     scale = 1.0 if step.kind == "beyond" else power
     low, median, high = (float(end**scale) for end in ends)
     clusters = len(np.unique(steps["cluster"][keep]))
-    found = float(each**scale), below, median, low, high, len(repeats), clusters
-    return Normal(step, *found, judged(below), tuple(narrowed))
+    normal_share = float(each**scale), below, median, low, high, len(repeats), clusters
+    return Normal(step, *normal_share, judged(below), tuple(narrowed))
 
 
 @cache

@@ -190,13 +190,13 @@ class Place:
         """What is known of the configuration; None where no factor counts the workers."""
         if self.scaling is None:
             return None
-        asked = {**self.scaling.at, self.scaling.along: self.count}
+        named = {**self.scaling.at, self.scaling.along: self.count}
         predicted, question = self.expected, self.question
         plan = None
         if question.plan is not None and not self.scaling.refusal:
             about = question.plan, self.work, question.price, question.per, question.interval
             plan = planned(self.result, self.values, *about)
-        return facts_of(self.result, question, self.query, self.scaling, predicted, asked, plan)
+        return facts_of(self.result, question, self.query, self.scaling, predicted, named, plan)
 
     @property
     def shown(self) -> str:

@@ -42,8 +42,8 @@ def expect_sentence(expected: Expectation, growth: Growth, places: str, further:
     if growth.target.rate is None:
         question = f"the work of a step: --work '32*{quote_name(growth.name)}' or --work 1024"
         if growth.target.efficiency is None:
-            asked = f"throughput and efficiency need {question}"
-            return prose(f"expect a step of {plain} at {places}", *further, asked)
+            request = f"throughput and efficiency need {question}"
+            return prose(f"expect a step of {plain} at {places}", *further, request)
         return prose(f"expect a step of {plain} at {places}", efficiency, *further, f"the throughput needs {question}")
     first = count_text(growth.smallest.count, growth.name)
     grows = growth.target.count > growth.smallest.count

@@ -28,8 +28,8 @@ def plan_sentence(planned: Planned) -> str:
     ]
     if planned.fastest.count != planned.count:
         fastest = count_text(planned.fastest.count, name)
-        told = _choice_text(planned, planned.fastest)
-        texts.append(f"the fastest{keep} is {fastest}: {told}{_doubt(planned.fastest)}")
+        choice = _choice_text(planned, planned.fastest)
+        texts.append(f"the fastest{keep} is {fastest}: {choice}{_doubt(planned.fastest)}")
     return prose(*texts)
 
 
