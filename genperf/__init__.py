@@ -23,6 +23,7 @@ _HOME = {
     "explain": "genperf.attribution",
     "why": "genperf.causes",
     "ask": "genperf.asking.tables",
+    "verify": "genperf.verification",
     "compare": "genperf.search",
     "suggest": "genperf.search",
     "optimize": "genperf.search",

@@ -39,6 +39,7 @@ LAYERS = {
     "growth": 7,
     "fitting": 10,
     "validation": 11,
+    "verification": 11,
     "search": 12,
     "asking": 13,
     "estimator": 12,

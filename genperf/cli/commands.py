@@ -21,6 +21,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Explain": {
         "explain": "Why does it not scale? What takes the time?",
         "validate": "How good are such predictions?",
+        "verify": "Are new runs as predicted, or slower?",
         "check": "How was my table read?",
     },
     "Work with models": {

@@ -194,7 +194,7 @@ def _other_group(
 def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
     """Read a table with the roles of the model's, and return the rows of the model's group."""
     from genperf.panel import read_table
-    from genperf.reporting.provenance import roles_of
+    from genperf.prediction.schema import roles_of
 
     schema = chosen.schema
     roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work or None}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import msgspec
 
 from genperf.discrepancy.product import NotNegative
 from genperf.panel import Panel
 from genperf.panel.panel import Median, panel_of
-from genperf.panel.target import Target
+from genperf.panel.target import TIME, Target
 from genperf.scaling import Scaling, is_whole
-from genperf.table import Factor
+from genperf.table import Factor, Role
 
 if TYPE_CHECKING:
     from genperf.panel import Table
@@ -84,6 +84,17 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     def varying(self) -> tuple[Factor, ...]:
         """The factors with more than one value."""
         return tuple(f for f in self.factors if f.distinct > 1)
+
+
+def roles_of(schema: Schema) -> dict[str, str | list[str]]:
+    """Return the options by which the columns of a table get the roles that they have in a model."""
+    target = schema.target
+    # A colon ends the column's name: it is needed where that has one itself.
+    quantity = f"{target.column}:{target.unit}" if target.unit or ":" in target.column else target.column
+    measured = {"time": target.column} if target.name == TIME else {"quantity": quantity}
+    roles: dict[str, str | list[str]] = {"throughput": target.throughput} if target.throughput else {**measured}
+    roles |= {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
+    return {option: given for option, given in {**roles, "group": [*schema.group]}.items() if given}
 
 
 def schema_of(table: Table) -> Schema:

@@ -4,14 +4,12 @@ import platform
 import re
 import shlex
 from importlib.metadata import version
-from typing import get_args
 
 from genperf import __version__
 from genperf.estimate.options import DEFAULTS
-from genperf.panel.target import TIME
 from genperf.prediction import Schema
+from genperf.prediction.schema import roles_of
 from genperf.result import FitResult
-from genperf.table import Role
 from genperf.words.numbers import with_article
 
 #: The options of a fit, as `FitOptions.request` writes them.
@@ -59,17 +57,6 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     words += _changed_options(str(result.options.get("request", "")))
     words += ["--pool"] if pooled else []
     return shlex.join([*words, "--seed", str(result.seed), "-o", "model.json"])
-
-
-def roles_of(schema: Schema) -> dict[str, str | list[str]]:
-    """Return the options by which the columns of a table get the roles that they have in a model."""
-    target = schema.target
-    # A colon ends the column's name: it is needed where that has one itself.
-    quantity = f"{target.column}:{target.unit}" if target.unit or ":" in target.column else target.column
-    measured = {"time": target.column} if target.name == TIME else {"quantity": quantity}
-    roles: dict[str, str | list[str]] = {"throughput": target.throughput} if target.throughput else {**measured}
-    roles |= {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
-    return {option: given for option, given in {**roles, "group": [*schema.group]}.items() if given}
 
 
 def _changed_options(text: str) -> list[str]:

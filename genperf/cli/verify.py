@@ -1,0 +1,83 @@
+"""`genperf verify`: new runs beside their predictions; status 1 where runs are slower."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+import click
+
+from genperf.cli import decorators as shared
+from genperf.cli.decorators import option
+from genperf.cli.output import Output, tell, tell_all
+from genperf.cli.writing import write_whole
+from genperf.words.numbers import join_values
+
+if TYPE_CHECKING:
+    from genperf.verification import Verification
+
+
+@shared.command("verify")
+@click.argument("model", metavar="MODEL|TABLE")
+@click.argument("sources", metavar="SOURCE…", nargs=-1, required=True)
+@shared.option_group(
+    "The question",
+    option("--alarm", default=0.01, show_default=True, type=float, help="The rate of false alarms that is kept."),
+    option("--update", is_flag=True, help="Fit again with what is now known, and show what moved."),
+    option("--junit", metavar="FILE", help="Write a JUnit report here, a test case a run."),
+    option("--github", is_flag=True, help="Print annotations of GitHub Actions."),
+    shared.SEED,
+)
+@shared.shown(*shared.RESULT)
+def verify(
+    model: str,
+    sources: tuple[str, ...],
+    alarm: float,
+    update: bool,
+    junit: str | None,
+    github: bool,
+    seed: int,
+    out: Output,
+) -> None:
+    """Compare new runs of SOURCE with their predictions by MODEL, or by the TABLE of earlier runs.
+
+    Each run is inside its 90 % interval, faster or slower. Status 1 where runs are slower at the rate of false alarms.
+    """
+    from genperf.verification import verify as verified
+
+    answer = verified(model, *sources, alarm=alarm, update=update, seed=seed)
+    if junit:
+        write_whole(junit, junit_lines(answer))
+        out.note(f"wrote {junit}")
+    if not out.written(answer):
+        tell_all(answer.lines)
+    if github:
+        tell_all(annotated(answer, sources[0]))
+    if answer.alarm.raised:
+        tell(f"error: {answer.judged}", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def junit_lines(answer: Verification) -> Iterator[str]:
+    """Yield a JUnit report: a test case for each run, which fails where it is slower by itself, and one for all."""
+    slower, raised = answer.alarm.slower, answer.alarm.raised
+    failures = len(slower) + raised
+    yield f'<testsuite name="genperf verify" tests="{len(answer.runs) + 1}" failures="{failures}">\n'
+    lines = answer.lines
+    for row, line in enumerate(lines[: len(answer.runs)]):
+        failed = (
+            f"<failure message={quoteattr(line)}/>" if row in slower else f"<system-out>{escape(line)}</system-out>"
+        )
+        name = quoteattr(f"{row + 1}. {join_values(answer.runs[row].at)}")
+        yield f'  <testcase classname="genperf" name={name}>{failed}</testcase>\n'
+    failed = f"<failure message={quoteattr(answer.judged)}/>" if raised else ""
+    yield f'  <testcase classname="genperf" name="all runs">{failed}</testcase>\n</testsuite>\n'
+
+
+def annotated(answer: Verification, source: str) -> Iterator[str]:
+    """Yield annotations of GitHub Actions: an error where runs are slower, a warning for each, else a notice."""
+    kind = "error" if answer.alarm.raised else "notice"
+    yield f"::{kind} file={source},title=genperf verify::{answer.judged}; {answer.coverage}"
+    for row in answer.alarm.slower:
+        yield f"::warning file={source},title=slower::{answer.lines[row]}"

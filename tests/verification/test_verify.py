@@ -1,0 +1,100 @@
+"""`verify`: new runs beside predictions, from a table of earlier runs or a model's file, and its reports."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import Shell, shell_of
+
+import genperf as gp
+from genperf.errors import GenperfError
+
+
+def runs_of(sessions: int, slower: float = 1.0, seed: int = 0) -> pd.DataFrame:
+    """Runs at three counts with a noise of 1 %: 1 s, and a tenth a doubling."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"build-{day}", gpus, slower * (1.0 + 0.1 * np.log2(gpus)) * np.exp(0.01 * rng.normal()))
+        for day in range(sessions)
+        for gpus in (1, 4, 8)
+    ]
+    return pd.DataFrame(rows, columns=["build", "gpus", "step_s"])
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    runs_of(8).to_csv("history.csv", index=False)
+    runs_of(1, seed=1).drop(columns="build").to_csv("same.csv", index=False)
+    runs_of(1, slower=1.06, seed=1).drop(columns="build").to_csv("slow.csv", index=False)
+    return shell_of(capsys)
+
+
+def test_runs_as_before_pass_and_slower_ones_exit_with_1(shell: Shell) -> None:
+    status, out, _ = shell("verify", "history.csv", "same.csv")
+    assert status == 0
+    assert "3 of 3 inside 90 %, which is compatible with 90 %" in out
+    status, out, err = shell("verify", "history.csv", "slow.csv", "--json")
+    answer = json.loads(out)
+    assert (status, answer["alarm"]["raised"]) == (1, True)
+    assert set(answer["alarm"]["tests"]) == {"mean", "each"}
+    assert "slower than predicted" in err
+
+
+def test_a_model_file_checks_alike(shell: Shell) -> None:
+    shell("fit", "history.csv", "--time", "step_s", "--extrinsic", "gpus", "-o", "model.json", "--quiet")
+    assert shell("verify", "model.json", "same.csv")[0] == 0
+    assert shell("verify", "model.json", "slow.csv")[0] == 1
+
+
+def test_a_configuration_that_was_never_measured_is_held_against_the_model() -> None:
+    history = runs_of(8)
+    for slower, found in ((1.0, False), (6.0, True)):
+        new = pd.DataFrame({"gpus": [2, 2], "step_s": [1.1 * slower, 1.11 * slower]})
+        answer = gp.verify(history, new)
+        assert ("predicted" in answer.alarm.tests, answer.alarm.raised) == (True, found)
+        assert answer.runs[0].place == ("slower" if found else "inside")
+
+
+def test_update_fits_again_and_writes_the_model(shell: Shell) -> None:
+    shell("fit", "history.csv", "--time", "step_s", "--extrinsic", "gpus", "-o", "model.json", "--quiet")
+    before = Path("model.json").read_text()
+    status, out, _ = shell("verify", "model.json", "slow.csv", "--update")
+    assert status == 1
+    assert out.count("moved: gpus=") == 3
+    assert Path("model.json").read_text() != before
+    Path("history.csv").unlink()
+    assert "is not there as it was fitted" in shell("verify", "model.json", "slow.csv", "--update")[2]
+
+
+def test_reports_for_machines(shell: Shell) -> None:
+    _, out, _ = shell("verify", "history.csv", "slow.csv", "--junit", "report.xml", "--github")
+    suite = ElementTree.parse("report.xml").getroot()
+    failures = suite.findall(".//failure")
+    assert (suite.get("tests"), suite.get("failures")) == ("4", str(len(failures)))
+    assert failures
+    assert "::error file=slow.csv,title=genperf verify::slower than predicted" in out
+    assert "::notice file=same.csv" in shell("verify", "history.csv", "same.csv", "--github")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("history.csv", "other.csv"), "not read as the model's table: no column 'gpus'"),
+        (("history.csv", "same.csv", "--alarm", "3"), "the alarm is a rate of false alarms, and 3 is none"),
+        (("history.csv", "missing.csv"), "missing.csv"),
+    ],
+)
+def test_what_cannot_be_checked_says_why(shell: Shell, arguments: tuple[str, ...], message: str) -> None:
+    Path("other.csv").write_text("nodes,step_s\n1,1.0\n2,1.1\n")
+    status, _, err = shell("verify", *arguments)
+    assert status == 1
+    assert message in err
+
+
+def test_several_frames_are_asked_to_be_one() -> None:
+    with pytest.raises(GenperfError, match="several DataFrames"):
+        gp.verify(runs_of(8), runs_of(1), runs_of(1))
