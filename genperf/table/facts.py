@@ -16,6 +16,7 @@ import numpy as np
 from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import number_in, seconds_of
+from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_WORDS, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, meant_by, plain_name
@@ -57,6 +58,7 @@ _COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
 )
+_RESULT = re.compile(rf"{any_of('columns.result')}/")
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
@@ -160,7 +162,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 else groups["unit"]
             )
             if pattern is _ALONE:
-                if not _kind_of(unit) and not is_result(unit):
+                if not _kind_of(unit) and not is_result(unit) and _RESULT.match(unit.lower()) is None:
                     continue
                 key, unit = unit, ""
             else:
@@ -210,6 +212,19 @@ def is_log(text: str) -> bool:
     lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
     with_facts = sum(any(True for _ in facts_of(line)) for line in lines)
     return with_facts > max(0, FACT_SHARE * len(lines))
+
+
+def begins_with_facts(text: str) -> bool:
+    r"""Tell whether the first line of a text and most others are keys with values, so that none is a header.
+
+    Examples
+    --------
+    >>> begins_with_facts("Processes : 4\nTotal Time : 8 s\n"), begins_with_facts("n=8,n=16\n1.5,0.9\n")
+    (True, False)
+    """
+    lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
+    pairs = [_PAIR.search(line[:LONGEST_LINE]) or _WORD.match(line[:LONGEST_LINE]) for line in lines]
+    return bool(pairs) and pairs[0] is not None and 2 * sum(pair is not None for pair in pairs) >= len(pairs)
 
 
 def runs_of(text: str) -> list[Run]:
@@ -281,6 +296,34 @@ def is_counter(key: str, values: Sequence[Any]) -> bool:
         return False
     rises = np.diff(numbers) >= 0.0
     return len({*numbers}) > 2 and float(np.mean(rises)) > 0.7 and not is_result(key)
+
+
+def with_facts(source: Source) -> Source:
+    """Return a table whose cells of several facts are a column each: `1658 samples/sec 2.9 tflops/gpu`, a line of a log.
+
+    Examples
+    --------
+    >>> runs = source_of("runs", ["gpus", "result"], [["8", "tps: 175  mem: 31.2GiB"], ["16", "tps: 171  mem: 30GiB"]], [2, 3])
+    >>> with_facts(runs).cells["tps"].tolist(), dict(with_facts(runs).units)
+    ([175.0, 171.0], {'mem': 'GiB'})
+    """
+    cells: dict[str, Any] = {}
+    units = dict(source.units)
+    steps = []
+    for name, column in source.cells.items():
+        texts = [text if isinstance(text, str) else "" for text in column.tolist()] if column.dtype.kind == "O" else []
+        facts = [{key: (value, unit) for key, value, unit in facts_of(text)} if text else {} for text in texts]
+        several = [one for text, one in zip(texts, facts, strict=True) if len(one) > 1 and parts_of(text) is None]
+        keys = list(dict.fromkeys(key for one in several for key in one))
+        results = any(is_result(key, unit) for one in several for key, (_, unit) in one.items())
+        if 2 * len(several) <= sum(map(bool, texts)) or not results or {*keys} & {*source.cells, *cells}:
+            cells[name] = column
+            continue
+        for key in keys:
+            cells[key] = np.array([one.get(key, ("", ""))[0] for one in facts], dtype=object)
+            units |= {key: unit for one in facts if (unit := one.get(key, ("", ""))[1])}
+        steps.append(step(f"{counted(len(several), 'cell')} of '{name}' taken apart: {listed(keys, 6)}"))
+    return replace(source, cells=cells, units=units, steps=(*source.steps, *steps)) if steps else source
 
 
 def _words_of(key: str) -> set[str]:

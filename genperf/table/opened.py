@@ -20,7 +20,7 @@ from genperf.errors import TableError
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame
 from genperf.table.clean import label, labels
 from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
-from genperf.table.facts import facts_of, is_log, source_of_log, source_of_steps
+from genperf.table.facts import begins_with_facts, is_log, source_of_log, source_of_steps, with_facts
 from genperf.table.folder import joined, tidied
 from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
@@ -72,11 +72,9 @@ def _table_or_log(text: str, name: str) -> Source:
         if log is None:
             raise
         return log
-    first = [label(cell) for cells in source.cells.values() for cell in cells[:20]]
-    facts = sum(any(True for _ in facts_of(cell)) for cell in [*first, *source.cells] if cell)
-    if 2 * facts > sum(map(bool, first)) or source.ragged:
-        return (source_of_log(text, name) if is_log(text) else None) or source
-    return source
+    # A line of a log was taken for the header.
+    facts = begins_with_facts(text) or (source.ragged and is_log(text))
+    return (source_of_log(text, name) if facts else None) or source
 
 
 def open_files(sources: Sequence[str | Path], delimiter: str | None = None) -> Source:
@@ -186,7 +184,9 @@ def understood(
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
     if not named and not opened.runs:
         opened = source_of_steps(opened) or opened
-    return tidied(with_factors(_with_numbers(melted(_without_idle(opened, named), named), units or {})), named)
+    shaped = melted(_without_idle(opened, named), named)
+    apart = shaped if named else with_facts(shaped)
+    return tidied(with_factors(_with_numbers(apart, units or {})), named)
 
 
 def _without_idle(source: Source, named: Collection[str]) -> Source:

@@ -17,7 +17,7 @@ from genperf.table.clean import filled, is_number, labels, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
-from genperf.vocabulary.names import meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, meant_by, plain_name
 
 #: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
 #: A guess: counts differ by more, clusters' noise by less.
@@ -77,6 +77,8 @@ def melted(source: Source, named: Collection[str]) -> Source:
     ({'net': ['a', 'a', 'b'], 'GPUs': [1, 4, 1], 'value': ['10', '38', '20']}, array([2, 2, 3]))
     """
     families = _families(source.columns)
+    if not families and not named:
+        return _melted_names(source)
     melting = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
     made = {name for family in families for name in (family.count, family.value)}
     if not families or (named and (not (made - {*source.columns}) & {*named} or {*melting} & {*named})):
@@ -102,6 +104,52 @@ def melted(source: Source, named: Collection[str]) -> Source:
     long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
     long = long.take(np.flatnonzero(measured))
     return _spread(long, families[0]) if len(families) == 1 and not repeated else long
+
+
+#: Between the names of what stands in the first column and in the headers: `model \\ nodes`.
+_CORNER = re.compile(r"\s*\\+\s*")
+
+
+def _melted_names(source: Source) -> Source:
+    """Return a table in its long form where most of its headers are names that hold settings, such as `2S - 8GPU`.
+
+    The first header names what the headers hold, or behind a backslash; else what is left of them without numbers.
+    """
+    first, *others = source.cells
+    corner, of_headers = _CORNER.split(first, maxsplit=1) if _CORNER.search(first) else (first, "")
+    corner, of_headers = corner.strip(), of_headers.strip()
+    holding = [n for n in others if re.search(r"\d", n) and not is_number(n) and not header_of(n).kind]
+    starts = {n: [re.match(r"[-+~]?[\d.]", text) is not None for text in labels(source.cells[n]) if text] for n in holding}
+    holding = [n for n in holding if 2 * sum(starts[n]) >= len(starts[n])]
+    taken = names_of(of_headers or first, holding) if len(holding) > 1 and 2 * len(holding) >= len(others) else None
+    if taken is None or {*taken.columns} & {*source.cells}:
+        return source
+    if len(taken.columns) < 2 and not of_headers and not any(meant_by(word) in LEVELS for word in taken.columns):
+        return source  # layer1, layer2
+    quantities = [header_of(text).kind for text in labels(source.cells[first]) if text]
+    (kind, *several) = {*taken.kind.values()}
+    if not of_headers:
+        # Rows that are quantities leave the corner to the headers.
+        of_headers = corner if all(quantities) else "" if several else kind
+    of_headers = of_headers or "setting"
+    rows = len(source)
+    long = source.take(np.repeat(np.arange(rows), len(holding)))
+    cells = {corner if n == first else n: column for n, column in long.cells.items() if n not in holding}
+    if all(quantities) and of_headers == corner:
+        cells = {"quantity" if n == corner else n: column for n, column in cells.items()}
+    cells[of_headers] = np.array(holding * rows, dtype=object)
+    cells[_VALUE] = np.array([source.cells[n] for n in holding], dtype=object).T.reshape(-1)
+    measured = filled(cells[_VALUE])
+    shown = listed([f"'{column}'" for column in holding], 4)
+    text = f"{counted(len(holding), 'column')}: {shown} became rows of '{_VALUE}' with '{of_headers}'"
+    headers = {_VALUE: np.array(holding * rows, dtype=object)}
+    long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
+    long = long.take(np.flatnonzero(measured))
+    if "quantity" in long.cells and len({*long.cells["quantity"]}) == 1:
+        # The only row names what was measured.
+        cells = {long.cells["quantity"][0] if n == _VALUE else n: c for n, c in long.cells.items() if n != "quantity"}
+        return replace(long, cells=cells, headers={})
+    return _spread(long, Wide(of_headers, _VALUE, {}))
 
 
 def _spread(long: Source, family: Wide) -> Source:
@@ -269,6 +317,10 @@ def names_of(column: str, names: list[str]) -> Names | None:
             parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
             without = []
         keys = {frozenset(values) for values, _ in parsed.values()}
+        if read is _counted and len(keys) == 2 and min(keys, key=len) < max(keys, key=len):
+            # `4 GPUs` beside `2 nodes x 4 GPUs` is of one node.
+            parsed = {n: ({**dict.fromkeys(max(keys, key=len), 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
+            keys = {max(keys, key=len)}
         # One name without a number may be that of a baseline.
         if len(keys) != 1 or len(parsed) < 2 or len(without) > 1:
             continue

@@ -52,6 +52,27 @@ _MAX_CELL = csv.field_size_limit()
 MAX_DEPTH = 8
 
 
+#: Signs of Markdown and HTML, and pictures beside numbers.
+_MARKS = re.compile(r"\*\*|`|<(?:br|sub|sup|b|i|strong|em)\s*/?>|[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]")
+_BREAK = re.compile(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
+_TAG = re.compile(r"</?[a-z]+\s*/?>")
+
+
+def unmarked(cell: str) -> str:
+    """Return a cell without bold, code, HTML and pictures; what stands smaller or below its value is left out.
+
+    Examples
+    --------
+    >>> unmarked("**494.00 ms** \N{FIRE} <br><sub>I: 458.81 ms</sub>"), unmarked("<sub>Not enough RAM</sub>"), unmarked("`lr=2`")
+    ('494.00 ms', 'Not enough RAM', 'lr=2')
+    """
+    if _MARKS.search(cell) is None:
+        return cell
+    first = _BREAK.sub("", cell) or _TAG.sub("", cell)
+    bare = re.sub(r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]", "", _TAG.sub("", first))
+    return re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", bare.strip()).replace("**", "").strip()
+
+
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     """Read a delimited text."""
     if not text.strip():
@@ -68,6 +89,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         hint = "for example --delimiter ';'"
         raise TableError(f"the delimiter must be one character, not {delimiter!r}", hint=hint)
     records = list(_drawn(text) if drawn else _records(text, separator, name))
+    if _MARKS.search(text):
+        records = [(line, [unmarked(cell) for cell in record]) for line, record in records]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
@@ -81,6 +104,10 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         following = records
     width = len(columns)
     kept = {line: row if any(row[width:]) else row[:width] for line, row in following if width == 1 or any(row)}
+    if len({*map(len, kept.values())}) == 1 and 1 < len(next(iter(kept.values()))) < width and len(kept) > 1:
+        # Every row ends early: the last columns are empty.
+        steps.append(step(f"{counted(len(kept), 'row')} shorter than the header: {listed(columns[-1:])} is empty there"))
+        kept = {line: [*row, *[""] * (width - len(row))] for line, row in kept.items()}
     ragged = {line: row for line, row in kept.items() if len(row) != width}
     rows = {line: row for line, row in kept.items() if line not in ragged}
     if not kept:
