@@ -72,10 +72,14 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             if number_in(only) != number_in(text):
                 constant[column] = only
             continue
+        named = len(filled) > 0.7 * len(source) > 2 and not mostly_numbers(list(filled))
+        if named and text not in filled and column not in source.names and len(at) > 1:
+            absent.append(f"{name}={text}")
+            continue
         out[column] = text
     if absent and not out and not constant:
         # Nothing of the question is known: the caller says what there is.
-        return Requested({**out, **{name: at[name] for name in absent}})
+        return Requested({name: at[name] for name in absent if name in at})
     return Requested(out, tuple(absent), constant)
 
 

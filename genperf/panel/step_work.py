@@ -59,6 +59,9 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     each = "" if sequence is None else f"*{quote_name(sequence)}"
     if whole is not None:
         return f"{quote_name(whole)}{each}"
+    if workers is None and roles.panel.axis.factor is not None:
+        # Of threads, or whatever else counts: each does one sample.
+        workers = roles.panel.axis.factor.name
     if workers is None:
         what = "no column counts the workers, and a throughput alone does not show the work of a step"
         hint = '--extrinsic with the column of the workers, or --work "batch*workers", the samples of a step'

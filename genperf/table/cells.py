@@ -150,8 +150,8 @@ class Names:
         >>> taken.of("pipeline-8"), taken.of("other")
         ({'pipeline': 8.0, 'run kind': 'pipeline'}, {})
         """
-        known = (self.values[name], self.kind[name]) if name in self.values else self.read(name)
-        if known is None or set(known[0]) != {*self.columns}:
+        known = (self.values[name], self.kind.get(name, "")) if name in self.values else self.read(name)
+        if known is None or not known[0] or not {*self.columns} >= {*known[0]}:
             return {}
         numbers = {self.columns[word]: value for word, value in known[0].items()}
         return {**numbers, **({self.kind_column: known[1]} if self.kind_column else {})}

@@ -38,7 +38,7 @@ _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
-    rf"(?P<value>{_CLOCK}|{_DIGITS})(?P<multiple>[kKMBG](?![\w/]))?\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
+    rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf)(?P<multiple>[kKMBG](?![\w/]))?\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
 )
 #: `--nodes 4`, `-np 2`.
 _FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
@@ -180,6 +180,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 unit = ""
             if not unit and not header_of(key).kind:
                 unit = "s" if clock else of_line[1] if of_line is not None else ""
+            if match["value"] in ("nan", "inf"):
+                continue
             taken.append((start, end))
             unit = canonical_time(unit) or unit
             yield key, _number(match["value"], groups.get("multiple") or ""), unit
@@ -299,11 +301,12 @@ def is_counter(key: str, values: Sequence[Any]) -> bool:
 
 
 def with_facts(source: Source) -> Source:
-    """Return a table whose cells of several facts are a column each: `1658 samples/sec 2.9 tflops/gpu`, a line of a log.
+    """Return a table whose cells of several facts are a column each: `18 samples/sec 2.9 tflops/gpu`, a line of a log.
 
     Examples
     --------
-    >>> runs = source_of("runs", ["gpus", "result"], [["8", "tps: 175  mem: 31.2GiB"], ["16", "tps: 171  mem: 30GiB"]], [2, 3])
+    >>> rows = [["8", "tps: 175  mem: 31.2GiB"], ["16", "tps: 171  mem: 30GiB"]]
+    >>> runs = source_of("runs", ["gpus", "result"], rows, [2, 3])
     >>> with_facts(runs).cells["tps"].tolist(), dict(with_facts(runs).units)
     ([175.0, 171.0], {'mem': 'GiB'})
     """
@@ -321,7 +324,8 @@ def with_facts(source: Source) -> Source:
             continue
         for key in keys:
             cells[key] = np.array([one.get(key, ("", ""))[0] for one in facts], dtype=object)
-            units |= {key: unit for one in facts if (unit := one.get(key, ("", ""))[1])}
+            spelled = [unit for one in facts if (unit := one.get(key, ("", ""))[1])]
+            units |= {key: spelled[-1]} if spelled else {}
         steps.append(step(f"{counted(len(several), 'cell')} of '{name}' taken apart: {listed(keys, 6)}"))
     return replace(source, cells=cells, units=units, steps=(*source.steps, *steps)) if steps else source
 

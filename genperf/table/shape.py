@@ -119,7 +119,9 @@ def _melted_names(source: Source) -> Source:
     corner, of_headers = _CORNER.split(first, maxsplit=1) if _CORNER.search(first) else (first, "")
     corner, of_headers = corner.strip(), of_headers.strip()
     holding = [n for n in others if re.search(r"\d", n) and not is_number(n) and not header_of(n).kind]
-    starts = {n: [re.match(r"[-+~]?[\d.]", text) is not None for text in labels(source.cells[n]) if text] for n in holding}
+    starts = {
+        n: [re.match(r"[-+~]?[\d.]", text) is not None for text in labels(source.cells[n]) if text] for n in holding
+    }
     holding = [n for n in holding if 2 * sum(starts[n]) >= len(starts[n])]
     taken = names_of(of_headers or first, holding) if len(holding) > 1 and 2 * len(holding) >= len(others) else None
     if taken is None or {*taken.columns} & {*source.cells}:
@@ -317,10 +319,11 @@ def names_of(column: str, names: list[str]) -> Names | None:
             parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
             without = []
         keys = {frozenset(values) for values, _ in parsed.values()}
-        if read is _counted and len(keys) == 2 and min(keys, key=len) < max(keys, key=len):
+        whole = frozenset().union(*keys)
+        if read is _counted and len(keys) == 2 and whole in keys:
             # `4 GPUs` beside `2 nodes x 4 GPUs` is of one node.
-            parsed = {n: ({**dict.fromkeys(max(keys, key=len), 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
-            keys = {max(keys, key=len)}
+            parsed = {n: ({**dict.fromkeys(whole, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
+            keys = {whole}
         # One name without a number may be that of a baseline.
         if len(keys) != 1 or len(parsed) < 2 or len(without) > 1:
             continue
@@ -347,13 +350,13 @@ def with_factors(source: Source) -> Source:
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
         many = 2 <= len(different) <= MOST_NAMES and not all(map(is_number, different))
-        names = names_of(column, different) if many else None
+        names = (names_of(column, different) or _knobs(different)) if many else None
         if names is None:
             continue
         new: dict[str, AnyArray] = {}
         renamed: dict[str, str] = {}
         for name in names.columns:
-            numbers = [names.values[text][name] if text else "" for text in texts]
+            numbers = [names.values.get(text, {}).get(name, "") for text in texts]
             read = np.array([int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers], dtype=object)
             shown = labels(numbers).tolist()
             equal = next((other for other, cells in source.columns.items() if labels(cells).tolist() == shown), None)
@@ -413,6 +416,20 @@ def _grid_of(column: str) -> Callable[[str], Taken | None]:
         return _on_nodes(one, other) if of_nodes else {words[0]: one, words[1]: other}, ""
 
     return read
+
+
+def _knobs(names: Sequence[str]) -> Names | None:
+    """Take names apart of which several change one and the same setting: `batch=64`, `batch=128`, `lr=2`, …."""
+    settings = [match for name in names if (match := _PAIR.match(name)) is not None]
+    numbers = {word: {m["number"] for m in settings if m["word"] == word} for word in (m["word"] for m in settings)}
+    several = {word: word for word, different in numbers.items() if len(different) > 2}
+
+    def read(name: str) -> Taken | None:
+        match = _PAIR.match(name)
+        return ({match["word"]: float(match["number"])}, "") if match is not None and match["word"] in several else None
+
+    values = {name: taken[0] for name in names if (taken := read(name)) is not None}
+    return Names(several, values, {}, "", read) if several else None
 
 
 def _pairs(name: str) -> Taken | None:

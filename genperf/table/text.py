@@ -53,7 +53,9 @@ MAX_DEPTH = 8
 
 
 #: Signs of Markdown and HTML, and pictures beside numbers.
-_MARKS = re.compile(r"\*\*|`|<(?:br|sub|sup|b|i|strong|em)\s*/?>|[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]")
+_MARKS = re.compile(
+    r"\*\*|`|<(?:br|sub|sup|b|i|strong|em)\s*/?>|[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]"
+)
 _BREAK = re.compile(r"\s*<(?:br|sub|sup)\b.*", re.DOTALL)
 _TAG = re.compile(r"</?[a-z]+\s*/?>")
 
@@ -69,8 +71,8 @@ def unmarked(cell: str) -> str:
     if _MARKS.search(cell) is None:
         return cell
     first = _BREAK.sub("", cell) or _TAG.sub("", cell)
-    bare = re.sub(r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]", "", _TAG.sub("", first))
-    return re.sub(r"^(\*\*|`|_)(.*)\1$", r"\2", bare.strip()).replace("**", "").strip()
+    bare = re.sub(_PICTURE, "", _TAG.sub("", first))
+    return re.sub(r"(\*\*|`)(.*?)\1", r"\2", bare).strip()
 
 
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
@@ -106,7 +108,9 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     kept = {line: row if any(row[width:]) else row[:width] for line, row in following if width == 1 or any(row)}
     if len({*map(len, kept.values())}) == 1 and 1 < len(next(iter(kept.values()))) < width and len(kept) > 1:
         # Every row ends early: the last columns are empty.
-        steps.append(step(f"{counted(len(kept), 'row')} shorter than the header: {listed(columns[-1:])} is empty there"))
+        steps.append(
+            step(f"{counted(len(kept), 'row')} shorter than the header: {listed(columns[-1:])} is empty there")
+        )
         kept = {line: [*row, *[""] * (width - len(row))] for line, row in kept.items()}
     ragged = {line: row for line, row in kept.items() if len(row) != width}
     rows = {line: row for line, row in kept.items() if line not in ragged}

@@ -78,6 +78,54 @@ def test_a_record_with_results_is_the_run_and_the_machine_is_not_its_scale(tmp_p
     assert answer.answers[0].value == pytest.approx(8000.0, rel=0.15)
 
 
+SHAPES = {
+    "pairs of counts in headers": (
+        "Servers and GPUs,1S - 1GPU,1S - 2GPU,2S - 2GPU,2S - 4GPU\nTime (s/1 epoch),120.4,64.1,63.2,35.5\n",
+        {"S": ["1", "1", "2", "2"], "GPU": ["1", "2", "2", "4"], "Time (s/1 epoch)": ["120.4", "64.1", "63.2", "35.5"]},
+    ),
+    "two values in a cell below a corner": (
+        "net \\ nodes * gpus,1*8,2*8\nbert,165.1 samples/sec 2.9 tflops/gpu,310.0 samples/sec 2.8 tflops/gpu\n",
+        {
+            "net": ["bert", "bert"],
+            "samples/sec": ["165.1", "310.0"],
+            "devices": ["8", "16"],
+            "tflops/gpu": ["2.9", "2.8"],
+        },
+    ),
+    "a line of a log in a cell": (
+        'gpus,result\n8,"step: 9  tps: 17,975  memory: 31.2GiB(4%)"\n16,"step: 9  tps: 17,800  memory: 30.9GiB(4%)"\n',
+        {"gpus": ["8", "16"], "tps": ["17975.0", "17800.0"], "memory": ["31.2", "30.9"]},
+    ),
+    "parts below a value in HTML": (
+        'net,gpus,time\na,1,"**94.0 ms** <br><sub>I: 58 ms, T: 3 ms</sub>"\na,2,<sub>Not enough RAM</sub>\na,4,`40 ms`\n',
+        {"gpus": ["1", "2", "4"], "time": ["0.094", "Not enough RAM", "0.04"]},
+    ),
+    "a knob in the name of a run": (
+        "cfg,samples/s\nworkers=4,23\nbatch=8,20\nworkers=8,38\nworkers=16,60\nreference,30\n",
+        {"workers": ["4", "", "8", "16", ""]},
+    ),
+    "rows that end before the header": (
+        "what,2 cards,4 cards,8 cards\na,369,313\nb,344,338\n",
+        {"cards": ["2", "4", "2", "4"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_table_of_another_shape(shape: str, tmp_path: Path) -> None:
+    text, expected = SHAPES[shape]
+    (tmp_path / "runs.csv").write_text(text, encoding="utf-8")
+    read = columns(tmp_path / "runs.csv")
+    assert {name: read.get(name) for name in expected} == expected
+
+
+def test_the_question_is_read_as_a_row(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text(SHAPES["pairs of counts in headers"][0], encoding="utf-8")
+    answer = ask(str(tmp_path / "runs.csv"), at={"Servers and GPUs": "2S - 8GPU", "colour": "red"})
+    assert answer.answers[0].at["GPU"] == 8.0
+    assert "asked, and found nowhere in the runs: colour" in answer.notes
+
+
 def test_a_folder_is_a_run_where_the_names_of_its_files_recur(tmp_path: Path) -> None:
     for gpus in (1, 2, 4):
         folder = tmp_path / f"resnet50_{gpus}_gpu"
