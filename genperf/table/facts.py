@@ -225,8 +225,9 @@ def begins_with_facts(text: str) -> bool:
     (True, False)
     """
     lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
-    pairs = [_PAIR.search(line[:LONGEST_LINE]) or _WORD.match(line[:LONGEST_LINE]) for line in lines]
-    return bool(pairs) and pairs[0] is not None and 2 * sum(pair is not None for pair in pairs) >= len(pairs)
+    short = [line[:LONGEST_LINE] for line in lines]
+    pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
+    return bool(pairs) and pairs[0] and 2 * sum(pairs) > len(pairs)
 
 
 def runs_of(text: str) -> list[Run]:

@@ -97,7 +97,7 @@ SHAPES = {
         {"gpus": ["8", "16"], "tps": ["17975.0", "17800.0"], "memory": ["31.2", "30.9"]},
     ),
     "parts below a value in HTML": (
-        'net,gpus,time\na,1,"**94.0 ms** <br><sub>I: 58 ms, T: 3 ms</sub>"\na,2,<sub>Not enough RAM</sub>\na,4,`40 ms`\n',
+        'gpus,time\n1,"**94.0 ms** <br><sub>I: 58 ms, T: 3 ms</sub>"\n2,<sub>Not enough RAM</sub>\n4,`40 ms`\n',
         {"gpus": ["1", "2", "4"], "time": ["0.094", "Not enough RAM", "0.04"]},
     ),
     "a knob in the name of a run": (
