@@ -28,11 +28,11 @@ from genperf.errors import GenperfError
 COMMAND = "python experiments/factors_told.py --write experiments/results"
 SEED = 41
 INTERVAL = 0.9
-DRAWS = 100
+DRAWS = 60
 MODELS = ("auto", "generic")
 DESIGNS = ("grid", "half", "one at a time", "correlated")
 #: Worlds of each law and design.
-WORLDS = 6
+WORLDS = 5
 NUMERIC = ("batch", "layers", "workers")
 VALUES = {
     "batch": (16.0, 32.0, 64.0, 128.0),
@@ -280,7 +280,7 @@ def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked
     """Ask one fitted model everything."""
     law, rng = w.law, np.random.default_rng([SEED, 7, *w.seed])
     runs = w.runs
-    places = runs.iloc[np.sort(rng.permutation(len(runs))[:3])].drop(columns="seconds").to_dict("records")
+    places = runs.iloc[np.sort(rng.permutation(len(runs))[:2])].drop(columns="seconds").to_dict("records")
     for at in places:
         explained = gp.explain(result, at)
         for row in explained.elasticities.to_dict("records"):
@@ -304,7 +304,7 @@ def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked
     pairs = {"measured": runs.drop(columns="seconds"), "unmeasured": grid}
     beyond = grid.assign(workers=32.0)
     for where, some in {**pairs, "beyond": beyond}.items():
-        for _ in range(2):
+        for _ in range(1 + (where == "beyond")):
             a, b = (some.iloc[int(rng.integers(len(some)))].to_dict() for _ in range(2))
             if where == "beyond":
                 a = runs.drop(columns="seconds").iloc[int(rng.integers(len(runs)))].to_dict()
@@ -315,18 +315,18 @@ def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked
             asked = _within(f"versus, {where}", times[1] - times[0], told.change, told.lower, told.upper)
             yield Asked(asked.question, asked.off / times[0], asked.width / times[0], asked.true)
     yield from _sobol(law, result, design)
-    for _ in range(3):
+    for _ in range(2):
         at = grid.iloc[int(rng.integers(len(grid)))].to_dict()
         at["batch"] = float(rng.choice([24.0, 48.0, 96.0]))
         at.pop("framework")
         ranking = gp.compare(result, at, over="framework").table
         times = [float(law.time(_frame({**at, "framework": f}))[0]) for f in ranking["framework"]]
         yield Asked("compare: best", 0.0, 0.0, bool(np.argmin(times) == 0), float(ranking["best"].iloc[0]))
-    # Alternatives that differ by less than 8 %: probabilities between a half and one.
-    for _ in range(4):
+    # Alternatives that differ by less than 8 % for the same work: probabilities between a half and one.
+    for _ in range(3):
         one, other = (grid.iloc[int(rng.integers(len(grid)))].to_dict() for _ in range(2))
         for _ in range(200):
-            a, b = (float(law.time(_frame(each))[0]) for each in (one, other))
+            a, b = (float(law.time(_frame(each))[0]) / (each["batch"] * each["workers"]) for each in (one, other))
             if one != other and abs(np.log(a / b)) < 0.08:
                 break
             other = grid.iloc[int(rng.integers(len(grid)))].to_dict()
@@ -354,7 +354,7 @@ def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked
 
 def _sobol(law: Law, result: Any, design: str) -> Iterator[Asked]:
     """Ask for the shares of the variance."""
-    told = gp.explain(result, sobol=Sobol(samples=512)).sensitivity.indices
+    told = gp.explain(result, sobol=Sobol(samples=128)).sensitivity.indices
     ranges = LINES if design == "one at a time" else VALUES
     rng = np.random.default_rng([SEED, 9])
     count = 4096
@@ -393,9 +393,8 @@ def _suggested(w: World, result: Any, model: str) -> Iterator[Asked]:
     yield Asked("suggest: width", 0.0, width, True, float(row["width"]) / width)
 
 
-def _constants(w: World, structure: str) -> Iterator[Asked]:
+def _constants(w: World, result: Any, structure: str) -> Iterator[Asked]:
     """Compare the constants of the generic expression with those of its law."""
-    result = gp.fit(w.table(), "generic", structure=structure, seed=0, draws=DRAWS)
     member = result.best
     interval = dict(zip(member.expression.constant_names, member.constant_interval(INTERVAL), strict=True))
     what = "constant, structure given" if structure != "auto" else "constant, structure chosen"
@@ -421,9 +420,10 @@ def rows_of(half: str, kind: str, design: str, number: int, models: Sequence[str
             # A question that ends in an error has been answered as far as it came.
             asked.extend(_questions(w, result, model, design))
             if model == "generic" and w.law.constants:
-                asked += _constants(w, "separable")
-                if result.best.expression.constant_names.count("q_workers"):
-                    asked += _constants(w, "auto")
+                given = gp.fit(w.table(), "generic", structure="separable", seed=0, draws=DRAWS)
+                asked += _constants(w, given, "separable")
+                if "q_workers" in result.best.expression.constant_names:
+                    asked += _constants(w, result, "auto")
         except GenperfError as error:
             print(f"{model} {half} {kind} {design} {number}: {error}", file=sys.stderr)
         place = {"model": model, "half": half, "law": kind, "design": design, "world": number}

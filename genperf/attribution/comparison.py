@@ -77,18 +77,18 @@ def compare(
         sides = [(both, 0), (both, 1)]
         drawn, weights = [both.drawn[..., row] for row in (0, 1)], both.draw_shares
         # With what no term has: the form's error, and the distance from the data.
-        curves = curves_of(models[0], columns, serving(models[0].members)).paths
+        curves = None if FORM in both.names else np.exp(curves_of(models[0], columns).paths)
     else:
         sides = [(parts_of(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
         drawn = [parts.drawn[_spread(parts, seed), :, 0] for seed, (parts, _) in enumerate(sides)]
         weights = np.full(TERMS.paired_draws, 1.0 / TERMS.paired_draws)
-        curves = np.log(np.column_stack([each.sum(axis=1) for each in drawn]))
+        curves = None
     terms = list(dict.fromkeys(name for parts, _ in sides for name in parts.names))
     amounts = [_aligned(parts.amounts[:, row], parts, terms) for parts, row in sides]
     values = [float(parts.central[row]) for parts, row in sides]
     by_draw = [_aligned(each, parts, terms) for each, (parts, _) in zip(drawn, sides, strict=True)]
     changes, change, whole = by_draw[1] - by_draw[0], amounts[1] - amounts[0], values[1] - values[0]
-    totals = np.exp(curves[:, 1]) - np.exp(curves[:, 0])
+    totals = changes.sum(axis=1) if curves is None else curves[:, 1] - curves[:, 0]
     lower, upper = quantiles(np.column_stack([changes, totals]), weights, ends_of(interval))
     ends = (min(float(lower[-1]), whole), max(float(upper[-1]), whole))
     table = pd.DataFrame(

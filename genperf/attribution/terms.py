@@ -71,12 +71,16 @@ def by_label(members: Sequence[Member]) -> list[Labelled]:
 
 
 def serving(members: Sequence[Member]) -> Sequence[Member]:
-    """Return the members whose terms are read: of stacked ones a family's, else the heaviest that has several terms."""
+    """Return the members whose terms are read: of stacked ones a family's, or the sum that shows the terms."""
     if stack_of(members) is None:
         return members
-    return sorted(members, key=lambda m: (len(m.expression.terms) == 1, m.expression.family not in MODELS, -m.weight))[
-        :1
-    ]
+
+    def order(member: Member) -> tuple[bool, bool, bool, float]:
+        expression = member.expression
+        return len(expression.terms) == 1, expression.family not in MODELS, expression.family != "terms", -member.weight
+
+    # Alone it is the whole of what is read, whatever it weighs in the prediction.
+    return [replace(min(members, key=order), weight=1.0)]
 
 
 #: Row that makes the terms of a `max` total add up: what one term hides behind another.
@@ -124,7 +128,7 @@ def parts_of(
         Whether the parts in every draw are needed; there are none otherwise.
     """
     members, stacked = serving(result.members), stack_of(result.members) is not None
-    # Of stacked members one serves: their forecasts are the pool's.
+    # Of stacked members one serves: the forecasts are the pool's.
     known = None if stacked else forecasts(members, columns) if forecast is None else forecast.parts
     central = central_times(result.members, columns, known) if forecast is None else forecast.central()
     hides = any(not m.expression.is_sum for m in members)
@@ -136,7 +140,9 @@ def parts_of(
         of_members = np.array([central_times([m], columns, [one]) for m, one in zip(members, known, strict=True)])
     draw_shares, paths = shares(members), np.empty((0, 0))
     if drawn and departs:
-        paths = np.exp(curves_of(result, columns, members, known).paths)
+        curves = curves_of(result, columns, None if stacked else members, known)
+        # Every member of a stack has the pool's curves.
+        paths = np.exp(curves.parts[0].paths(0)[: len(draw_shares)] if stacked else curves.paths)
     best = [_split(m, columns, m.values, value, names) for m, value in zip(members, of_members, strict=True)]
     draws = np.zeros((0, len(names), best[0].shape[1]))
     if drawn:

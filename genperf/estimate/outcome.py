@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
 from genperf.arrays import Array, Index, Mask
-from genperf.discrepancy.form import deviation, positions
+from genperf.discrepancy.form import deviation, features, positions
 from genperf.errors import Note
 from genperf.estimate.options import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
@@ -153,21 +153,22 @@ class Fitted:
             return sets
         return polish(self.problem, sets, _drawn_weights(self.problem, counts), settings, self.held).constants
 
-    def drawn(self, count: int) -> Array:
+    def drawn(self, count: int, form: Array) -> Array:
         """Return draws of the constants, (count, n): fits to noisy times, their penalty about a drawn centre.
 
-            θ* = argmin Σ ω_i·ℓ(T(x_i; θ), t_i·exp(s·z_i/√w_i)) + λ·½‖θ/scale − η‖²,   z, η ~ N(0, 1)
+            θ* = argmin Σ ω_i·ℓ(T(x_i; θ), t_i·exp(s·z_i/√w_i + g_i)) + λ·½‖θ/scale − η‖²,   z, η ~ N(0, 1)
 
-        with s the standard deviation of the residuals (randomise then optimise, Bardsley et al. 2014). The centre
-        spreads what the penalty holds and the data do not: its bias is in the width of the draws, and where λ is small
-        and the data determine a constant it moves nothing.
+        with s the standard deviation of the residuals (randomise then optimise, Bardsley et al. 2014) and g = R·z' the
+        form's error, R of shape (rows, k).
+        The centre spreads what the penalty holds and the data do not: its bias is in the width of the draws. Where λ is
+        small and the data determine a constant it moves nothing.
         """
         sets = np.broadcast_to(self.constants, (count, self.constants.size)).copy()
         for part in self.parts:
             if part.problem is not None:
                 places = [self.expression.constant_names.index(name) for name in part.expression.constant_names]
                 sets[:, places] = _redrawn(part.problem, sets[:, places])
-        return sets if self.solution is None else _redrawn(self.problem, sets, self.held)
+        return sets if self.solution is None else _redrawn(self.problem, sets, self.held, form)
 
     def form(self, medians: Table) -> float:
         """Return the standard deviation of ln T of the form's error; zero where one factor varies, as in a series."""
@@ -223,10 +224,11 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     """Estimate the errors of a fit's predictions: draws of the constants, resampled rows, residuals, look back."""
     expression, problem, best = fitted.expression, fitted.problem, fitted.constants
     counts = resampled(len(medians), min(options.draws, OUTCOME.resamples))
-    draws, evidence = fitted.drawn(options.draws), fitted.look_back(medians)
+    form, evidence = fitted.form(medians), fitted.look_back(medians)
+    draws = fitted.drawn(options.draws, form * features(positions(medians.factors, medians.columns)))
     misfit = held_out_misfit(problem, fitted.refit(counts), counts)
     spread = spread_of(table, misfit, fitted.residuals, best.size, evidence)
-    spread = msgspec.structs.replace(spread, form=min(fitted.form(medians), spread.misfit))
+    spread = msgspec.structs.replace(spread, form=min(form, spread.misfit))
     unknown = {name for part in fitted.parts for name in part.unidentified}
     unknown |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
     undetermined = tuple(name for name in expression.constant_names if name in unknown)
@@ -236,7 +238,7 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     return replace(of_one(member, spread, evidence, options, problem.penalty.strength), notes=tuple(notes))
 
 
-def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False) -> Array:
+def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Array | None = None) -> Array:
     """Return constants fitted to times with noise, about drawn centres of the penalty; see `Fitted.drawn`."""
     count, n = sets.shape
     rows = np.flatnonzero(problem.weights > 0.0)
@@ -255,7 +257,10 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False) -> Array:
     noise = np.zeros((count, problem.measured.size))
     # Student's: few residuals say little of their standard deviation.
     sd *= stdtrit(left, 0.95) / ndtri(0.95)
-    noise[:, rows] = sd * rng.standard_normal((count, len(rows))) / np.sqrt(weight[rows])
+    if form is not None:
+        # The residuals are less than the errors: the constants were fitted to what neighbours have in common.
+        noise += rng.standard_normal((count, form.shape[1])) @ form.T
+    noise[:, rows] += sd * rng.standard_normal((count, len(rows))) / np.sqrt(weight[rows])
     centre = rng.standard_normal((count, n))
     centre = np.where(problem.coefficient & (problem.lower >= 0.0), np.abs(centre), centre)
     return polish(problem, sets, None, BOOTSTRAP, held, drawn=(problem.measured * np.exp(noise), centre)).constants

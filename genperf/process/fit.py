@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace as replace_struct
 from scipy.special import stdtrit
 
 from genperf.arrays import Array
 from genperf.discrepancy import Beyond, Part, Process, Product, Stack
+from genperf.discrepancy.form import positions
 from genperf.discrepancy.stack import NORMAL
 from genperf.engine import doing
 from genperf.errors import FitError, Note
@@ -19,7 +21,7 @@ from genperf.panel.table import design_notes
 from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.axes import axes_of
 from genperf.process.growth import growth_of
-from genperf.process.means import Coefficients, means_of
+from genperf.process.means import means_of, terms_of
 from genperf.process.settings import SEARCH, STACK
 from genperf.process.sizes import fit_sizes
 from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
@@ -41,6 +43,8 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     looks = list(looked_back(fitted))
     beyond = tuple(each for each, _ in looks)
     parts, members = zip(*_written(fitted), strict=True)
+    # The sum that shows the terms predicts nothing.
+    beyond = tuple(replace_struct(b, weights=(*b.weights, *[0.0] * (len(parts) - len(b.weights)))) for b in beyond)
     stack = Stack(_known(fitted, beyond), parts, fitted.width, beyond, noise)
     shares = [f"{m.label} {100.0 * m.weight:.0f} %" for m in members if m.weight > 0.01]
     error = 100.0 * float(np.mean(np.abs(np.expm1(fitted.folds.errors(fitted.weights)[0]))))
@@ -104,20 +108,29 @@ def _fitted(table: Table, noise: float) -> Members:
 
 
 def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
-    """Yield the parts of the stack and their expressions, the heaviest first."""
-    columns, generator = {f.name for f in fitted.table.factors}, np.random.default_rng([CONTENT_SEED, 4])
-    for k in fitted.order:
-        c, weight = fitted.candidates[k], float(fitted.weights[k])
+    """Yield the parts of the stack and their expressions, the heaviest first, then the one that shows the terms."""
+    table, columns = fitted.table, {f.name for f in fitted.table.factors}
+    each = [(fitted.candidates[k], float(fitted.weights[k])) for k in fitted.order]
+    terms = terms_of(table)
+    physics = terms is not None and bool(terms.family)
+    if terms is not None and not physics:
+        first = fitted.candidates[0]
+        basis = terms.basis(table.columns)
+        constants = basis.without_traces(basis.fitted(first.y), first.y)
+        each.append((replace(first, mean=terms, basis=basis, constants=constants), 0.0))
+    for c, weight in each:
         level, residual, variance = c.residuals(np.arange(len(c.y)), c.constants, c.anchors)
         factors, noise = np.array([f.name for f, _ in c.mean.levels]), c.fit.noise
         unseen = {name: _of_unseen(c.constants.levels[factors == name]) for name in dict.fromkeys(factors.tolist())}
-        expression, used, constants = c.mean.expression(c.constants, columns)
-        draws = _draws([c.constants, *(each[k] for each in fitted.folds.constants)], used, generator)
-        scale = np.where(np.arange(len(constants)) < len(used), np.exp(level), 1.0)
+        shows = bool(c.mean.family) if physics else c.mean.kind == "terms"
+        fits = c.mean.drawn(c.basis, c.y, c.constants, positions(table.factors, table.columns)) if shows else []
+        expression, count, values, drawn = c.mean.expression(c.constants, columns, fits)
+        draws = drawn if shows else np.tile(values, (STACK.draws, 1))
+        scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
         part = Part(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen)
         label = c.mean.label if c.anchors is None else "growth of its series"
-        yield part, Member(expression, constants * scale, draws * scale, weight, status, label=label)
+        yield part, Member(expression, values * scale, draws * scale, weight, status, label=label)
 
 
 def _known(fitted: Members, beyond: Sequence[Beyond]) -> dict[str, Array]:
@@ -134,12 +147,3 @@ def _of_unseen(effects: Array) -> float:
     """Return the variance of ln T that one more level may add, that of Student's prediction from the measured ones."""
     count = len(effects)
     return float(np.var(effects, ddof=1) * (1.0 + 1.0 / count) * (stdtrit(count - 1, 0.95) / NORMAL) ** 2)
-
-
-def _draws(fits: Sequence[Coefficients], used: Sequence[int], generator: np.random.Generator) -> Array:
-    """Return draws about the first with the covariance of the delete-a-fold jackknife, (K − 1)/K·Σ (c_k − c)²."""
-    centre, *each = (np.concatenate([c.columns[used], c.levels]) for c in fits)
-    normal = generator.standard_normal((STACK.draws, len(each)))
-    draws = centre + np.sqrt((len(each) - 1.0) / len(each)) * normal @ (np.array(each) - centre)
-    draws[:, : len(used)] = np.maximum(draws[:, : len(used)], 0.0)
-    return np.asarray(draws)

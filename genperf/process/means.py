@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice, product
 from typing import NamedTuple
 
 import numpy as np
 
 from genperf.arrays import AnyArray, Array
+from genperf.discrepancy.form import deviation, features
 from genperf.errors import ModelError
+from genperf.estimate.prepare import CONTENT_SEED
 from genperf.expression import Constant, Expression, Term, coefficient
 from genperf.formula import Name, Node, Number, bind_values, call, chain, names_in, parse, quote_name, values_of
 from genperf.models import MODELS
 from genperf.models.compose import at_level, unused_name
 from genperf.panel import Table
 from genperf.process.axes import derived
-from genperf.process.settings import SUMS
+from genperf.process.settings import STACK, SUMS
 from genperf.solver.nonnegative import nonnegative_least_squares
 from genperf.table import Factor
 
@@ -137,6 +139,32 @@ class Mean:
     levels: tuple[tuple[Factor, str], ...] = ()
     #: Of the literature, where it is one.
     family: str = ""
+    #: Places of columns φ/n, φ·(1 − 1/n) and φ, which is the sum of the other two.
+    same: tuple[tuple[int, int, int], ...] = ()
+
+    def plainest(self, columns: Array) -> Array:
+        """Return the coefficients of the same sum in which φ/n and φ·(1 − 1/n) do not both stand for φ."""
+        out = columns.copy()
+        for falls, rises, alone in self.same:
+            both = min(out[falls], out[rises])
+            out[[falls, rises, alone]] += [-both, -both, both]
+        return out
+
+    def drawn(self, basis: Basis, y: Array, constants: Coefficients, places: Array) -> list[Coefficients]:
+        """Return draws of the constants: fits to ln T with noise and with an error of the form.
+
+        Both have the sizes that the residuals show (`genperf.discrepancy.form`).
+        """
+        log = basis._log(constants.columns)
+        residual, used = y - log - basis.levels @ constants.levels, constants.columns > 0.0
+        slopes = np.hstack([basis.columns[:, used] * constants.columns[used] / np.exp(log)[:, None], basis.levels])
+        left = max(len(y) - np.linalg.matrix_rank(slopes), 0.2 * len(y))
+        variance = float(residual @ residual) / left
+        form = min(deviation(residual, slopes, places), float(np.sqrt(variance)))
+        generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
+        normal = [generator.standard_normal((STACK.draws, n)) for n in (len(y), root.shape[1])]
+        errors = np.sqrt(max(variance - form**2, 0.0)) * normal[0] + form * normal[1] @ root.T
+        return [basis.fitted(y + error, constants) for error in errors]
 
     def basis(self, table: Mapping[str, AnyArray]) -> Basis:
         """Return the columns of the sum at the rows of a table."""
@@ -147,20 +175,29 @@ class Mean:
         ridge = np.where(self.growing, SUMS.ridge * SUMS.growing_ridge, SUMS.ridge)
         return Basis(np.column_stack(columns), ridge, levels)
 
-    def expression(self, constants: Coefficients, columns: set[str]) -> tuple[Expression, list[int], Array]:
-        """Return the expression of the terms above zero, their places, and its constants."""
-        used = [j for j in range(len(self.nodes)) if constants.columns[j] > 0.0]
+    def expression(
+        self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()
+    ) -> tuple[Expression, int, Array, Array]:
+        """Return the expression of the terms above zero, how many coefficients it has, its constants and draws."""
+        each = [Coefficients(self.plainest(c.columns), c.levels) for c in (constants, *draws)]
+        above = np.any([c.columns > 0.0 for c in each], axis=0)
+        used = [j for j in range(len(self.nodes)) if above[j]]
         names = [unused_name(f"d_{f.name}[{level}]", columns) for f, level in self.levels]
         levels = [Constant(name, "level", -np.inf, np.inf, 0.0) for name in names]
         effects = [call("multiply", Name(name), at_level(*each)) for each, name in zip(self.levels, names, strict=True)]
         factor = [call("exp", chain("add", effects))] if effects else []
-        amounts = [coefficient(unused_name(f"a_{_plain(self.names[j])}", columns)) for j in used]
-        terms = []
+        amounts, taken = [], set(columns)
+        for j in used:
+            amounts.append(coefficient(unused_name(f"a_{_plain(self.names[j])}", taken)))
+            taken.add(amounts[-1].name)
+        terms: dict[str, list[Node]] = {}
         for amount, j in zip(amounts, used, strict=True):
             basis = [] if self.nodes[j] == Number(1.0) else [self.nodes[j]]
-            terms.append(Term(self.names[j], chain("multiply", [Name(amount.name), *basis, *factor])))
-        expression = Expression(self.family or self.kind, tuple(terms), (*amounts, *levels))
-        return expression, used, np.concatenate([constants.columns[used], constants.levels])
+            terms.setdefault(self.names[j], []).append(chain("multiply", [Name(amount.name), *basis, *factor]))
+        named = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
+        expression = Expression(self.family or self.kind, named, (*amounts, *levels))
+        first, *others = [np.concatenate([c.columns[used], c.levels]) for c in each]
+        return expression, len(used), first, np.array(others or [first])
 
 
 def means_of(table: Table) -> list[Mean]:
@@ -169,6 +206,26 @@ def means_of(table: Table) -> list[Mean]:
     sums = [_sum("sum", "a sum of products", ("1/{}", "1 - 1/{}", "{}"), table, levels)]
     sums.append(_sum("server", "a shared server", ("1/{}", "{}"), table, levels))
     return [_work(table), *(mean for mean in sums if len(mean.names) > 1), *_physics(table)]
+
+
+def terms_of(table: Table) -> Mean | None:
+    """Return the sum that shows what the time is made of: a level multiplies the terms that it changes, none else.
+
+    A transformer's terms where the table has its factors; nothing where no number varies.
+    """
+    physics = _physics(table)
+    if physics:
+        return physics[0]
+    plain = _sum("terms", "terms", ("1/{}", "1 - 1/{}", "{}"), table, ())
+    levels = [(f, level) for f in table.categorical if f.distinct > 1 for level in f.levels]
+    count = len(plain.names)
+    if count < 2 or count * (1 + len(levels)) > SUMS.most_columns:
+        return None
+    shifts = range(0, count * (1 + len(levels)), count)
+    at = [call("multiply", node, at_level(*each)) for each in levels for node in plain.nodes]
+    same = tuple((a + k, b + k, c + k) for k in shifts for a, b, c in plain.same)
+    each = len(shifts)
+    return replace(plain, names=plain.names * each, nodes=(*plain.nodes, *at), growing=plain.growing * each, same=same)
 
 
 def _work(table: Table) -> Mean:
@@ -192,10 +249,17 @@ def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: 
     """Return a sum of a constant and of products of sizes and of functions of counts."""
     choices = [_choices(f, functions) for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
     products = list(islice(_products(choices), SUMS.most_columns - 1))
+    place = {frozenset(name for name, _, _ in chosen): 1 + j for j, chosen in enumerate(products)} | {frozenset(): 0}
+    same = []
+    for chosen, j in place.items():
+        for name in chosen:
+            falls, alone = chosen - {name} | {f"1/{name[6:]}"}, chosen - {name}
+            if name.startswith("1 - 1/") and falls in place and alone in place:
+                same.append((place[falls], j, place[alone]))
     names = ("constant", *(_name([name for name, _, _ in chosen]) for chosen in products))
     nodes = (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products))
     growing = (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products))
-    return Mean(kind, label, names, nodes, growing, levels)
+    return Mean(kind, label, names, nodes, growing, levels, same=tuple(same))
 
 
 Choice = tuple[str, Node, str]

@@ -79,6 +79,7 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
     discrepancies = discrepancies_of(result.members)
     spread, schema = result.spread, result.schema
     levels = ends_of(interval)
+    served = serving(result.members)[0]
     return {
         "members": [_member(m, model, discrepancies) for m in result.members],
         "discrepancies": [_discrepancy(d, model) for d in discrepancies],
@@ -91,7 +92,7 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
         "floor": result.floor if schema.lowest > 0 else None,
         "levels": levels,
         "quantiles": [[level, NormalDist().inv_cdf(level)] for level in (*levels, 0.05, 0.95)],
-        "serves": result.members.index(serving(result.members)[0]),
+        "serves": served.process.place if served.process is not None else result.members.index(served),
         "derived": [
             [i, model.formula(schema.derived[name])]
             for name, i in model.places.items()

@@ -139,3 +139,17 @@ def test_levels_and_counts_that_a_side_lacks(scheme: str, seed: int) -> None:
         points = gp.validate(table, "auto", scheme).models[0].predictions.dropna(subset=["predicted"])
     assert (points["lower"] > 0.0).all()
     assert (points["predicted"].between(points["lower"], points["upper"])).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_level_multiplies_the_terms_that_it_changes_and_no_other(seed: int) -> None:
+    # T = 0.2 + 0.01·batch·(2 if b) + 0.05·workers: at batch 32 and 4 workers the constant is 0.2 of 0.72 s.
+    runs = pd.DataFrame(itertools.product((8, 16, 32, 64), (1, 2, 4, 8, 16), "ab"), columns=["batch", "workers", "net"])
+    level = np.where(runs.net == "b", 2.0, 1.0)
+    noise = np.exp(0.01 * np.random.default_rng(seed).standard_normal(len(runs)))
+    runs["t"] = (0.2 + 0.01 * runs.batch * level + 0.05 * runs.workers) * noise
+    table = gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers", categorical="net")
+    terms = gp.explain(gp.fit(table), {"batch": 32, "workers": 4, "net": "a"}).terms.set_index("term")
+    assert terms.loc["constant", "lower"] <= 0.2 <= terms.loc["constant", "upper"]
+    assert terms.loc["constant", "share"] == pytest.approx(0.278, abs=0.02)
+    assert terms.loc["batch", "share"] == pytest.approx(0.444, abs=0.04)

@@ -59,7 +59,7 @@ def test_an_expression_is_what_was_fitted() -> None:
     for mean in means_of(medians):
         basis = mean.basis(medians.columns)
         constants = basis.fitted(y)
-        expression, _, values = mean.expression(constants, set(medians.columns))
+        expression, _, values, _ = mean.expression(constants, set(medians.columns))
         named = dict(zip(expression.constant_names, values, strict=True))
         assert np.log(expression.evaluate(medians.columns, named)) == pytest.approx(basis.log_sum(constants))
         assert all(values[: len(expression.terms)] > 0.0)
