@@ -1,4 +1,6 @@
-"""Run the examples of the README and of docs/commands.md as written: every command must end with status 0.
+"""Run the examples of the pages as written whose tables are bundled: every command must end with status 0.
+
+The site runs its own examples when it is built, and tests/docs reads every command of every page.
 
 They run in a folder of their own.
 
@@ -15,12 +17,13 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/commands.md", "docs/how-to/share-growth.md")
 TRACES = ROOT / "tests" / "importers" / "data"
 
 
 def blocks(language: str) -> list[str]:
-    """Return the blocks in a language of the README and of the page of commands."""
-    pages = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/commands.md")]
+    """Return the blocks in a language of the pages."""
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in PAGES]
     return [block for page in pages for block in re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)]
 
 

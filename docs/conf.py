@@ -37,6 +37,8 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 programoutput_prompt_template = "$ {command}\n{output}"
 copybutton_prompt_text = "$ "
+# A dash of an option is copied as it is typed: two hyphens are no dash.
+smartquotes = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

@@ -205,9 +205,11 @@ def read(source: str | Recognised, given: dict[str, Any]) -> Table:
 
 def model_or_table(path: str) -> FitResult | GroupedResult:
     """Load a model, or fit `auto` to a table whose columns are recognised."""
+    if is_model(path):
+        return load_model(path)
     from genperf.fitting import fit
 
-    return load_model(path) if is_model(path) else fit(read(path, {"skip_bad_rows": True}))
+    return fit(read(path, {"skip_bad_rows": True}))
 
 
 def group_at(fitted: FitResult | GroupedResult, group: str | None, at: Mapping[str, Any]) -> str | None:

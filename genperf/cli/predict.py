@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @shared.command("predict")
-@click.argument("model")
+@click.argument("model", metavar="MODEL|TABLE")
 @shared.option_group(
     "The question",
     option("--data", metavar="CSV", help="Predict every row of a table (- for standard input)."),
@@ -67,14 +67,13 @@ def predict(
     out: Output,
 ) -> None:
     """Predict with MODEL, each value with an interval and a verdict: times in seconds, another quantity in its unit."""
-    from genperf.cli.options import paid_at, training_of, values_at
+    from genperf.cli.options import model_or_table, paid_at, training_of, values_at
     from genperf.panel.quantities import paid_for, quantities_of
-    from genperf.result import load_model
     from genperf.words.growth import price_text
 
     if bool(data) == bool(at):
         raise click.UsageError("give either --data CSV or --at FACTOR=VALUE")
-    fitted = load_model(model)
+    fitted = model_or_table(model)
     training = training_of(tokens, peak)
     shows = {**training.shows(price is not None), **shows_of(show, price)}
     shows |= {name: name for name in quantities_of(fitted.first.panel).reported("beside")}

@@ -195,7 +195,6 @@ def test_models_lists_every_family(shell: Shell) -> None:
             1,
             "no/such/folder/m.json: no such folder",
         ),
-        (["predict", "runs.csv", "--at", "workers=2"], 1, "is a table of runs, not a model"),
         (["predict", "none.json", "--at", "workers=2"], 1, "no such file"),
         (["predict", "m.json"], 2, "--data CSV or --at"),
         (["predict", "m.json", "--at", "wrkers=2"], 1, "did you mean 'workers'?"),
