@@ -7,7 +7,6 @@ workers of pytest and the programs that tests start inherit it. More threads tha
 import gc
 import os
 from collections.abc import Generator, Iterator
-from dataclasses import replace
 
 for _library in ("OPENBLAS", "OMP", "MKL", "BLIS", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
@@ -22,8 +21,8 @@ settings.register_profile("explore", deadline=None, max_examples=25, derandomize
 settings.load_profile("genperf")
 
 
-#: Forests and boosting have so many trees in the tests: 300 cost thirty times as much.
-FEW_TREES = 10
+#: Forests and boosting have so many trees in the tests: those that users get cost thirty times as much.
+FEW_TREES, ALL_TREES = 10, 300
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,7 +31,7 @@ def few_trees() -> Iterator[None]:
     from genperf.validation import learners
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learners, "LEARNER", replace(learners.LEARNER, trees=FEW_TREES))
+        patch.setattr(learners, "FOREST_TREES", FEW_TREES)
         yield
 
 
@@ -41,7 +40,7 @@ def all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give forests and boosting the trees that users get."""
     from genperf.validation import learners
 
-    monkeypatch.setattr(learners, "LEARNER", learners.LearnerSettings())
+    monkeypatch.setattr(learners, "FOREST_TREES", ALL_TREES)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,7 +22,7 @@ from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.models.generic import Structure, generic
 from genperf.solver import Problem, solve
-from genperf.solver.search import SEARCH
+from genperf.solver.search import RESTARTS
 
 STRUCTURES = ("separable", "per-term")
 #: Where a search has no bound of its own, plain differential evolution is given that of `solver="de"`.
@@ -120,7 +120,7 @@ def search(sizes: Sizes) -> Iterator[Row]:
         best = solve(problem, seed=100, restarts=sizes.starts).cost
         runs = {
             restarts: [watched(problem, seed, restarts) for seed in range(n)]
-            for restarts, n in ((1, 4 * sizes.repeats), (SEARCH.restarts, 4 * sizes.repeats))
+            for restarts, n in ((1, 4 * sizes.repeats), (RESTARTS, 4 * sizes.repeats))
         }
         best = min([best, *(run.cost for some in runs.values() for run in some)])
         most, goal = sizes.peer_generations, (1.0 + NEAR) * best

@@ -19,22 +19,16 @@ from genperf.errors import FitError, known_name
 Scale: TypeAlias = float | Array
 
 
-@dataclass(frozen=True, slots=True)
-class LossSettings:
-    """Where losses and penalties bend."""
-
-    #: Relative residual beyond which the Huber loss grows linearly. A guess: repeats of a run differ by less than 10 %,
-    #: so larger residuals are outliers.
-    huber_delta: float = 0.1
-    #: Share of the mean measured value below which the absolute loss is rounded off, so that it has a derivative, and
-    #: scaled constant below which an L1 penalty is. Far below any noise.
-    rounding: float = 1e-4
-    #: Ratio of predicted to measured value below which the log loss continues as its tangent, so that values ≤ 0 have a
-    #: cost too. Far below any ratio of a useful fit.
-    least_ratio: float = 1e-6
-
-
-LOSS_SETTINGS = LossSettings()
+# Where losses and penalties bend.
+#: Relative residual beyond which the Huber loss grows linearly. A guess: repeats of a run differ by less than 10 %,
+#: so larger residuals are outliers.
+HUBER_DELTA = 0.1
+#: Share of the mean measured value below which the absolute loss is rounded off, so that it has a derivative, and
+#: scaled constant below which an L1 penalty is. Far below any noise.
+ABSOLUTE_ROUNDING = 1e-4
+#: Ratio of predicted to measured value below which the log loss continues as its tangent, so that values ≤ 0 have a
+#: cost too. Far below any ratio of a useful fit.
+LEAST_RATIO = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +51,14 @@ def _of_ratio(value: Callable[[Array], Array], weight: Callable[[Array], Array])
 
 def _log_value(ratio: Array) -> Array:
     """Return ln²(ratio), continued as its tangent below `least_ratio`."""
-    least = LOSS_SETTINGS.least_ratio
+    least = LEAST_RATIO
     logarithm = np.log(np.maximum(ratio, least))
     return np.asarray(logarithm**2 + 2.0 * logarithm / least * np.minimum(ratio - least, 0.0))
 
 
 def _log_weight(ratio: Array) -> Array:
     """Return ln(ratio)/(ratio·(ratio − 1)), 1 at a ratio of one."""
-    limited = np.maximum(ratio, LOSS_SETTINGS.least_ratio)
+    limited = np.maximum(ratio, LEAST_RATIO)
     perfect = ratio == 1.0
     slope = np.where(perfect, 1.0, np.log(limited) / np.where(perfect, 1.0, ratio - 1.0))
     return np.asarray(slope / limited)
@@ -72,25 +66,25 @@ def _log_weight(ratio: Array) -> Array:
 
 def _huber_value(ratio: Array) -> Array:
     """Return r² with r = |ratio − 1| up to δ, and 2·δ·r − δ² beyond."""
-    delta = LOSS_SETTINGS.huber_delta
+    delta = HUBER_DELTA
     r = np.abs(ratio - 1.0)
     return np.asarray(np.where(r <= delta, r**2, 2.0 * delta * r - delta**2))
 
 
 def _huber_weight(ratio: Array) -> Array:
     """Return min(1, δ/r)."""
-    return np.asarray(np.minimum(1.0, LOSS_SETTINGS.huber_delta / np.maximum(np.abs(ratio - 1.0), 1e-300)))
+    return np.asarray(np.minimum(1.0, HUBER_DELTA / np.maximum(np.abs(ratio - 1.0), 1e-300)))
 
 
 def _absolute_value(T: Array, t: Array, scale: Scale) -> Array:
     """|T − t|/scale, rounded off at zero."""
-    rounding = LOSS_SETTINGS.rounding
+    rounding = ABSOLUTE_ROUNDING
     return np.asarray(np.hypot((T - t) / scale, rounding) - rounding)
 
 
 def _absolute_curvature(T: Array, t: Array, scale: Scale) -> Array:
     """ω of the absolute loss."""
-    return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, LOSS_SETTINGS.rounding)))
+    return np.asarray(0.5 / (scale**2 * np.hypot((T - t) / scale, ABSOLUTE_ROUNDING)))
 
 
 def _squared_curvature(T: Array, t: Array, scale: Scale) -> Array:
@@ -145,7 +139,7 @@ class Penalty:
         squares = np.asarray(self.strength * (1.0 - self.l1_share) * 0.5 * np.sum(scaled**2, axis=-1))
         if self.l1_share == 0.0:
             return squares
-        rounding = LOSS_SETTINGS.rounding
+        rounding = ABSOLUTE_ROUNDING
         rounded = np.hypot(scaled, rounding) - rounding
         return np.asarray(squares + self.strength * self.l1_share * np.sum(rounded, axis=-1))
 
@@ -154,7 +148,7 @@ class Penalty:
         ridge = self.strength * (1.0 - self.l1_share)
         if self.l1_share == 0.0:
             return np.full(scaled.shape, ridge)
-        return np.asarray(ridge + self.strength * self.l1_share / np.hypot(scaled, LOSS_SETTINGS.rounding))
+        return np.asarray(ridge + self.strength * self.l1_share / np.hypot(scaled, ABSOLUTE_ROUNDING))
 
 
 PENALTIES = {"l2": 0.0, "l1": 1.0, "elastic-net": 0.5}

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from genperf.errors import FitError
-from genperf.losses import LOSS_SETTINGS, LOSSES, PENALTIES, Penalty, loss_named, penalty_named
+from genperf.losses import HUBER_DELTA, LEAST_RATIO, LOSSES, PENALTIES, Penalty, loss_named, penalty_named
 
 E = float(np.e)
 #: The ratio below which the log loss is a tangent, and its logarithm.
-LEAST = LOSS_SETTINGS.least_ratio
+LEAST = LEAST_RATIO
 L = float(np.log(LEAST))
 
 
@@ -111,9 +111,9 @@ def test_log_loss_is_the_relative_loss_near_a_perfect_fit() -> None:
 
 
 def test_huber_grows_linearly_beyond_delta() -> None:
-    at = np.array([[1.0 + LOSS_SETTINGS.huber_delta, 1.5, 2.0, 2.5]])
+    at = np.array([[1.0 + HUBER_DELTA, 1.5, 2.0, 2.5]])
     steps = np.diff(LOSSES["huber"].value(at, np.ones(4), 1.0)[0])
-    assert steps[1] == pytest.approx(steps[2]) == pytest.approx(2 * LOSS_SETTINGS.huber_delta * 0.5)
+    assert steps[1] == pytest.approx(steps[2]) == pytest.approx(2 * HUBER_DELTA * 0.5)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.query import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
-from genperf.words.numbers import WORDS
+from genperf.words.numbers import MOST_EFFICIENCY
 from genperf.words.quantity import scaling_question
 
 
@@ -169,7 +169,7 @@ def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Sca
     able = {
         kind: work
         for kind, work in works.items()
-        if work is not None and work[last] * values[0] / values[last] <= WORDS.most_efficiency
+        if work is not None and work[last] * values[0] / values[last] <= MOST_EFFICIENCY
     }
     return _of_kinds(unknown, result, able or works, Knee.level, places)
 

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from genperf.arrays import AnyArray, Array
-from genperf.causes.laws import CAUSES, FORMS, NONE, Evidence, Runs, evidence_of
+from genperf.causes.laws import FORMS, LAW_MISFIT, MOST_RUNS, NONE, NOTHING_WRONG, Evidence, Runs, evidence_of
 from genperf.errors import GenperfError, suggest
 from genperf.facts import Cause
 from genperf.formula import names_in, parse, values_of
@@ -40,20 +40,14 @@ _PHASES = {
 }
 
 
-@dataclass(frozen=True)
-class WhySettings:
-    """How much of a diagnosis is shown."""
-
-    #: Causes that are listed, the likeliest; none of less probability.
-    most: int = 3
-    least: float = 0.05
-    #: A run so many misfits from a law speaks against it.
-    deviations: float = 2.5
-    #: A cause with so much of the first one's probability explains the runs as well.
-    as_well: float = 0.5
-
-
-WHY = WhySettings()
+# How much of a diagnosis is shown.
+#: Causes that are listed, the likeliest; none of less probability.
+MOST_CAUSES = 3
+LEAST_PROBABILITY = 0.05
+#: A run so many misfits from a law speaks against it.
+CONTRADICTING_MISFITS = 2.5
+#: A cause with so much of the first one's probability explains the runs as well.
+AS_WELL = 0.5
 
 
 @dataclass(frozen=True)
@@ -133,16 +127,16 @@ def why(
         raise GenperfError("one configuration shows no cause", hint="runs at two counts, or with two batches")
     evidence = [evidence_of(chosen, form) for form in FORMS if form.possible(chosen)]
     causes = [one.form.cause for one in evidence]
-    share = (1.0 - CAUSES.none) / (len({*causes}) - 1)
-    priors = [CAUSES.none if cause == NONE else share / causes.count(cause) for cause in causes]
+    share = (1.0 - NOTHING_WRONG) / (len({*causes}) - 1)
+    priors = [NOTHING_WRONG if cause == NONE else share / causes.count(cause) for cause in causes]
     shares = softmax(np.array([one.logarithm for one in evidence]) + np.log(priors))
     chances, best = dict.fromkeys(causes, 0.0), {}
     for place in np.argsort(shares).tolist():
         # The likeliest form of a cause comes last.
         chances[causes[place]] += float(shares[place])
         best[causes[place]] = evidence[place]
-    ranked = sorted((c for c in chances if c != NONE), key=lambda c: -chances[c])[: WHY.most]
-    listed = tuple(_cause(best[c], chosen, chances) for c in ranked if chances[c] >= WHY.least)
+    ranked = sorted((c for c in chances if c != NONE), key=lambda c: -chances[c])[:MOST_CAUSES]
+    listed = tuple(_cause(best[c], chosen, chances) for c in ranked if chances[c] >= LEAST_PROBABILITY)
     slow = int(chosen.slow.sum())
     return Diagnosis(chances[NONE], listed, slow, len(chosen.places) - slow)
 
@@ -229,9 +223,9 @@ def _chosen(panel: Panel, at: dict[str, Any]) -> list[int]:
     levels = {j: tuple(rows[j][name] for name in held) for j in fits}
     most = Counter(levels.values()).most_common(1)[0][0]
     places = [j for j in fits if levels[j] == most]
-    if len(places) > CAUSES.most_runs:
+    if len(places) > MOST_RUNS:
         places.sort(key=lambda j: [float(rows[j][name]) for name in names if name in scaled])
-        places = [places[int(k)] for k in np.linspace(0, len(places) - 1, CAUSES.most_runs).round()]
+        places = [places[int(k)] for k in np.linspace(0, len(places) - 1, MOST_RUNS).round()]
     return places
 
 
@@ -306,10 +300,10 @@ def _against(evidence: Evidence, runs: Runs, chances: Mapping[str, float]) -> st
     away = np.log(runs.seconds / evidence.parts["total"])
     row = int(np.argmax(np.abs(away)))
     texts = []
-    if abs(away[row]) > WHY.deviations * CAUSES.misfit:
+    if abs(away[row]) > CONTRADICTING_MISFITS * LAW_MISFIT:
         much = _percent(abs(float(np.expm1(away[row]))))
         texts.append(f"the run at {runs.places[row]} is {much} {'slower' if away[row] > 0.0 else 'faster'} than that")
-    others = [c for c in chances if c != cause and chances[c] >= WHY.as_well * chances[cause]]
+    others = [c for c in chances if c != cause and chances[c] >= AS_WELL * chances[cause]]
     if others:
         texts.append(f"as likely: {', '.join('no cause' if c == NONE else c for c in others)}")
     if len(np.unique(runs.batch[runs.slow])) == 1 and not runs.jobs:

@@ -149,47 +149,39 @@ FORMS = (
 )
 
 
-@dataclass(frozen=True)
-class CauseSettings:
-    """Priors from what a step is made of; `misfit` and `nominal` were chosen on PyTorch (`experiments/why_slow.py`)."""
-
-    #: Of a sound step, in parts of the computation of one at the middle batch: the exchange of two nodes, what is the
-    #: same at each batch, and the input; what full nodes slow each device down, and how uneven devices are; the part
-    #: of an exchange that nothing hides; the power of the nodes by which it grows beyond a ring; how much slower than
-    #: sound the computation and the link are.
-    sound: Mapping[str, Prior] = field(
-        default_factory=lambda: {
-            "exchange": (0.3, 0.8),
-            "fixed": (0.01, 1.0),
-            "input": (0.1, 1.0),
-            "inside": (0.02, 1.0),
-            "uneven": (0.01, 1.0),
-            "layer": (0.08, 0.7),
-            "growth": (0.3, 0.8),
-        }
-    )
-    #: The probability, before the runs, that nothing is wrong; the causes share the rest.
-    none: float = 0.5
-    #: Standard deviation of ln T about a law, and of a measured phase's: steps are not composed of their parts exactly.
-    misfit: float = 0.03
-    phase_misfit: float = 0.15
-    #: An exchange over the least time by hints, where the link is sound.
-    nominal: Prior = (1.5, 0.35)
-    #: The scatter of repeats over the unevenness of the devices.
-    repeats: Prior = (1.0, 1.0)
-    #: The backward pass as a part of the computation: what an exchange can hide behind.
-    backward: float = 2.0 / 3.0
-    #: Configurations that are read, evenly spaced along the counts: more take seconds, and show the same.
-    most_runs: int = 40
-    #: Draws in each round of importance sampling, the last of which is the estimate; those that count, a parameter.
-    draws: tuple[int, ...] = (1024, 1024, 1024, 1024, 1024, 4096)
-    effective: float = 3.0
-    #: The covariance of a round's draws over that of the weighted ones, and what is added to its diagonal.
-    wider: float = 1.5
-    least_variance: float = 0.02
-
-
-CAUSES = CauseSettings()
+# Priors from what a step is made of; two were chosen on PyTorch (`experiments/why_slow.py`).
+#: Of a sound step, in parts of the computation of one at the middle batch: the exchange of two nodes, what is the
+#: same at each batch, and the input; what full nodes slow each device down, and how uneven devices are; the part
+#: of an exchange that nothing hides; the power of the nodes by which it grows beyond a ring; how much slower than
+#: sound the computation and the link are.
+SOUND_STEP: Mapping[str, Prior] = {
+    "exchange": (0.3, 0.8),
+    "fixed": (0.01, 1.0),
+    "input": (0.1, 1.0),
+    "inside": (0.02, 1.0),
+    "uneven": (0.01, 1.0),
+    "layer": (0.08, 0.7),
+    "growth": (0.3, 0.8),
+}
+#: The probability, before the runs, that nothing is wrong; the causes share the rest.
+NOTHING_WRONG = 0.5
+#: Standard deviation of ln T about a law, and of a measured phase's: steps are not composed of their parts exactly.
+LAW_MISFIT = 0.03
+PHASE_MISFIT = 0.15
+#: An exchange over the least time by hints, where the link is sound.
+NOMINAL_EXCHANGE: Prior = (1.5, 0.35)
+#: The scatter of repeats over the unevenness of the devices.
+REPEAT_SCATTER: Prior = (1.0, 1.0)
+#: The backward pass as a part of the computation: what an exchange can hide behind.
+BACKWARD_SHARE = 2.0 / 3.0
+#: Configurations that are read, evenly spaced along the counts: more take seconds, and show the same.
+MOST_RUNS = 40
+#: Draws in each round of importance sampling, the last of which is the estimate; those that count, a parameter.
+IMPORTANCE_DRAWS: tuple[int, ...] = (1024, 1024, 1024, 1024, 1024, 4096)
+EFFECTIVE_DRAWS = 3.0
+#: The covariance of a round's draws over that of the weighted ones, and what is added to its diagonal.
+WIDER_COVARIANCE = 1.5
+LEAST_LAW_VARIANCE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +219,7 @@ def parts_of(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[str, A
     rings = runs.nodes if several_nodes(runs.nodes.max()) else runs.devices
     ring = np.where(rings > 1.0, 2.0 * (rings - 1.0) / rings, 0.0) * (rings / 2.0) ** values["growth"]
     exchange = of("link") * of("exchange") * whole * ring
-    hidden = np.maximum(values["layer"] * exchange, exchange - CAUSES.backward * computation)
+    hidden = np.maximum(values["layer"] * exchange, exchange - BACKWARD_SHARE * computation)
     exposed = hidden if form.overlaps else np.where(runs.slow, exchange, hidden)
     fixed, read = of("fixed") * whole, of("input") * device * runs.batch
     step = computation + fixed + exposed
@@ -245,23 +237,23 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> Evidence:
     logarithms = np.log(runs.seconds)
     # A device computes on a sample for some part of the quickest one.
     quickest = float(np.exp(np.min(logarithms - np.log(runs.batch))))
-    priors = {"computation": (0.6 * quickest, 1.5), **CAUSES.sound}
+    priors = {"computation": (0.6 * quickest, 1.5), **SOUND_STEP}
     priors |= {f"wrong {name}": prior for name, prior in form.wrong.items()}
     medians, spreads = np.array(list(priors.values())).T
     generator = np.random.default_rng(seed)
     mean: Array = np.zeros(len(priors))
     root: Array = np.eye(len(priors))
-    for count in CAUSES.draws:
+    for count in IMPORTANCE_DRAWS:
         normal = generator.standard_normal((count, len(priors)))
         draws = mean + normal @ root.T
         values = dict(zip(priors, (medians * np.exp(spreads * draws)).T[:, :, None], strict=True))
         posterior = _density(runs, form, values) - 0.5 * np.sum(draws**2, axis=1)
         weights = posterior + 0.5 * np.sum(normal**2, axis=1) + np.linalg.slogdet(root)[1]
-        shares = _tempered(weights, CAUSES.effective * len(priors))
+        shares = _tempered(weights, EFFECTIVE_DRAWS * len(priors))
         mean = shares @ draws
         away = draws - mean
-        covariance = CAUSES.wider * (shares[:, None] * away).T @ away
-        root = np.asarray(np.linalg.cholesky(covariance + CAUSES.least_variance * np.eye(len(priors))))
+        covariance = WIDER_COVARIANCE * (shares[:, None] * away).T @ away
+        root = np.asarray(np.linalg.cholesky(covariance + LEAST_LAW_VARIANCE * np.eye(len(priors))))
     logarithm = float(logsumexp(weights) - np.log(len(weights)))
     central = medians * np.exp(spreads * draws[int(np.argmax(posterior))])
     parts = parts_of({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
@@ -272,19 +264,19 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> Evidence:
 def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:
     """Return ln of the density of all that was measured at each draw."""
     parts = parts_of(values, runs, form)
-    noise = np.sqrt(CAUSES.misfit**2 + np.nan_to_num(runs.scatter) ** 2)
+    noise = np.sqrt(LAW_MISFIT**2 + np.nan_to_num(runs.scatter) ** 2)
     density = _log_normal(runs.seconds, parts["total"], noise).sum(axis=1)
     for name, seconds in runs.phases.items():
         there = np.isfinite(seconds) & (seconds > 0.0)
-        density += _log_normal(seconds[there], parts[name][:, there], CAUSES.phase_misfit).sum(axis=1)
+        density += _log_normal(seconds[there], parts[name][:, there], PHASE_MISFIT).sum(axis=1)
     if runs.exchange is not None:
-        nominal, spread = CAUSES.nominal
+        nominal, spread = NOMINAL_EXCHANGE
         # Only a slow link makes an exchange longer than its message and the network do.
         sound = values.get("wrong exchange", values["exchange"]) * values["computation"] * runs.reference
         density += _log_normal(nominal * runs.exchange, sound, spread)[:, 0]
     scatter = runs.scatter[runs.slow & (runs.scatter > 0.0)]
     if len(scatter):
-        ratio, spread = CAUSES.repeats
+        ratio, spread = REPEAT_SCATTER
         uneven = values["wrong uneven" if "uneven" in form.wrong else "uneven"]
         density += _log_normal(np.median(scatter), ratio * uneven, spread)[:, 0]
     return np.asarray(density)

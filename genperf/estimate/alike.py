@@ -25,7 +25,8 @@ from genperf.formula import evaluate_with_gradient
 from genperf.losses import Loss, Penalty, loss_named, penalty_named
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Member, Status
-from genperf.solver import SEARCH, blocks, no_values, penalised_least_squares
+from genperf.solver import blocks, no_values, penalised_least_squares
+from genperf.solver.search import LEAST_COEFFICIENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ def estimate_alike(expression: Expression, tables: Sequence[Table], options: Fit
         return np.asarray(np.sum(np.where(held, errors, 0.0), axis=1) / held.sum(axis=1))
 
     evidence = look_back(medians, errors_of)
-    size = np.maximum(np.abs(best), SEARCH.least_coefficient * batch.scale)
+    size = np.maximum(np.abs(best), LEAST_COEFFICIENT * batch.scale)
     flat = undetermined(batch.basis * size[:, None, :] / batch.measured[:, :, None])
     out: list[Ensemble | FitError] = []
     for i, table in enumerate(tables):

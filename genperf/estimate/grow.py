@@ -17,7 +17,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.expression import Expression
 from genperf.formula import Name, evaluate
-from genperf.models.generic import CONSTANT_TERM, GENERIC, kinds_of
+from genperf.models.generic import CONSTANT_TERM, LEVEL_BOUNDS, kinds_of
 from genperf.models.interactions import Interaction, with_interactions
 from genperf.panel import Table
 from genperf.solver import ROUGHLY, Problem, polish
@@ -330,8 +330,8 @@ def _problem(growing: GrowthProblem, kept: Index, sizes: Array, weights: Array, 
         predict=predict,
         jacobian=jacobian,
         basis=None,
-        lower=beside(base.lower, GENERIC.level_bounds[0]),
-        upper=beside(base.upper, GENERIC.level_bounds[1]),
+        lower=beside(base.lower, LEVEL_BOUNDS[0]),
+        upper=beside(base.upper, LEVEL_BOUNDS[1]),
         penalised=beside(base.penalised, True),
         coefficient=beside(base.coefficient, False),
         start=beside(base.start, 0.0),

@@ -20,7 +20,8 @@ from genperf.models.generic import named_by_factors
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.result.arrays import in_single_precision
-from genperf.solver import POLISH, SEARCH, PolishSettings, Problem, Solution, blocks, polish
+from genperf.solver import POLISH, PolishSettings, Problem, Solution, blocks, polish
+from genperf.solver.search import CROSSOVER, LEAST_COEFFICIENT, MUTATION
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class Fitted:
         cost = float(self.problem.cost(self.constants[None, :])[0])
         last = self.solution
         searches = (1, 1, 0) if last is None else (last.restarts, last.agreed, last.population)
-        evolved = (SEARCH.mutation, SEARCH.crossover) if searches[2] else ()
+        evolved = (MUTATION, CROSSOVER) if searches[2] else ()
         evaluations = sum(one.evaluations for one in ends)
         return Status(solver, cost, all(one.converged for one in ends), evaluations, *searches, *evolved)
 
@@ -389,7 +390,7 @@ def unidentified(problem: Problem, expression: Expression, constants: Array, hel
     """
     _, slopes = problem.jacobian(constants[None, :])
     # A coefficient of zero has a size, or its column of the derivatives would vanish.
-    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, SEARCH.least_coefficient, 1.0))
+    size = np.maximum(np.abs(constants), problem.scale * np.where(problem.coefficient, LEAST_COEFFICIENT, 1.0))
     J = slopes[0] * size / problem.measured[:, None]
     flat = np.zeros(constants.size, bool)
     flat[~held] = undetermined(J[None, :, ~held])[0]

@@ -10,7 +10,7 @@ from genperf.errors import GenperfError, Note, attempted
 from genperf.expression import Expression
 from genperf.fitting.model import Model, refuse_one_value
 from genperf.models import MODELS, family_named, held_at
-from genperf.models.generic import GENERIC, STRUCTURES, Structure, generic, products_of, structures
+from genperf.models.generic import MAX_GROWN, STRUCTURES, Structure, generic, products_of, structures
 from genperf.models.interactions import interactions
 from genperf.models.user import user_expression
 from genperf.panel import Table
@@ -150,7 +150,7 @@ class GenericModel(ExpressionModel):
             medians, read = table.medians(), {name for e in expressions for name in e.factors}
             kept = [f for f in table.factors if f.name in read]
             offered = interactions(kept, medians.columns, following_counts(medians))
-            bases = tuple(e for e in expressions if products_of(e) in range(1, GENERIC.max_grown + 1))
+            bases = tuple(e for e in expressions if products_of(e) in range(1, MAX_GROWN + 1))
             alone = self.options.structure == "grown"
             # Where λ is requested, the sizes of constants are not learned in its place.
             # One term has the sizes of its interactions.
@@ -162,7 +162,7 @@ class GenericModel(ExpressionModel):
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         wanted, candidates = self.options.structure, structures(factors)
         if wanted == "grown":
-            candidates = [s for s in candidates if s.name == "product"][: GENERIC.max_grown]
+            candidates = [s for s in candidates if s.name == "product"][:MAX_GROWN]
         elif wanted != "auto":
             named = [s for s in candidates if s.name == wanted]
             candidates = named or [Structure(s) for s in STRUCTURES if s == wanted]

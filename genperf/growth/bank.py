@@ -116,6 +116,7 @@ def prior() -> Prior:
     )
 
 
+#: The place of the constant among the overheads.
 CONSTANT = len(prior().overheads) - 1
 
 

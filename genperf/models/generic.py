@@ -20,46 +20,40 @@ STRUCTURES: tuple[StructureName, ...] = ("separable", "per-term", "product", "gr
 CONSTANT_TERM = "constant"
 
 
-@dataclass(frozen=True)
-class GenericSettings:
-    """Bounds and limits of the generic expression."""
-
-    #: Lower and upper bound of p: the operations of a convolution grow with the square of its width and of its kernel;
-    #: 4 leaves room above. Half and double the range err 3 % less (experiments/results/settings.md).
-    intrinsic_exponents: tuple[float, float] = (-2.0, 4.0)
-    #: Lower and upper bound of q: the time grows at most in proportion to a count (a single serial resource is the
-    #: worst case) and falls at most in inverse proportion (the work perfectly shared).
-    extrinsic_exponents: tuple[float, float] = (-1.0, 1.0)
-    #: Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
-    #: changes a term by at most exp(3) = 20 times. Half errs 5 % more, double as much
-    #: (experiments/results/settings.md).
-    level_bounds: tuple[float, float] = (-3.0, 3.0)
-    #: `named_exponent`, `named_factors`: the least size of an exponent by which a factor gives its product a name, and
-    #: how many do: a doubling changes the term by 3.5 %. Half and double change no answer
-    #: (experiments/results/settings.md).
-    named_exponent: float = 0.05
-    named_factors: int = 3
-    #: Largest number of product terms that is tried: with more, every constant has too few rows. Three err 3 %
-    #: less, twelve as much (experiments/results/settings.md).
-    max_products: int = 6
-    #: Largest number of levels of all categorical factors together: each is a constant of every term. Half and
-    #: double change no answer (experiments/results/settings.md).
-    max_levels: int = 200
-    #: Largest number of terms of a `grown` structure: with interactions a third lowers no error
-    #: (`experiments/decisions/learned-sizes.md`).
-    max_grown: int = 2
-    #: Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
-    #: each. Half and double change no answer (experiments/results/settings.md).
-    combined_share: float = 1.0 / 3.0
-    #: Constants of all interactions that are offered together: learning their sizes takes the cube of this. 170 of the
-    #: largest bundled table take 0.2 s. Half and double change no answer (experiments/results/settings.md).
-    max_effects: int = 300
-    #: Largest number of factors that vary. 100 factors took 5 s; 200 took 10 to 100 s, and expressions of 400 are
-    #: nested deeper than they can be read (300 and 900 configurations, one shared core, experiments/reliability.md).
-    max_factors: int = 100
-
-
-GENERIC = GenericSettings()
+# Bounds and limits of the generic expression.
+#: Lower and upper bound of p: the operations of a convolution grow with the square of its width and of its kernel;
+#: 4 leaves room above. Half and double the range err 3 % less (experiments/results/settings.md).
+INTRINSIC_EXPONENTS: tuple[float, float] = (-2.0, 4.0)
+#: Lower and upper bound of q: the time grows at most in proportion to a count (a single serial resource is the
+#: worst case) and falls at most in inverse proportion (the work perfectly shared).
+EXTRINSIC_EXPONENTS: tuple[float, float] = (-1.0, 1.0)
+#: Lower and upper bound of d, in logarithms: a level of a categorical factor, or several workers instead of one,
+#: changes a term by at most exp(3) = 20 times. Half errs 5 % more, double as much
+#: (experiments/results/settings.md).
+LEVEL_BOUNDS: tuple[float, float] = (-3.0, 3.0)
+#: The least size of an exponent by which a factor gives its product a name, and
+#: how many do: a doubling changes the term by 3.5 %. Half and double change no answer
+#: (experiments/results/settings.md).
+NAMED_EXPONENT = 0.05
+NAMED_FACTORS = 3
+#: Largest number of product terms that is tried: with more, every constant has too few rows. Three err 3 %
+#: less, twelve as much (experiments/results/settings.md).
+MAX_PRODUCTS = 6
+#: Largest number of levels of all categorical factors together: each is a constant of every term. Half and
+#: double change no answer (experiments/results/settings.md).
+MAX_TERM_LEVELS = 200
+#: Largest number of terms of a `grown` structure: with interactions a third lowers no error
+#: (`experiments/decisions/learned-sizes.md`).
+MAX_GROWN = 2
+#: Combinations of levels for each configuration, at most, where combinations may differ: three configurations of
+#: each. Half and double change no answer (experiments/results/settings.md).
+COMBINED_SHARE = 1.0 / 3.0
+#: Constants of all interactions that are offered together: learning their sizes takes the cube of this. 170 of the
+#: largest bundled table take 0.2 s. Half and double change no answer (experiments/results/settings.md).
+MAX_EFFECTS = 300
+#: Largest number of factors that vary. 100 factors took 5 s; 200 took 10 to 100 s, and expressions of 400 are
+#: nested deeper than they can be read (300 and 900 configurations, one shared core, experiments/reliability.md).
+MAX_FACTORS = 100
 
 
 @dataclass(frozen=True)
@@ -104,16 +98,16 @@ def generic(factors: Sequence[Factor], structure: Structure = SEPARABLE, followi
     varying = [f for f in factors if f.distinct > 1]
     if not varying:
         raise ModelError("no factor varies, so there is nothing to fit", hint="name more columns, or measure more")
-    if len(varying) > GENERIC.max_factors:
+    if len(varying) > MAX_FACTORS:
         raise ModelError(
-            f"{len(varying)} factors vary; at most {GENERIC.max_factors} are fitted together",
+            f"{len(varying)} factors vary; at most {MAX_FACTORS} are fitted together",
             hint="name those that may matter; --let joins several into one, and --group fits a model for each value",
         )
     levels = sum(len(f.levels) for f in varying)
-    if levels > GENERIC.max_levels:
+    if levels > MAX_TERM_LEVELS:
         largest = max(varying, key=lambda f: len(f.levels))
         raise ModelError(
-            f"the categorical factors have {levels} levels; at most {GENERIC.max_levels} are fitted together",
+            f"the categorical factors have {levels} levels; at most {MAX_TERM_LEVELS} are fitted together",
             hint=f"--group {shlex.quote(largest.name)} fits one model for each of its {len(largest.levels)} levels",
         )
     return _Writer(varying, structure, following).write()
@@ -158,7 +152,7 @@ class _Writer:
         suffix is that of the letters q and d, and in a product of p.
         """
         k, p, q, d = meaning.term, f"p{meaning.term or ''}", f"q{suffix}", f"d{suffix}"
-        within, beside = GENERIC.intrinsic_exponents, GENERIC.extrinsic_exponents
+        within, beside = INTRINSIC_EXPONENTS, EXTRINSIC_EXPONENTS
         intrinsic = [f for f in self.intrinsic if k or f.name == meaning.factor]
         steps = [f for f in self.steps if k or f.name in self.following]
         parts = [self.power(f, p, within, Meaning("intrinsic", f.name, term=k)) for f in intrinsic]
@@ -184,7 +178,7 @@ class _Writer:
 
 def level_effect(name: str, meaning: Meaning) -> Constant:
     """Return a constant d of a term that is multiplied by exp(d)."""
-    return Constant(name, "level", *GENERIC.level_bounds, start=0.0, meaning=meaning)
+    return Constant(name, "level", *LEVEL_BOUNDS, start=0.0, meaning=meaning)
 
 
 def relative(factor: Factor) -> Node:
@@ -210,7 +204,7 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
     ['product 1', 'product 2']
     """
     varying = [f for f in factors if f.distinct > 1]
-    most = 2 if len(varying) < 3 else GENERIC.max_products
+    most = 2 if len(varying) < 3 else MAX_PRODUCTS
     products = [Structure("product", k) for k in range(1, most + 1)]
     if sum(f.role == "intrinsic" for f in varying) < 2:
         return products
@@ -244,8 +238,8 @@ def _driven_by(meanings: Sequence[tuple[Meaning, float]]) -> str:
     if any(v == 0.0 for meaning, v in meanings if meaning.part == "scale"):
         return "unused product"
     powers = {m.factor: v for m, v in meanings if m.part in ("intrinsic", "extrinsic") and not m.level}
-    driving = [f for f, v in powers.items() if abs(v) >= GENERIC.named_exponent]
-    driving = sorted(driving, key=lambda f: -abs(powers[f]))[: GENERIC.named_factors]
+    driving = [f for f, v in powers.items() if abs(v) >= NAMED_EXPONENT]
+    driving = sorted(driving, key=lambda f: -abs(powers[f]))[:NAMED_FACTORS]
     above, below = ([f for f in driving if (powers[f] > 0.0) is rises] for rises in (True, False))
     levels = list(dict.fromkeys(m.categorical for m, _ in meanings if m.part == "level"))
     return " / ".join([" × ".join(above or levels or ["1" if below else "work"]), *below])

@@ -10,7 +10,15 @@ import numpy as np
 from genperf.expression import Expression, Meaning, Part, Term
 from genperf.formula import Name, Node, Number, call, chain, values_of
 from genperf.models.compose import at_level, unused_name
-from genperf.models.generic import CONSTANT_TERM, GENERIC, level_effect, relative, steps_of, together
+from genperf.models.generic import (
+    COMBINED_SHARE,
+    CONSTANT_TERM,
+    MAX_EFFECTS,
+    level_effect,
+    relative,
+    steps_of,
+    together,
+)
 from genperf.table import Factor
 
 #: What is between the levels, and between the factors, of a combination.
@@ -43,7 +51,7 @@ def interactions(
     several categorical factors vary, each of their measured combinations may differ as well: by a factor, and in the
     same exponents and steps. A count that follows from another may have a power. Columns that repeat another one, or
     are constant, are left out, and so are interactions that then have none, or too many beside those before
-    (`GenericSettings.max_effects`).
+    (`MAX_EFFECTS`).
 
     Parameters
     ----------
@@ -114,7 +122,7 @@ def _separating(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> li
         fewer = [f for f in kept if f is not factor]
         if fewer and len(_distinct(fewer, columns)) == whole:
             kept = fewer
-    enough = len(kept) > 1 and whole <= GENERIC.combined_share * len(columns[kept[0].name])
+    enough = len(kept) > 1 and whole <= COMBINED_SHARE * len(columns[kept[0].name])
     return [kept] if enough else []
 
 
@@ -128,7 +136,7 @@ def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any])
     known: set[bytes] = set()
     kept: list[Interaction] = []
     for one in offered:
-        if sum(len(other.effects) for other in (*kept, one)) > GENERIC.max_effects:
+        if sum(len(other.effects) for other in (*kept, one)) > MAX_EFFECTS:
             continue
         effects = []
         for effect in one.effects:

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, count
 from typing import NoReturn
 
@@ -14,24 +13,17 @@ from genperf.formula.nodes import Call, Name, Node, Number, added, calls_in, cha
 from genperf.panel import Panel
 from genperf.vocabulary.names import ALIASES
 
-
-@dataclass(frozen=True)
-class FormulaSettings:
-    """Bounds of a formula's constants, and the limit of the search for its coefficients."""
-
-    #: Of an exponent, and where a fit begins. Twice the exponent of n², the steepest growth of a family, and slow
-    #: growth. Half and double the range err as much (experiments/results/settings.md).
-    exponents: tuple[float, float] = (-4.0, 4.0)
-    exponent_start: float = 0.5
-    #: Of the other constants that are no coefficients. Three decades on both sides of the start, 1; half
-    #: and double the range err as much (experiments/results/settings.md).
-    shapes: tuple[float, float] = (1e-3, 1e3)
-    #: A search for the largest set of coefficients excludes at most this many constants: of 30 there are 4526 sets
-    #: with up to 3 excluded, and 31931 with 4. Half and double change no answer (experiments/results/settings.md).
-    max_excluded: int = 3
-
-
-FORMULA = FormulaSettings()
+# Bounds of a formula's constants, and the limit of the search for its coefficients.
+#: Of an exponent, and where a fit begins. Twice the exponent of n², the steepest growth of a family, and slow
+#: growth. Half and double the range err as much (experiments/results/settings.md).
+FORMULA_EXPONENTS: tuple[float, float] = (-4.0, 4.0)
+EXPONENT_START = 0.5
+#: Of the other constants that are no coefficients. Three decades on both sides of the start, 1; half
+#: and double the range err as much (experiments/results/settings.md).
+FORMULA_SHAPES: tuple[float, float] = (1e-3, 1e3)
+#: A search for the largest set of coefficients excludes at most this many constants: of 30 there are 4526 sets
+#: with up to 3 excluded, and 31931 with 4. Half and double change no answer (experiments/results/settings.md).
+MAX_EXCLUDED = 3
 
 
 def user_expression(
@@ -128,7 +120,7 @@ def coefficients(node: Node, names: Sequence[str]) -> list[str]:
     # The largest set first: in max(a*n, b) neither name is a coefficient without the other.
     nonlinear = _nonlinear(node)
     candidates = [n for n in names if n not in nonlinear]
-    sizes = range(len(candidates), max(len(candidates) - FORMULA.max_excluded, 1) - 1, -1)
+    sizes = range(len(candidates), max(len(candidates) - MAX_EXCLUDED, 1) - 1, -1)
     subsets = (subset for size in sizes for subset in combinations(candidates, size))
     return next((list(subset) for subset in subsets if degree(node, frozenset(subset)) in (ONE, AFFINE)), [])
 
@@ -227,8 +219,8 @@ def _constant(name: str, node: Node, linear: Collection[str]) -> Constant:
     if name in linear:
         return Constant(name, "coefficient")
     if _only_exponent(name, node):
-        return exponent(name, *FORMULA.exponents, start=FORMULA.exponent_start)
-    return Constant(name, "shape", *FORMULA.shapes, penalised=False)
+        return exponent(name, *FORMULA_EXPONENTS, start=EXPONENT_START)
+    return Constant(name, "shape", *FORMULA_SHAPES, penalised=False)
 
 
 def _only_exponent(name: str, node: Node) -> bool:

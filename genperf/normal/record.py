@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from genperf.facts import Record
-from genperf.normal.series import NORMAL
+from genperf.normal.series import FEWEST_SERIES
 
 FILE = Path(__file__).parent / "record.json"
 
@@ -35,7 +35,7 @@ def record_like(ratio: float, leaves_node: bool, verdict: str) -> Record | None:
     records = {record.verdict: record for record in _records() if record.protocol == protocol}
     same = records.get(verdict)
     # Of too few predictions of a verdict all verdicts are counted together.
-    return same if same is not None and same.predictions >= NORMAL.fewest_series else records.get("")
+    return same if same is not None and same.predictions >= FEWEST_SERIES else records.get("")
 
 
 def departs(doublings: float) -> float:

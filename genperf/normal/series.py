@@ -24,28 +24,22 @@ from genperf.vocabulary.names import canonical_of, counts_devices
 FILE = Path(__file__).parent / "steps.json"
 
 
-@dataclass(frozen=True)
-class NormalSettings:
-    """Which published series an efficiency is compared with."""
-
-    #: Series and clusters below which nothing is compared: an end of "nine in ten" is the second of thirty.
-    fewest_series: int = 30
-    fewest_clusters: int = 3
-    #: Series and sources that must be left where a comparison is narrowed. Clusters differ more than series of one do:
-    #: nine in ten of thirty series of three clusters hold four in five of another source (`experiments/normal.py`).
-    narrowed_series: int = 100
-    narrowed_sources: int = 5
-    #: The shares of published series below the two ends.
-    low: float = 0.05
-    high: float = 0.95
-    #: A share below it, or above the rest of it, is in the lower or the upper quarter.
-    quarter: float = 0.25
-    #: What narrows the comparison, in this order, while enough is left: the number of doublings first, since the first
-    #: costs more than the next.
-    narrowing: tuple[str, ...] = ("doublings", "between", "devices_per_node", "framework")
-
-
-NORMAL = NormalSettings()
+# Which published series an efficiency is compared with.
+#: Series and clusters below which nothing is compared: an end of "nine in ten" is the second of thirty.
+FEWEST_SERIES = 30
+FEWEST_CLUSTERS = 3
+#: Series and sources that must be left where a comparison is narrowed. Clusters differ more than series of one do:
+#: nine in ten of thirty series of three clusters hold four in five of another source (`experiments/normal.py`).
+NARROWED_SERIES = 100
+NARROWED_SOURCES = 5
+#: The shares of published series below the two ends.
+LOW_END = 0.05
+HIGH_END = 0.95
+#: A share below it, or above the rest of it, is in the lower or the upper quarter.
+QUARTER = 0.25
+#: What narrows the comparison, in this order, while enough is left: the number of doublings first, since the first
+#: costs more than the next.
+NARROWING: tuple[str, ...] = ("doublings", "between", "devices_per_node", "framework")
 
 
 def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
@@ -108,13 +102,13 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) 
     """Return where a step stands among given ones, arrays by name as `published` returns them."""
     keep = np.flatnonzero(steps["kind"] == step.kind)
     series, clusters = (len(np.unique(steps[name][keep])) for name in ("series", "cluster"))
-    if series < NORMAL.fewest_series or clusters < NORMAL.fewest_clusters:
-        return Lack(step, series, clusters, NORMAL.fewest_series, NORMAL.fewest_clusters)
+    if series < FEWEST_SERIES or clusters < FEWEST_CLUSTERS:
+        return Lack(step, series, clusters, FEWEST_SERIES, FEWEST_CLUSTERS)
     narrowed = []
-    for name in NORMAL.narrowing:
+    for name in NARROWING:
         fewer = keep[steps[name][keep] == known.get(name)]
         series, sources = (len(np.unique(steps[of][fewer])) for of in ("series", "source"))
-        if series >= NORMAL.narrowed_series and sources >= NORMAL.narrowed_sources:
+        if series >= NARROWED_SERIES and sources >= NARROWED_SOURCES:
             keep = fewer
             narrowed.append(name)
     values, power = steps["efficiency"][keep] ** (1.0 / steps["doublings"][keep]), step.doublings
@@ -122,7 +116,7 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) 
     weights = 1.0 / repeats[members] / len(repeats)
     each = step.efficiency ** (1.0 / power)
     below = 100.0 * float(weights @ (values < each) + 0.5 * (weights @ (values == each)))
-    ends = quantiles(values, weights, np.array([NORMAL.low, 0.5, NORMAL.high]))
+    ends = quantiles(values, weights, np.array([LOW_END, 0.5, HIGH_END]))
     # Beyond the second node a doubling is what people compare; a step elsewhere is compared as a whole.
     scale = 1.0 if step.kind == "beyond" else power
     low, median, high = (float(end**scale) for end in ends)
@@ -260,17 +254,17 @@ def among_published(series: Series, target: float, words: Iterable[str]) -> Amon
     if not placed:
         return None
     # The last step is what the question is about, unless an earlier one is where the efficiency was lost.
-    slow = [one for one in placed if isinstance(one, Normal) and one.percentile < 100.0 * NORMAL.quarter]
+    slow = [one for one in placed if isinstance(one, Normal) and one.percentile < 100.0 * QUARTER]
     chosen = min(slow, key=lambda one: one.percentile, default=placed[0])
     # Where nobody knows what is normal, a cause is worth looking for too.
-    low = isinstance(chosen, Lack) or chosen.percentile <= 100.0 * NORMAL.quarter
+    low = isinstance(chosen, Lack) or chosen.percentile <= 100.0 * QUARTER
     return AmongPublished(chosen, series.count, series.assumed, series.work, low)
 
 
 def judged(percentile: float) -> str:
     """Return what a percentile means, in a word or three."""
-    if not 100.0 * NORMAL.low <= percentile <= 100.0 * NORMAL.high:
+    if not 100.0 * LOW_END <= percentile <= 100.0 * HIGH_END:
         return "low" if percentile < 50.0 else "high"
-    if not 100.0 * NORMAL.quarter <= percentile <= 100.0 * (1.0 - NORMAL.quarter):
+    if not 100.0 * QUARTER <= percentile <= 100.0 * (1.0 - QUARTER):
         return f"in the {'lowest' if percentile < 50.0 else 'highest'} quarter"
     return "usual"

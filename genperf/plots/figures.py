@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,25 +31,19 @@ _MARKERS = "osD^vPX*"
 _TITLES = {"inside": "inside a node", "second": "to the second node", "beyond": "beyond"}
 
 
-@dataclass(frozen=True)
-class FigureSettings:
-    """How much a figure shows; more cannot be distinguished."""
-
-    #: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
-    max_terms: int = len(PALETTE) - 1
-    #: Groups in one figure: colours times dashes.
-    max_groups: int = len(PALETTE) * len(DASHES)
-    #: Per cent at which the axis of the efficiency ends, at most.
-    highest_efficiency: float = 200.0
-    #: Models in one figure.
-    max_models: int = 5
-    #: Rows of constants in one figure.
-    max_constants: int = 40
-    #: A factor whose largest value is so many times its smallest has a logarithmic axis.
-    least_doublings_ratio: float = 4.0
-
-
-FIGURE = FigureSettings()
+# How much a figure shows; more cannot be distinguished.
+#: Terms with their own colour; smaller ones are drawn together. One less than the palette has.
+FIGURE_MAX_TERMS = len(PALETTE) - 1
+#: Groups in one figure: colours times dashes.
+MAX_GROUPS = len(PALETTE) * len(DASHES)
+#: Per cent at which the axis of the efficiency ends, at most.
+HIGHEST_EFFICIENCY = 200.0
+#: Models in one figure.
+MAX_MODELS = 5
+#: Rows of constants in one figure.
+MAX_DRAWN_CONSTANTS = 40
+#: A factor whose largest value is so many times its smallest has a logarithmic axis.
+LEAST_DOUBLINGS_RATIO = 4.0
 
 
 def _arrays(frame: pd.DataFrame, *names: str) -> Array:
@@ -156,9 +149,9 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
     GenperfError
         For no group, or more than can be distinguished.
     """
-    if not 0 < len(answers) <= FIGURE.max_groups:
+    if not 0 < len(answers) <= MAX_GROUPS:
         raise GenperfError(
-            f"a figure holds up to {FIGURE.max_groups} groups, and these are {counted(len(answers), 'group')}",
+            f"a figure holds up to {MAX_GROUPS} groups, and these are {counted(len(answers), 'group')}",
             hint="result[GROUP].plot()",
         )
     first = next(iter(answers.values()))
@@ -235,7 +228,7 @@ def speedup(answer: Scaling, rows: pd.DataFrame, limit: float) -> Figure:
 
 def _highest(percent: Array) -> float:
     """Return the end of an axis of efficiencies."""
-    return max(105.0, min(FIGURE.highest_efficiency, 1.05 * float(np.nanmax(percent))))
+    return max(105.0, min(HIGHEST_EFFICIENCY, 1.05 * float(np.nanmax(percent))))
 
 
 def terms(result: FitResult, answer: Scaling) -> Figure:
@@ -266,9 +259,9 @@ def _term_stack(result: FitResult, columns: Columns) -> tuple[dict[str, Array], 
     named = {name: part for name, part in parts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
     hidden = sum((part for name, part in parts.items() if name not in named), np.zeros(len(split.central)))
     large = sorted(named, key=lambda n: -float(named[n].max()))
-    kept = {n: named[n] for n in named if n in large[: FIGURE.max_terms]}
-    if len(named) > FIGURE.max_terms:
-        kept["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE.max_terms :]), float)
+    kept = {n: named[n] for n in named if n in large[:FIGURE_MAX_TERMS]}
+    if len(named) > FIGURE_MAX_TERMS:
+        kept["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE_MAX_TERMS:]), float)
     return kept, hidden
 
 
@@ -307,7 +300,7 @@ def predicted_against_measured(
         (rows, values), target, title = fitted_rows(what, table), what.schema.target, "of the fit"
         parts = {what.model: np.vstack([values, _arrays(what.predict(rows, interval), target.name, "lower", "upper")])}
     figure, ax = new_figure(5.4, 5.2)
-    parts = dict([*parts.items()][: FIGURE.max_models])
+    parts = dict([*parts.items()][:MAX_MODELS])
     for (name, (measured, *predicted)), marker, color in zip(parts.items(), _MARKERS, PALETTE, strict=False):
         error = float(np.median(np.abs(predicted[0] / measured - 1.0))) * 100.0
         style = {"fmt": marker, "color": color, "elinewidth": 0.8, "alpha": 0.8, "markersize": 5}
@@ -349,7 +342,7 @@ def residuals(result: FitResult, table: Table | None = None, along: str | None =
     if along_factor:
         middle = pd.Series(off).groupby(x).median()
         ax.plot(middle.index, middle, "_", color=ORANGE, markersize=18, markeredgewidth=2.5, label="median")
-        if x.min() > 0 and x.max() / x.min() >= FIGURE.least_doublings_ratio:
+        if x.min() > 0 and x.max() / x.min() >= LEAST_DOUBLINGS_RATIO:
             doubling_axis(ax, str(name), x)
     else:
         ax.set_xscale("log")
@@ -370,7 +363,7 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
     coefficients = table["constant"].map(kinds) == "coefficient"
     title = f"coefficients ({target.unit})" if target.unit else "coefficients"
     groups = {title: table[coefficients], "exponents, levels and shapes": table[~coefficients]}
-    groups = {title: part.head(FIGURE.max_constants) for title, part in groups.items() if len(part)}
+    groups = {title: part.head(MAX_DRAWN_CONSTANTS) for title, part in groups.items() if len(part)}
     heights = [len(part) for part in groups.values()]
     figure, axes = new_figure(
         7.2, 1.4 + 0.3 * sum(heights), nrows=len(groups), height_ratios=heights or [1], squeeze=False

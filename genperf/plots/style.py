@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +21,13 @@ if TYPE_CHECKING:
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
 
 
-@dataclass(frozen=True)
-class StyleSettings:
-    """How much text a figure contains."""
-
-    #: A longer name is cut: 32 letters of the legend's size take a third of a figure of 7 inches.
-    name_letters: int = 32
-    #: Counts written along an axis, at most.
-    max_ticks: int = 9
-    #: Of PNG files.
-    dots_per_inch: int = 150
-
-
-STYLE = StyleSettings()
+# How much text a figure contains.
+#: A longer name is cut: 32 letters of the legend's size take a third of a figure of 7 inches.
+NAME_LETTERS = 32
+#: Counts written along an axis, at most.
+MAX_TICKS = 9
+#: Of PNG files.
+DOTS_PER_INCH = 150
 
 
 def new_figure(width: float = 7.2, height: float = 4.4, **subplots: Any) -> tuple[Figure, Any]:
@@ -55,7 +48,7 @@ def new_figure(width: float = 7.2, height: float = 4.4, **subplots: Any) -> tupl
     return figure, axes
 
 
-def shown(name: object, letters: int = STYLE.name_letters) -> str:
+def shown(name: object, letters: int = NAME_LETTERS) -> str:
     r"""Write a name so that matplotlib takes it as text: no mathematics, no hidden label, not too long.
 
     Examples
@@ -63,13 +56,13 @@ def shown(name: object, letters: int = STYLE.name_letters) -> str:
     >>> shown("cost in $"), shown("_private"), shown("x" * 40)[-3:]
     ('cost in \\$', ' _private', 'xx…')
     """
-    text = cut(" ".join(str(name).split()), letters / STYLE.name_letters).replace("$", r"\$")
+    text = cut(" ".join(str(name).split()), letters / NAME_LETTERS).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 def cut(text: str, names: float) -> str:
     """Cut a text that is longer than so many names."""
-    letters = round(names * STYLE.name_letters)
+    letters = round(names * NAME_LETTERS)
     return text if len(text) <= letters else text[: letters - 1] + "…"
 
 
@@ -98,7 +91,7 @@ def doubling_axis(ax: Axes, name: str, counts: Array) -> None:
     ax.set_xlabel(shown(name))
 
 
-def ticks_between(lowest: float, highest: float, max_ticks: int = STYLE.max_ticks) -> list[float]:
+def ticks_between(lowest: float, highest: float, max_ticks: int = MAX_TICKS) -> list[float]:
     """Return powers of two from one end to the other.
 
     Examples
@@ -139,7 +132,7 @@ def image(figure: Figure, kind: str) -> bytes:
     with mpl.rc_context({"svg.hashsalt": "genperf"}), warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; that is no reason to stop.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(out, format=kind, dpi=STYLE.dots_per_inch, metadata=silent)
+        figure.savefig(out, format=kind, dpi=DOTS_PER_INCH, metadata=silent)
     return out.getvalue()
 
 

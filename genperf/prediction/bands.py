@@ -21,25 +21,21 @@ POINTS = 31
 _NORMAL = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
 
 
-@dataclass(frozen=True)
-class SearchSettings:
-    """How the quantiles of many rows are searched at once; the values do not depend on these settings."""
-
-    #: Draws times rows of one block: 1 MB an array, which a core's cache holds.
-    numbers: int = 131_072
-    #: Cells in which a table counts the points of a normal distribution.
-    cells: int = 4096
-    #: `inside`, `fewest`, `steps`: a search ends where its bracket has this share of the points, or so few, and after
-    #: so many steps.
-    inside: float = 0.008
-    fewest: int = 10
-    steps: int = 40
+# How the quantiles of many rows are searched at once; the values do not depend on these settings.
+#: Draws times rows of one block: 1 MB an array, which a core's cache holds.
+BLOCK_DRAWS = 131_072
+#: Cells in which a table counts the points of a normal distribution.
+NORMAL_CELLS = 4096
+#: A search ends where its bracket has this share of the points, or so few, and after
+#: so many steps.
+BRACKET_SHARE = 0.008
+BRACKET_POINTS = 10
+BRACKET_STEPS = 40
 
 
-SEARCH = SearchSettings()
 #: The cells reach from one end to the other of the normal distribution's points.
 _REACH = 1.01 * _NORMAL[-1]
-_EDGES = np.searchsorted(_NORMAL, np.linspace(-_REACH, _REACH, SEARCH.cells + 1)).astype(float)
+_EDGES = np.searchsorted(_NORMAL, np.linspace(-_REACH, _REACH, NORMAL_CELLS + 1)).astype(float)
 #: Points below the left and the right edge of each cell; all of them beyond the last.
 _BELOW = np.concatenate([[0.0], _EDGES])
 _UP_TO = np.concatenate([_EDGES, [float(POINTS)]])
@@ -132,7 +128,7 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
     out, spread = np.empty((len(levels), logarithms.shape[1])), sd.any(axis=0)
     for row in np.flatnonzero(~spread):
         out[:, row] = quantiles(logarithms[:, row], shares, levels)
-    rows, block = np.flatnonzero(spread), max(SEARCH.numbers // len(shares), 1)
+    rows, block = np.flatnonzero(spread), max(BLOCK_DRAWS // len(shares), 1)
     for part in (rows[start : start + block] for start in range(0, len(rows), block)):
         mixture = _Mixture(logarithms[:, part], shares, sd[:, part])
         out[:, part] = [mixture.quantile(level) for level in levels.tolist()]
@@ -182,9 +178,9 @@ class _Mixture:
     def __init__(self, centres: Array, shares: Array, sd: Array) -> None:
         self.centres, self.shares, self.sd = centres, shares, sd
         # The points of a draw without spread lie within one cell.
-        self.per_cell = SEARCH.cells / (2.0 * _REACH) / np.maximum(sd, 1e-9 * sd.max(axis=0))
+        self.per_cell = NORMAL_CELLS / (2.0 * _REACH) / np.maximum(sd, 1e-9 * sd.max(axis=0))
         # The place of the value 0 among the cells.
-        self.origin = 0.5 * SEARCH.cells + 1.0 - centres * self.per_cell
+        self.origin = 0.5 * NORMAL_CELLS + 1.0 - centres * self.per_cell
         self.mean = shares @ centres
         self.scale = np.sqrt(shares @ (np.square(centres - self.mean) + np.square(sd)))
         reach = 1.01 * _REACH * sd
@@ -202,7 +198,7 @@ class _Mixture:
     def _bracket(self, level: float) -> Array:
         """Return two values around a quantile of each row with a few of its points between them, shape (2, rows)."""
         few, per_cell, origin = (
-            max(SEARCH.inside, SEARCH.fewest / (POINTS * len(self.shares))),
+            max(BRACKET_SHARE, BRACKET_POINTS / (POINTS * len(self.shares))),
             self.per_cell,
             self.origin,
         )
@@ -210,7 +206,7 @@ class _Mixture:
         # Two values, and the share of the points below each.
         bracket = np.array([*self.ends, np.zeros(len(rows)), np.ones(len(rows))])
         at = np.clip(self.mean + NormalDist().inv_cdf(level) * self.scale, *self.ends)
-        for step in range(SEARCH.steps):
+        for step in range(BRACKET_STEPS):
             here = self.shares @ _counted(_BELOW, at * per_cell + origin) / POINTS
             lower, upper, below, above = bracket[:, rows]
             bracket[:, rows] = np.where(here < level, [at, upper, here, above], [lower, at, below, here])

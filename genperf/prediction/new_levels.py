@@ -25,21 +25,15 @@ from genperf.table import Factor
 Levels = Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class NewLevelSettings:
-    """How a level that was not measured is answered for."""
-
-    #: Ways to put measured levels in the place of new ones, at most: each is a prediction. Half and double
-    #: change no answer (experiments/results/settings.md).
-    most: int = 300
-    #: Measured levels that a reason lists at most.
-    shown: int = 4
-    #: Draws of a copy of a member at least: one lies beyond each end of a 90 % interval. Together the copies keep as
-    #: many as the members have, if that leaves each so many.
-    least_draws: int = 20
-
-
-NEW_LEVELS = NewLevelSettings()
+# How a level that was not measured is answered for.
+#: Ways to put measured levels in the place of new ones, at most: each is a prediction. Half and double
+#: change no answer (experiments/results/settings.md).
+MOST_STAND_INS = 300
+#: Measured levels that a reason lists at most.
+SHOWN_STAND_INS = 4
+#: Draws of a copy of a member at least: one lies beyond each end of a 90 % interval. Together the copies keep as
+#: many as the members have, if that leaves each so many.
+LEAST_DRAWS_OF_A_WAY = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +93,7 @@ def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIn
 
 
 def _refuse_many(names: Sequence[str], ways: int) -> None:
-    if ways > NEW_LEVELS.most:
+    if ways > MOST_STAND_INS:
         of_names = f"levels that were never measured, of {' and '.join(names)}"
         fault = f"{of_names}, and {ways} ways to put measured ones in their place"
         raise TableError(fault, hint="give measured levels for all but one of them")
@@ -181,7 +175,7 @@ def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
     'gpu=B200 was not measured: the mean of the 2 measured levels (A100, H100)'
     """
     near = did_you_mean(level, factor.levels)
-    shown = ", ".join(factor.levels[: NEW_LEVELS.shown]) + (", …" if len(factor.levels) > NEW_LEVELS.shown else "")
+    shown = ", ".join(factor.levels[:SHOWN_STAND_INS]) + (", …" if len(factor.levels) > SHOWN_STAND_INS else "")
     text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({shown})"
     return f"{text}, or {near}" if near else text
 
@@ -197,7 +191,7 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
     for k, way in enumerate(product(*(levels[name] for name in new))):
         by = {name: _level_read(name, new[name], level) for name, level in zip(new, way, strict=True)}
         for member in members:
-            step = max(1, min(count, len(member.draws) // NEW_LEVELS.least_draws))
+            step = max(1, min(count, len(member.draws) // LEAST_DRAWS_OF_A_WAY))
             draws = np.arange(k % step, len(member.draws), step)
             expression = member.expression.substituted(by)
             out.append(replace(member, expression=expression, weight=member.weight / count).kept(draws))

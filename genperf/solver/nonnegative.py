@@ -1,7 +1,5 @@
 """Many small least-squares problems with bounds at once, exactly."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -11,23 +9,17 @@ from genperf.losses import Penalty
 Sides = npt.NDArray[np.int8]
 
 
-@dataclass(frozen=True)
-class PivotingSettings:
-    """Block principal pivoting."""
-
-    #: Added to the unit diagonal of the scaled normal equations, so that collinear columns can be solved. Far above the
-    #: rounding of doubles (2e-16), far below any penalty in use (1e-4).
-    ridge: float = 1e-12
-    #: Rounding allowed in the optimality conditions of the scaled equations.
-    tolerance: float = 1e-10
-    #: Exchanges of all violators in a row that may fail to lower their number, before single ones are exchanged. Kim &
-    #: Park (2011) use 3.
-    patience: int = 3
-    #: Exchanges allowed beyond one for each variable, before the rare unsolved problem is left to scipy.
-    extra_exchanges: int = 20
-
-
-PIVOTING = PivotingSettings()
+# Block principal pivoting.
+#: Added to the unit diagonal of the scaled normal equations, so that collinear columns can be solved. Far above the
+#: rounding of doubles (2e-16), far below any penalty in use (1e-4).
+NORMAL_RIDGE = 1e-12
+#: Rounding allowed in the optimality conditions of the scaled equations.
+OPTIMALITY_TOLERANCE = 1e-10
+#: Exchanges of all violators in a row that may fail to lower their number, before single ones are exchanged. Kim &
+#: Park (2011) use 3.
+EXCHANGE_PATIENCE = 3
+#: Exchanges allowed beyond one for each variable, before the rare unsolved problem is left to scipy.
+EXTRA_EXCHANGES = 20
 
 
 def diagonal(matrices: Array) -> Array:
@@ -125,9 +117,9 @@ def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple
     side = np.where(pinned, np.int8(-1), side)
     remaining = np.arange(problems)
     least = np.full(problems, k + 1)
-    patience = np.full(problems, PIVOTING.patience)
-    tolerance = PIVOTING.tolerance
-    for _ in range(k + PIVOTING.extra_exchanges):
+    patience = np.full(problems, EXCHANGE_PATIENCE)
+    tolerance = OPTIMALITY_TOLERANCE
+    for _ in range(k + EXTRA_EXCHANGES):
         current, dual = _solve(G, h, side, (low, high))
         x[remaining] = current
         inside = side == 0
@@ -143,7 +135,7 @@ def _exchange(G: Array, h: Array, low: Array, high: Array, side: Sides) -> tuple
             low, high, pinned = low[unsolved], high[unsolved], pinned[unsolved]
             least, patience, count = least[unsolved], patience[unsolved], count[unsolved]
             violating, below, above = violating[unsolved], below[unsolved], above[unsolved]
-        patience = np.where(count < least, PIVOTING.patience, patience - 1)
+        patience = np.where(count < least, EXCHANGE_PATIENCE, patience - 1)
         least = np.minimum(least, count)
         # Where exchanging all violators no longer helps, exchange only the last: that cannot cycle.
         stuck = patience < 0
@@ -182,7 +174,7 @@ def _scaled(gram: Array, moment: Array) -> tuple[Array, Array, Array]:
         diagonal(gram)[empty] = 1.0
         moment = np.where(empty | ~np.isfinite(moment), 0.0, moment)
     G = gram / (size[:, :, None] * size[:, None, :])
-    diagonal(G)[:] += PIVOTING.ridge
+    diagonal(G)[:] += NORMAL_RIDGE
     h = moment / size
     largest = np.abs(h).max(axis=1, keepdims=True)
     largest[largest == 0.0] = 1.0

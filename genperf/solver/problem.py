@@ -16,29 +16,24 @@ from genperf.solver.nonnegative import diagonal, penalised_least_squares
 IMPOSSIBLE_COST = 1e30
 
 
-@dataclass(frozen=True)
-class EvaluationSettings:
-    """How costs of many sets of constants are computed."""
+# How costs of many sets of constants are computed.
+#: Doubles in one block of an evaluation: 16 MB, whatever the population and the rows.
+BLOCK_NUMBERS = 2_000_000
+#: Doubles in one block of derivatives: 2 MB, which stays in a core's cache.
+CACHED_NUMBERS = 250_000
+#: Reweighted least-squares passes for the coefficients inside the projection: the polish that follows does what is
+#: left. Half and double change no answer (experiments/results/settings.md).
+PROJECTION_PASSES = 6
 
-    #: Doubles in one block of an evaluation: 16 MB, whatever the population and the rows.
-    block_numbers: int = 2_000_000
-    #: Doubles in one block of derivatives: 2 MB, which stays in a core's cache.
-    cached_numbers: int = 250_000
-    #: Reweighted least-squares passes for the coefficients inside the projection: the polish that follows does what is
-    #: left. Half and double change no answer (experiments/results/settings.md).
-    projection_passes: int = 6
-
-
-EVALUATION = EvaluationSettings()
 
 # glibc returns large blocks to the system as soon as they are freed, and writing to new ones then costs more than the
 # arithmetic. Its limit for large rises to the size of a block that was once freed.
-np.empty(EVALUATION.block_numbers)
+np.empty(BLOCK_NUMBERS)
 
 
 def blocks(count: int, numbers: int, max_numbers: int | None = None) -> list[slice]:
     """Cut a count of sets, of some doubles each, into blocks of bounded memory."""
-    limit = min(max_numbers or EVALUATION.block_numbers, EVALUATION.block_numbers)
+    limit = min(max_numbers or BLOCK_NUMBERS, BLOCK_NUMBERS)
     step = max(1, limit // max(1, numbers))
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]
 
@@ -152,7 +147,7 @@ class Problem:
         conditions = conditions or self._conditions
         n = self.scale.size
         gradient, curvature = np.empty((len(constants), n)), np.empty((len(constants), n, n))
-        for block in blocks(len(constants), self.measured.size * (n + 2), EVALUATION.cached_numbers):
+        for block in blocks(len(constants), self.measured.size * (n + 2), CACHED_NUMBERS):
             gradient[block], curvature[block] = self._slopes(constants[block], conditions[block])
         scaled = np.where(self.penalised, constants / conditions.scale - conditions.centre, 0.0)
         strength = conditions.strength[:, None]
@@ -190,7 +185,7 @@ class Problem:
     def _project(self, constants: Array, conditions: Conditions) -> tuple[Array, Array]:
         """Return the sets with their best coefficients, and their costs."""
         one_pass = self.linear and self.loss.quadratic
-        passes = 1 if one_pass else EVALUATION.projection_passes
+        passes = 1 if one_pass else PROJECTION_PASSES
         predicted, basis, offset = self._parts(constants)
         # There is no prediction before the first pass: take the loss's curvature at a perfect fit.
         current = self._with_coefficients(constants, (basis, offset), conditions, self.measured[None, :])

@@ -1,7 +1,7 @@
 """Searching the constants of least cost without a good start: by variable projection, or by evolving all of them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,54 +11,45 @@ from genperf.errors import FitError, known_name
 from genperf.solver.polish import Optima, PolishSettings, polish
 from genperf.solver.problem import IMPOSSIBLE_COST, Problem
 
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """Searches of the non-linear constants (projected), and of all (direct), by scipy's differential evolution.
-
-    The numbers of members meet the limits of `experiments/performance.md`: the least cost within 0.1 % of the best
-    known, at least 50 times faster than plain differential evolution. Where a population has converged is scipy's
-    decision.
-    """
-
-    #: Population size divided by the number of constants that are searched.
-    projected_members: int = 4
-    #: Members of the first population that are polished roughly; a population has at least twice as many.
-    rough_members: int = 12
-    #: Their polish: its first damping is larger than usual, since the starts are far from optima.
-    rough: PolishSettings = field(default_factory=lambda: PolishSettings(max_steps=12, damping=0.1))
-    #: Members of every search that are polished until they converge: the best of the first population, and of the last
-    #: one the best, the middle and the worst, so that several basins are polished.
-    converged_members: int = 3
-    #: Sets per search that must have the least cost of all for the evolution to be left out. One search alone needs all
-    #: `converged_members`.
-    agreeing_per_search: int = 2
-    #: A constant is searched on a logarithmic scale where its bounds are positive and their ratio is at least this.
-    logarithmic_ratio: float = 100.0
-    #: Share of its scale below which a coefficient is none: where the total is not a sum, its search begins there.
-    least_coefficient: float = 1e-3
-    #: Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
-    direct_members: int = 8
-    #: Range of the factor of the step between two members, drawn anew for every generation (dither): scipy's default,
-    #: about the 0.5 that Storn & Price (1997) begin with.
-    mutation: tuple[float, float] = (0.5, 1.0)
-    #: Chance of each coordinate to come from the mutant: scipy's default.
-    crossover: float = 0.7
-    #: Spread of the costs in a population below which all its members fit exactly: residuals of 1e-10, beyond the
-    #: digits of any timing. scipy's relative tolerance alone never ends on a cost of rounding errors.
-    exact: float = 1e-20
-    #: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
-    #: scale explains the whole mean value, so ten leave room for terms that cancel. Half and
-    #: double change no answer (experiments/results/settings.md).
-    unbounded_scales: float = 10.0
-    #: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
-    restarts: int = 3
-    #: Rounds of `restarts` searches at most: another is made while only one search, or none, reached the least cost.
-    #: Two and six change no answer (experiments/results/settings.md).
-    rounds: int = 3
-
-
-SEARCH = SearchSettings()
+# Searches of the non-linear constants (projected), and of all (direct), by scipy's differential evolution.
+# The numbers of members meet the limits of `experiments/performance.md`: the least cost within 0.1 % of the best
+# known, at least 50 times faster than plain differential evolution. Where a population has converged is scipy's
+# decision.
+#: Population size divided by the number of constants that are searched.
+PROJECTED_MEMBERS = 4
+#: Members of the first population that are polished roughly; a population has at least twice as many.
+ROUGH_MEMBERS = 12
+#: Their polish: its first damping is larger than usual, since the starts are far from optima.
+ROUGH_POLISH: PolishSettings = PolishSettings(max_steps=12, damping=0.1)
+#: Members of every search that are polished until they converge: the best of the first population, and of the last
+#: one the best, the middle and the worst, so that several basins are polished.
+CONVERGED_MEMBERS = 3
+#: Sets per search that must have the least cost of all for the evolution to be left out. One search alone needs all
+#: `CONVERGED_MEMBERS`.
+AGREEING_PER_SEARCH = 2
+#: A constant is searched on a logarithmic scale where its bounds are positive and their ratio is at least this.
+LOGARITHMIC_RATIO = 100.0
+#: Share of its scale below which a coefficient is none: where the total is not a sum, its search begins there.
+LEAST_COEFFICIENT = 1e-3
+#: Population size divided by the number of constants. Storn & Price (1997) advise 5 to 10.
+DIRECT_MEMBERS = 8
+#: Range of the factor of the step between two members, drawn anew for every generation (dither): scipy's default,
+#: about the 0.5 that Storn & Price (1997) begin with.
+MUTATION: tuple[float, float] = (0.5, 1.0)
+#: Chance of each coordinate to come from the mutant: scipy's default.
+CROSSOVER = 0.7
+#: Spread of the costs in a population below which all its members fit exactly: residuals of 1e-10, beyond the
+#: digits of any timing. scipy's relative tolerance alone never ends on a cost of rounding errors.
+EXACT_SPREAD = 1e-20
+#: Width of the search, in scales of the constant, on a side where the constant has no bound. A coefficient of one
+#: scale explains the whole mean value, so ten leave room for terms that cancel. Half and
+#: double change no answer (experiments/results/settings.md).
+UNBOUNDED_SCALES = 10.0
+#: Searches of a fit. Their agreement shows whether there are several optima: the least number with a majority.
+RESTARTS = 3
+#: Rounds of `RESTARTS` searches at most: another is made while only one search, or none, reached the least cost.
+#: Two and six change no answer (experiments/results/settings.md).
+SEARCH_ROUNDS = 3
 
 
 def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> Optima:
@@ -76,23 +67,23 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
     def cost(x: Array) -> Array:
         return problem.projected(space.sets(x))[1]
 
-    populations = _first_populations(space.box, rngs, SEARCH.projected_members)
+    populations = _first_populations(space.box, rngs, PROJECTED_MEMBERS)
     first, costs = problem.projected(space.sets(populations.reshape(-1, d)))
     costs = costs.reshape(searches, -1)
-    starts = _ranked(first.reshape(searches, -1, n), costs)[:, : SEARCH.rough_members].reshape(-1, n)
-    rough = polish(problem, np.vstack([start, starts]), settings=SEARCH.rough)
+    starts = _ranked(first.reshape(searches, -1, n), costs)[:, :ROUGH_MEMBERS].reshape(-1, n)
+    rough = polish(problem, np.vstack([start, starts]), settings=ROUGH_POLISH)
     members = _ranked(rough.constants[1:].reshape(searches, -1, n), rough.cost[1:].reshape(searches, -1))
-    best = members[:, : SEARCH.converged_members].reshape(-1, n)
+    best = members[:, :CONVERGED_MEMBERS].reshape(-1, n)
     polished = polish(problem, np.vstack([rough.constants[:1], best]))
     optima = polished.of_searches(searches, 1, len(first) + rough.evaluations)
     # A polish can stop at a kink of the total, so agreement proves little there.
-    enough = max(SEARCH.converged_members, SEARCH.agreeing_per_search * searches)
+    enough = max(CONVERGED_MEMBERS, AGREEING_PER_SEARCH * searches)
     if problem.linear and optima.agreed == searches and optima.best_counts.sum() >= enough:
         return optima
 
-    members[:, : SEARCH.converged_members] = polished.constants[1:].reshape(searches, -1, n)
+    members[:, :CONVERGED_MEMBERS] = polished.constants[1:].reshape(searches, -1, n)
     populations = _ranked(populations, costs)
-    populations[:, : SEARCH.rough_members] = space.points(members.reshape(-1, n)).reshape(searches, -1, d)
+    populations[:, :ROUGH_MEMBERS] = space.points(members.reshape(-1, n)).reshape(searches, -1, d)
     last, evaluations = _evolved(cost, space.box, populations, rngs)
     polished = polish(problem, problem.projected(space.sets(last))[0])
     return optima.joined(polished.of_searches(searches, 0, evaluations), again=True)
@@ -137,9 +128,9 @@ def _space(problem: Problem) -> _Space:
     started = moving & problem.coefficient & (not problem.linear)
     positions = np.concatenate([np.flatnonzero(moving & ~problem.coefficient), np.flatnonzero(started)])
     unit = np.where(started, problem.scale, 1.0)
-    starts = np.array([[SEARCH.least_coefficient], [SEARCH.unbounded_scales]])
+    starts = np.array([[LEAST_COEFFICIENT], [UNBOUNDED_SCALES]])
     box = np.where(started, starts, _box_of(problem))[:, positions]
-    logarithmic = (box[0] > 0.0) & (box[1] >= SEARCH.logarithmic_ratio * box[0])
+    logarithmic = (box[0] > 0.0) & (box[1] >= LOGARITHMIC_RATIO * box[0])
     box[:, logarithmic] = np.log10(box[:, logarithmic])
     return _Space(problem.start, positions, logarithmic, unit[positions], box)
 
@@ -147,13 +138,13 @@ def _space(problem: Problem) -> _Space:
 def direct_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> Optima:
     """Search all constants."""
     box = _box_of(problem)
-    last, evaluations = _evolved(problem.cost, box, _first_populations(box, rngs, SEARCH.direct_members), rngs)
+    last, evaluations = _evolved(problem.cost, box, _first_populations(box, rngs, DIRECT_MEMBERS), rngs)
     return polish(problem, np.vstack([problem.start[None, :], last])).of_searches(len(rngs), 1, evaluations)
 
 
 def _box_of(problem: Problem) -> Array:
     """Return finite lower and upper bounds of the constants, shape (2, n): a search needs a box to begin in."""
-    width = SEARCH.unbounded_scales * problem.scale
+    width = UNBOUNDED_SCALES * problem.scale
     lower = np.where(np.isfinite(problem.lower), problem.lower, np.minimum(problem.upper, 0.0) - width)
     upper = np.where(np.isfinite(problem.upper), problem.upper, np.maximum(problem.lower, 0.0) + width)
     return np.stack([lower, upper])
@@ -161,7 +152,7 @@ def _box_of(problem: Problem) -> Array:
 
 def _members_of(dimensions: int, per_dimension: int) -> int:
     """Return the size of a population."""
-    return max(2 * SEARCH.rough_members, per_dimension * dimensions)
+    return max(2 * ROUGH_MEMBERS, per_dimension * dimensions)
 
 
 def _first_populations(box: Array, rngs: Sequence[np.random.Generator], per_dimension: int) -> Array:
@@ -192,18 +183,18 @@ def _evolved(
         return cost(np.asarray(points, float).T)
 
     size, last, evaluations = populations.shape[1], [], 0
-    places = np.linspace(0, size - 1, SEARCH.converged_members).astype(np.intp)
+    places = np.linspace(0, size - 1, CONVERGED_MEMBERS).astype(np.intp)
     for population, rng in zip(populations, rngs, strict=True):
         result = differential_evolution(
             objective,
             Bounds(*box),
             init=population,
-            mutation=SEARCH.mutation,
-            recombination=SEARCH.crossover,
+            mutation=MUTATION,
+            recombination=CROSSOVER,
             polish=False,
             vectorized=True,
             updating="deferred",
-            atol=SEARCH.exact,
+            atol=EXACT_SPREAD,
             rng=rng,
         )
         last.append(_ranked(result.population[None], result.population_energies[None])[0][places])
@@ -233,7 +224,7 @@ class Solution:
     population: int = 0
 
 
-def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: int = SEARCH.restarts) -> Solution:
+def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: int = RESTARTS) -> Solution:
     """Search the constants of least cost.
 
     Parameters
@@ -277,14 +268,14 @@ def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: 
         restarts = 1  # nothing is searched, so nothing depends on the seed
     seeds = np.random.SeedSequence(seed)
     optima: Optima | None = None
-    for _ in range(SEARCH.rounds if restarts > 1 else 1):
+    for _ in range(SEARCH_ROUNDS if restarts > 1 else 1):
         reached = search(problem, [np.random.default_rng(child) for child in seeds.spawn(max(1, restarts))])
         optima = reached if optima is None else optima.joined(reached)
         if optima.agreed > 1:
             break
     if optima is None or not optima.cost.min() < 0.1 * IMPOSSIBLE_COST:
         raise no_values()
-    population = _members_of(problem.lower.size, SEARCH.direct_members) if solver == "de" else 0
+    population = _members_of(problem.lower.size, DIRECT_MEMBERS) if solver == "de" else 0
     return solution_of(optima, population)
 
 

@@ -24,28 +24,21 @@ from genperf.panel.target import SECONDS
 from genperf.scaling import is_whole
 from genperf.table import Factor
 
-
-@dataclass(frozen=True)
-class LearnerSettings:
-    """Numbers of the learners, chosen once and never tuned to a table."""
-
-    #: Of the random forest and of gradient boosting. scikit-learn's 100, times 3 for a steadier mean: with 150 errors
-    #: move by 3 %, with 600 by less than 1 (experiments/results/settings.md).
-    trees: int = 300
-    #: `svr_cost`, `svr_tolerance`: c and ε of the support vector regression, the latter in logarithms: errors below 5 %
-    #: do not count. Half and double move its errors by 2 % (experiments/results/settings.md).
-    svr_cost: float = 10.0
-    svr_tolerance: float = 0.05
-    #: Where the fit of the Gaussian process's white noise begins, relative to the variance of the logarithms. Half
-    #: and double change no error (experiments/results/settings.md).
-    noise_variance: float = 1e-2
-    #: Folds of the training part whose residuals make an interval. Five, as most use.
-    residual_folds: int = 5
-    #: Distances are sums of logarithms: those that differ by less are equal up to rounding.
-    relative_tolerance: float = 1e-9
-
-
-LEARNER = LearnerSettings()
+# Numbers of the learners, chosen once and never tuned to a table.
+#: Of the random forest and of gradient boosting. scikit-learn's 100, times 3 for a steadier mean: with 150 errors
+#: move by 3 %, with 600 by less than 1 (experiments/results/settings.md).
+FOREST_TREES = 300
+#: C and ε of the support vector regression, the latter in logarithms: errors below 5 %
+#: do not count. Half and double move its errors by 2 % (experiments/results/settings.md).
+SVR_COST = 10.0
+SVR_TOLERANCE = 0.05
+#: Where the fit of the Gaussian process's white noise begins, relative to the variance of the logarithms. Half
+#: and double change no error (experiments/results/settings.md).
+NOISE_VARIANCE = 1e-2
+#: Folds of the training part whose residuals make an interval. Five, as most use.
+RESIDUAL_FOLDS = 5
+#: Distances are sums of logarithms: those that differ by less are equal up to rounding.
+NEAREST_TOLERANCE = 1e-9
 
 
 class Forecast(NamedTuple):
@@ -198,7 +191,7 @@ def random_forest(rows: _Rows) -> Sequence[Array]:
     """Predict by a random forest of 300 trees; the interval is the spread of the trees."""
     from sklearn.ensemble import RandomForestRegressor
 
-    model = RandomForestRegressor(n_estimators=LEARNER.trees, random_state=rows.seed)
+    model = RandomForestRegressor(n_estimators=FOREST_TREES, random_state=rows.seed)
     model.fit(rows.x, rows.y, sample_weight=rows.weights)
     trees = np.stack([tree.predict(rows.new) for tree in model.estimators_])
     return [trees.mean(axis=0), *np.quantile(trees, [(1.0 - rows.interval) / 2.0, (1.0 + rows.interval) / 2.0], axis=0)]
@@ -209,7 +202,7 @@ def gradient_boosting(rows: _Rows) -> Sequence[Array]:
     """Predict by gradient boosting, 300 trees of depth 3; interval from folds of the training part."""
     from sklearn.ensemble import GradientBoostingRegressor
 
-    return _with_residuals(GradientBoostingRegressor(n_estimators=LEARNER.trees, random_state=rows.seed), rows)
+    return _with_residuals(GradientBoostingRegressor(n_estimators=FOREST_TREES, random_state=rows.seed), rows)
 
 
 @_regression
@@ -217,7 +210,7 @@ def svr(rows: _Rows) -> Sequence[Array]:
     """Predict by support vector regression, Gaussian kernel, C = 10, ε = 0.05; interval as for gradient boosting."""
     from sklearn.svm import SVR
 
-    return _with_residuals(SVR(C=LEARNER.svr_cost, epsilon=LEARNER.svr_tolerance), rows)
+    return _with_residuals(SVR(C=SVR_COST, epsilon=SVR_TOLERANCE), rows)
 
 
 @_regression
@@ -230,7 +223,7 @@ def gaussian_process(rows: _Rows) -> Sequence[Array]:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-    kernel = ConstantKernel() * RBF(np.ones(rows.x.shape[1])) + WhiteKernel(LEARNER.noise_variance)
+    kernel = ConstantKernel() * RBF(np.ones(rows.x.shape[1])) + WhiteKernel(NOISE_VARIANCE)
     model = GaussianProcessRegressor(kernel, normalize_y=True, random_state=rows.seed)
     with warnings.catch_warnings():
         # A length scale at its bound is a factor without effect: no news to the reader of a baseline.
@@ -248,7 +241,7 @@ def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
     count, weighted, half = len(rows.y), {"sample_weight": rows.weights}, float("nan")
     if count > 1:
         place = np.argsort(np.random.default_rng(rows.seed).permutation(count))
-        fold = place % min(count, LEARNER.residual_folds)
+        fold = place % min(count, RESIDUAL_FOLDS)
         held_out = cross_val_predict(model, rows.x, rows.y, cv=PredefinedSplit(fold), params=weighted)
         half = half_width(rows.y - held_out, rows.interval)
     centre = model.fit(rows.x, rows.y, **weighted).predict(rows.new)
@@ -317,7 +310,7 @@ def _nearest(train: Table, panel: Panel, data: pd.DataFrame, apart: bool) -> Int
     for f in (f for f in train.numeric if f.distinct > 1):
         tiers["batch" if f.name in batches else f.role].append((read(f, data), read(f, train.frame)))
     levels = [(data[f.name].to_numpy(), train.frame[f.name].to_numpy()) for f in train.categorical]
-    nearest, none, tolerance = np.empty(len(data), dtype=np.int64), np.zeros(len(train)), LEARNER.relative_tolerance
+    nearest, none, tolerance = np.empty(len(data), dtype=np.int64), np.zeros(len(train)), NEAREST_TOLERANCE
     for row in range(len(data)):
         distances = [sum((wanted[row] != measured for wanted, measured in levels), none)]
         for tier in tiers.values():

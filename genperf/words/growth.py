@@ -7,7 +7,7 @@ from genperf.formula import quote_name
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
     LEAST_DECIDED,
-    WORDS,
+    MOST_EFFICIENCY,
     count_text,
     duration_text,
     durations_text,
@@ -63,7 +63,7 @@ def efficiency_text(growth: Growth, expected: Expectation) -> str:
     if efficiency is None:
         return "the efficiency is not known"
     text = f"the efficiency is {percent_text(efficiency, expected.interval)}"
-    if efficiency.value > WORDS.most_efficiency:
+    if efficiency.value > MOST_EFFICIENCY:
         text += f", which is hardly so: the runs show little of what {noun_of(growth.name)} alone change"
     return text
 

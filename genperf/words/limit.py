@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from genperf.facts import Limit, Part
-from genperf.words.numbers import WORDS, interval_note, singular, three_digits
+from genperf.words.numbers import WORDS_LEAST_SHARE, interval_note, singular, three_digits
 
 #: Terms of a series and of a transformer → what they are in plain words.
 PLAIN = {
@@ -80,10 +80,10 @@ def limit_sentence(limit: Limit, places: str) -> str:
     low, high, middle = (f"{100 * v:.0f}" for v in (first.share.lower, first.share.upper, first.share.value))
     note = interval_note(limit.interval, low, high, middle, "%")
     text = f"at {places}, {middle} % of the {limit.name}{note} is {_called(first, limit)}"
-    if not others or others[0].share.value < WORDS.least_share:
+    if not others or others[0].share.value < WORDS_LEAST_SHARE:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(part.share.value for part in limit.parts)
-        return text if abs(1.0 - explained) > WORDS.least_share else f"{text}: nothing else limits it"
+        return text if abs(1.0 - explained) > WORDS_LEAST_SHARE else f"{text}: nothing else limits it"
     # Rounded, two parts add up to no more than the whole.
     second = min(round(100 * others[0].share.value), 100 - int(middle))
     return f"{text}; next comes {_called(others[0], limit)} ({second} %)"

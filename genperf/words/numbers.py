@@ -1,7 +1,6 @@
 """Counts, intervals and durations as a person reads them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,19 +8,14 @@ import numpy as np
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import is_relative, noun_of
 
-
-@dataclass(frozen=True)
-class WordSettings:
-    """What is worth a word."""
-
-    #: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. Half and
-    #: double change no answer (experiments/results/settings.md).
-    most_efficiency: float = 1.15
-    #: A part of a smaller share is not named: it would be written as 0 %.
-    least_share: float = 0.005
+# What is worth a word.
+#: Above it an efficiency is doubted: caches and batches give a tenth more than in proportion, not more. Half and
+#: double change no answer (experiments/results/settings.md).
+MOST_EFFICIENCY = 1.15
+#: A part of a smaller share is not named: it would be written as 0 %.
+WORDS_LEAST_SHARE = 0.005
 
 
-WORDS = WordSettings()
 #: A chance between it and the rest of one is called undecided. A convention: one in four.
 LEAST_DECIDED = 0.25
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from genperf.facts import Interval, Turn
-from genperf.words.numbers import LEAST_DECIDED, WORDS, count_text, interval_note, range_text, with_article
+from genperf.words.numbers import LEAST_DECIDED, WORDS_LEAST_SHARE, count_text, interval_note, range_text, with_article
 
 #: What a point is → what turns, what it then does, what it does not, and from where.
 POINTS = {
@@ -36,7 +36,7 @@ def turn_sentence(turn: Turn) -> str:
         if turn.reached <= LEAST_DECIDED:
             return f"{subject} likely {stays}{where} {upto} {chance} that it does)"
         return f"{subject} {falls}{where} {BEYOND[turn.what]} {count_with_note(turn.count, turn)}"
-    if turn.reached < WORDS.least_share:
+    if turn.reached < WORDS_LEAST_SHARE:
         return f"{subject} {stays}{where} {upto}"
     if turn.reached <= LEAST_DECIDED:
         return f"{subject} {stays}{where} {upto} {chance} that it does)"

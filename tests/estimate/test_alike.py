@@ -16,7 +16,7 @@ from genperf.models import family_named
 from genperf.prediction import central_times
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import solve
-from genperf.solver.problem import EVALUATION
+from genperf.solver.problem import BLOCK_NUMBERS
 
 
 def fleet(series: int, scales: tuple[int, ...] = (1, 2, 4, 8, 16), repeats: int = 1, seed: int = 0) -> pd.DataFrame:
@@ -165,7 +165,7 @@ def test_blocks_bound_the_memory_whatever_the_series() -> None:
     (expression,) = family_named("ernest").expressions(parts[0].panel)
     medians = [p.medians() for p in parts]
     batch = batch_of(expression, medians, FitOptions(lam=0.0))
-    sets = EVALUATION.block_numbers // 16 // 7
+    sets = BLOCK_NUMBERS // 16 // 7
     blocks = batch.blocks(sets)
     assert [b.stop - b.start for b in blocks] == [7] * 8 + [4]
     assert sum(len(batch.take(b).measured) for b in blocks) == 60

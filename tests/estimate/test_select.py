@@ -13,7 +13,7 @@ from genperf.estimate.candidates import SELECTION, Candidate, best_of, candidate
 from genperf.estimate.grow import huber_weights
 from genperf.estimate.problem import continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
-from genperf.models.generic import GENERIC, Structure, generic
+from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic
 from genperf.table import Factor
 
 
@@ -175,7 +175,7 @@ def test_many_levels_limit_the_terms() -> None:
 
 
 def test_too_many_levels_are_refused_with_advice() -> None:
-    levels = tuple(f"net{i}" for i in range(GENERIC.max_levels + 1))
+    levels = tuple(f"net{i}" for i in range(MAX_TERM_LEVELS + 1))
     with pytest.raises(ModelError, match="at most 200") as caught:
         generic([*TABLE.factors, Factor("net", "categorical", distinct=len(levels), levels=levels)])
     assert "--group net" in str(caught.value.hint)

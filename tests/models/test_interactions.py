@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
-from genperf.models.generic import GENERIC, Structure, generic
+from genperf.models.generic import MAX_EFFECTS, Structure, generic
 from genperf.models.interactions import interactions, with_interactions
 
 NETS = ("bert", "resnet", "vgg")
@@ -46,7 +46,7 @@ def test_no_more_effects_are_offered_than_can_be_learned() -> None:
     rows = [(8.0 * 2**b, f"net{k}", p) for b in range(2) for k in range(150) for p in ("fp16", "fp32")]
     runs = table(rows)
     offered = interactions(runs.factors, runs.columns)
-    assert 100 < sum(len(one.effects) for one in offered) <= GENERIC.max_effects
+    assert 100 < sum(len(one.effects) for one in offered) <= MAX_EFFECTS
 
 
 def test_an_effect_multiplies_every_term_but_the_constant_one() -> None:

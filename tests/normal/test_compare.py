@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from genperf.normal.series import NORMAL, Lack, Normal, Step, compared, placed, published, step_to
+from genperf.normal.series import (
+    FEWEST_CLUSTERS,
+    FEWEST_SERIES,
+    NARROWED_SERIES,
+    Lack,
+    Normal,
+    Step,
+    compared,
+    placed,
+    published,
+    step_to,
+)
 
 SECOND = Step("second", (8.0, 1.0), (16.0, 2.0), 0.5)
 
@@ -78,7 +89,7 @@ def test_series_count_once() -> None:
 @pytest.mark.parametrize(("count", "clusters"), [(29, 4), (60, 2)])
 def test_too_few_series_or_clusters_are_not_compared(count: int, clusters: int) -> None:
     assert placed(SECOND, {}, made([0.9] * count, clusters)) == Lack(
-        SECOND, count, clusters, NORMAL.fewest_series, NORMAL.fewest_clusters
+        SECOND, count, clusters, FEWEST_SERIES, FEWEST_CLUSTERS
     )
 
 
@@ -98,8 +109,8 @@ def test_the_published_series_are_a_reference() -> None:
     assert np.all((steps["efficiency"] > 0.0) & (steps["efficiency"] <= 1.15))
     for kind in ("inside", "second", "beyond"):
         mine = steps["kind"] == kind
-        assert len(np.unique(steps["series"][mine])) >= NORMAL.fewest_series
-        assert len(np.unique(steps["cluster"][mine])) >= NORMAL.fewest_clusters
+        assert len(np.unique(steps["series"][mine])) >= FEWEST_SERIES
+        assert len(np.unique(steps["cluster"][mine])) >= FEWEST_CLUSTERS
 
 
 def test_the_published_series_are_narrowed_only_to_enough_of_them() -> None:
@@ -113,5 +124,5 @@ def test_the_published_series_are_narrowed_only_to_enough_of_them() -> None:
     ):
         found = compared(SECOND, known)
         assert isinstance(found, Normal)
-        assert NORMAL.narrowed_series <= found.series <= every.series
+        assert NARROWED_SERIES <= found.series <= every.series
         assert set(found.narrowed) <= {"doublings", *known}

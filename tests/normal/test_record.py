@@ -5,7 +5,7 @@ import json
 import pytest
 
 from genperf.normal.record import FILE, record_like
-from genperf.normal.series import NORMAL
+from genperf.normal.series import FEWEST_SERIES
 from genperf.prediction.verdict import VERDICTS
 from genperf.words.published import record_sentence
 
@@ -41,5 +41,5 @@ def test_few_predictions_of_a_verdict_are_counted_with_all() -> None:
     record = record_like(2.0, True, "ok")
     assert record is not None
     assert record.verdict == ""
-    assert record.predictions >= NORMAL.fewest_series
+    assert record.predictions >= FEWEST_SERIES
     assert f"{record.predictions} series of {record.clusters} other clusters" in record_sentence(record)

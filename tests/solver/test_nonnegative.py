@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear, nnls
 
 from genperf.solver import nonnegative, nonnegative_least_squares
-from genperf.solver.nonnegative import PivotingSettings
 
 
 def normal(B: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +44,7 @@ def problems(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 def test_optimality_conditions(exchanges: int, problem: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> None:
     B, t, low, high = problem
     gram, moment = normal(B, t)
-    with patch.object(nonnegative, "PIVOTING", PivotingSettings(extra_exchanges=exchanges)):
+    with patch.object(nonnegative, "EXTRA_EXCHANGES", exchanges):
         x = nonnegative_least_squares(gram, moment, low, high)[0]
     assert np.all((x >= low) & (x <= high))
     # Column and right-hand side brought to length one: the dual is a cosine.

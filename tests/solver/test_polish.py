@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import least_squares
 from solver_problems import GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 
-from genperf.losses import LOSS_SETTINGS, LOSSES, Penalty
+from genperf.losses import HUBER_DELTA, LOSSES, Penalty
 from genperf.solver import PolishSettings, Problem, polish
 
 START = np.array([[0.3, 1.5, 1.0, 0.4, 0.5, 0.1]])
@@ -29,7 +29,7 @@ def scipy_optimum(problem: Problem, loss: str, start: np.ndarray) -> tuple[np.nd
         return np.concatenate([fit / np.sqrt(size), ridge * scaled])
 
     bounds = (problem.lower / problem.scale, problem.upper / problem.scale)
-    robust = {"loss": "huber", "f_scale": LOSS_SETTINGS.huber_delta / np.sqrt(size)} if loss == "huber" else {}
+    robust = {"loss": "huber", "f_scale": HUBER_DELTA / np.sqrt(size)} if loss == "huber" else {}
     optimum = least_squares(
         residuals, start / problem.scale, bounds=bounds, xtol=1e-15, ftol=1e-15, gtol=1e-13, max_nfev=5000, **robust
     )

@@ -13,7 +13,6 @@ from genperf.formula import parse
 from genperf.losses import LOSSES, Penalty
 from genperf.solver import SOLVERS, PolishSettings, Problem, blocks, polish, search, solve
 from genperf.solver.polish import Optima
-from genperf.solver.problem import EVALUATION
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -73,7 +72,7 @@ def test_blocks_change_memory_not_results(loss: str, numbers: int, monkeypatch: 
         problem.projected(sets)[0],
         polish(problem, sets, settings=PolishSettings(max_steps=4)).cost,
     )
-    monkeypatch.setattr(genperf.solver.problem, "EVALUATION", replace(EVALUATION, block_numbers=numbers))
+    monkeypatch.setattr(genperf.solver.problem, "BLOCK_NUMBERS", numbers)
     assert len(blocks(60, 40)) == {1: 60, 3000: 1, 100_000: 1}[numbers]
     assert len(blocks(60, 40 * 8)) == {1: 60, 3000: 7, 100_000: 1}[numbers]
     for before, after in zip(
