@@ -64,14 +64,16 @@ def ask(
     from genperf.asking.plan import plan_of
     from genperf.asking.question import Question
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
-    from genperf.cli.one_run import answer_one_run, run_named
+    from genperf.cli.one_run import answer_one_run, answered_bus, measured_links, run_named
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
     from genperf.one_run import run_in
     from genperf.result import load_model
     from genperf.words.numbers import join_values
 
-    checked = checked_hints(pairs(hints, "--hint"))
+    checked = checked_hints(measured_links(pairs(hints, "--hint")))
+    if not at and answered_bus(table, checked, out):
+        return
     plan = plan_of(samples, deadline, budget)
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)

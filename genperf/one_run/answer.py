@@ -52,7 +52,7 @@ class OneRun:
             rows.append(("less by", "; ".join(self.explanations)))
         if training is not None:
             rows += _training_rows(training, run)
-        lines = [(label, line) for label, text in rows for line in _wrapped(label, text)]
+        lines = [(label, line) for label, text in rows for line in wrapped(label, text)]
         # What usually explains less is what a long card can do without.
         return [line for label, line in lines if len(lines) <= MOST_LINES or label != "less by"][:MOST_LINES]
 
@@ -148,7 +148,7 @@ def _training_rows(training: Training, run: Run) -> Iterable[tuple[str, str]]:
     yield "→ next", training.suggestion
 
 
-def _wrapped(label: str, text: str) -> list[str]:
+def wrapped(label: str, text: str) -> list[str]:
     """Return a row of a card in lines, its label before the first one."""
     indent = " " * (LABEL if label else 0)
     return textwrap.wrap(text, WIDTH, initial_indent=label.ljust(len(indent)), subsequent_indent=indent)

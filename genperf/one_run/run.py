@@ -74,11 +74,14 @@ class Run:
         return f"{self.devices:g} x {'device' if self.device is None else self.device.label}"
 
 
-def counted_devices(text: str) -> tuple[float, Device] | None:
-    """Return the count and the device of `64xh100`; None for another text, or a device that is not known."""
+def machine_of(text: str) -> tuple[float, float | None, Device] | None:
+    """Return the devices, the nodes and the device of `2x8xh100`; None for another text, or an unknown device."""
     machine = _MACHINE.fullmatch(text) or _REVERSED.fullmatch(text)
     device = None if machine is None else device_in(machine["device"])
-    return None if machine is None or device is None else (float(machine["count"]), device)
+    if machine is None or device is None:
+        return None
+    nodes = machine.groupdict().get("nodes")
+    return float(machine["count"]) * float(nodes or 1.0), float(nodes) if nodes else None, device
 
 
 def is_run(words: tuple[str, ...]) -> bool:

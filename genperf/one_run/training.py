@@ -13,7 +13,7 @@ from genperf.growth.hints import tilt_of
 from genperf.growth.posterior import Counts, Series, forecast, posterior_of
 from genperf.models.network import GRADIENT_BYTES, network_of
 from genperf.one_run.published import Place
-from genperf.one_run.run import Run, counted_devices
+from genperf.one_run.run import Run, machine_of
 from genperf.one_run.utilisation import Utilisation, operations_of
 from genperf.panel.axis import several_nodes
 from genperf.vocabulary.names import LEVELS, canonical_of
@@ -106,12 +106,12 @@ def _target(run: Run, at: Mapping[str, str]) -> tuple[float, float]:
     """Return the devices and nodes that are asked about: those of the run where nothing names them."""
     counts: dict[str, float] = {}
     for name, text in at.items():
-        machine = counted_devices(text)
+        machine = machine_of(text)
         meaning = "workers" if name == "count" or machine else canonical_of(name)
         value = machine[0] if machine else amount(text)
         if value is None or meaning not in LEVELS or not value >= 1.0:
             raise GenperfError(f"--at {name}={text} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
-        if machine and run.device is not None and machine[1] is not run.device:
+        if machine and run.device is not None and machine[2] is not run.device:
             hint = f"{text} without --at and without a rate is answered from published runs"
             raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
         counts[meaning] = value

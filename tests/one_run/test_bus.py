@@ -1,0 +1,54 @@
+"""The plateau of a test of collectives, in words or as nccl-tests print it, against its link."""
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import Shell, shell_of
+
+HEAD = """# nThread 1 nGpus 1 minBytes 1024 maxBytes 8589934592 step: 2(factor)
+#  Rank  0 Group  0 Pid  11 on node-a device  0 [0x07] NVIDIA A100-SXM4-80GB
+#  Rank  1 Group  0 Pid  12 on node-a device  1 [0x0f] NVIDIA A100-SXM4-80GB
+#  Rank  2 Group  0 Pid  13 on node-b device  0 [0x07] NVIDIA A100-SXM4-80GB
+#  Rank  3 Group  0 Pid  14 on node-b device  1 [0x0f] NVIDIA A100-SXM4-80GB
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+"""
+ROWS = """   1048576      262144     float   sum    -1    620.1    1.69    {0}      0    618.0    1.70    2.55      0
+4294967296    1073741824     float     sum      -1   1697610    2.53    {1}      0   1698420    2.53    3.79      0
+8589934592    2147483648     float     sum      -1   3391211    2.53    {1}      0   3391400    2.53    3.80      0
+# Avg bus bandwidth    : 3.37
+"""
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    Path("all_reduce.txt").write_text(HEAD + ROWS.format("2.54", "3.80"))
+    return shell_of(capsys)
+
+
+def test_a_file_of_nccl_tests_is_compared_with_its_link(shell: Shell) -> None:
+    answer = json.loads(shell("ask", "all_reduce.txt", "--hint", "bandwidth=200Gbit/s", "--json")[1])
+    assert (answer["collective"], answer["devices"], answer["nodes"]) == ("all_reduce", 4, 2)
+    # 3.8 GB/s of 25 GB/s: the small message is not on the plateau.
+    assert (answer["busbw"], answer["share"]) == (3.8e9, pytest.approx(0.152))
+    assert answer["normal"]["of"] == "busbw"
+    _, out, _ = shell("ask", "all_reduce.txt")
+    assert "the link is not known" in out
+    assert "sockets in the place of RDMA" in out
+
+
+def test_words_are_compared_with_the_link_inside_the_node(shell: Shell) -> None:
+    status, out, _ = shell("ask", "8xh100", "all_reduce", "470GB/s")
+    assert (status, "104 % of nvlink-4" in out, "less by" in out) == (0, True, False)
+    assert "no peer access" in shell("ask", "8xh100", "all_reduce", "200GB/s")[1]
+    assert "needs its bus bandwidth" in shell("ask", "8xh100", "all_reduce")[2]
+
+
+def test_a_test_is_the_hint_of_a_training(shell: Shell) -> None:
+    words = ("ask", "8xa100", "7B", "24000tok/s", "gbs=256", "seq=2048", "--tokens", "1T", "--at", "16", "--json")
+    by_file, by_rate = (
+        json.loads(shell(*words, "--hint", f"bandwidth={link}")[1])["training"]
+        for link in ("all_reduce.txt", "3.8GB/s")
+    )
+    assert by_file == by_rate
