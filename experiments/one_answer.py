@@ -275,6 +275,11 @@ class Asked:
         """The model."""
         return gp.load_model(self.model) if hasattr(gp, "load_model") else gp.FitResult.load(self.model)
 
+    @property
+    def value(self) -> str:
+        """The name of the predicted value."""
+        return str(self.fitted.first.schema.target.name)
+
     @cached_property
     def levels(self) -> dict[str, str]:
         """The level that a question names."""
@@ -291,22 +296,23 @@ class Asked:
     def ask(self, at: Mapping[str, Any]) -> Said:
         """Ask the table."""
         reply = json.loads(command("ask", self.table, *self.options(at), "--json"))
-        return Said(reply.get("time"), reply.get("throughput"), reply["at"])
+        return Said(reply.get(self.value), reply.get("throughput"), reply["at"])
 
     def ask_model(self, at: Mapping[str, Any]) -> Said:
         """Ask the model."""
         reply = json.loads(command("ask", self.model, *self.options(at), "--json"))
-        return Said(reply.get("time"), reply.get("throughput"), reply["at"])
+        return Said(reply.get(self.value), reply.get("throughput"), reply["at"])
 
     def predict(self, at: Mapping[str, Any]) -> Said:
         """Predict, with the machine as options."""
         (row,) = json.loads(command("predict", self.model, *self.options(at), "--json"))["predictions"]
-        return Said(row["time"], row.get("throughput"), row)
+        return Said(row[self.value], row.get("throughput"), row)
 
     def explain(self, at: Mapping[str, Any]) -> Said:
         """Add the terms of `explain` up."""
         terms = json.loads(command("explain", self.model, *self.options(at), "--json"))["terms"]
-        return Said(sum(term["seconds"] for term in terms if term["seconds"] is not None), None, terms[0])
+        amount = "seconds" if "seconds" in terms[0] else "amount"
+        return Said(sum(term[amount] for term in terms if term[amount] is not None), None, terms[0])
 
     def compare(self, at: Mapping[str, Any]) -> Said:
         """Compare the machine with one of twice the first number."""
@@ -314,17 +320,17 @@ class Asked:
         change = f"{name}={2 * at[name]:g}"
         rows = json.loads(command("compare", self.model, *self.options(at), "--or", change, "--json"))["ranking"]
         row = next(row for row in rows if row["change"] == "as it is")
-        return Said(row["time"], row.get("throughput"), row)
+        return Said(row[self.value], row.get("throughput"), row)
 
     def suggest(self, at: Mapping[str, Any]) -> Said:
         """Suggest runs for the machine."""
         reply = json.loads(command("suggest", self.model, *self.options(at, "--target"), "--json"))
-        return Said(reply["time"], None, reply["target"])
+        return Said(reply[self.value], None, reply["target"])
 
     def optimize(self, at: Mapping[str, Any]) -> Said:
         """Optimize over the machine alone."""
         row = json.loads(command("optimize", self.model, *self.options(at, "--over"), "--json"))["best"][0]
-        return Said(row["time"], row.get("throughput"), row)
+        return Said(row[self.value], row.get("throughput"), row)
 
     def page(self, at: Mapping[str, Any]) -> dict[str, Any]:
         """Return the data of the page about one machine."""
@@ -352,12 +358,12 @@ class Asked:
         if abs(path["counts"][stop] / count - 1.0) > SAME:
             raise RefusedError(f"no stop at {count:g}")
         row = self.fitted.predict({name: [value] for name, value in place.items()}).iloc[0]
-        return Said(float(row["time"]), None, place)
+        return Said(float(row[self.value]), None, place)
 
     def python(self, at: Mapping[str, Any]) -> Said:
         """Predict in Python."""
         row = self.fitted.predict({name: [value] for name, value in {**self.levels, **at}.items()}).iloc[0]
-        return Said(float(row["time"]), row.get("throughput"), dict(row))
+        return Said(float(row[self.value]), row.get("throughput"), dict(row))
 
     def proposal(self, at: Mapping[str, Any]) -> Said:
         """Return the machine's row of a proposal."""

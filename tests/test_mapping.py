@@ -88,7 +88,7 @@ def test_either_name_is_answered(mapped: gp.FitResult, tmp_path: Path) -> None:
     assert explanation.comparison is not None
 
 
-@pytest.mark.parametrize("data", [{"workers": 8, "world": 8, "mystery": 16}, {"wrkers": 8}, {"nodes": 8}])
+@pytest.mark.parametrize("data", [{"workers": 8, "world": 16, "mystery": 16}, {"wrkers": 8}, {"nodes": 8}])
 def test_two_names_of_one_factor_and_unknown_ones_are_refused(mapped: gp.FitResult, data: dict[str, float]) -> None:
     with pytest.raises(gp.GenperfError, match=r"are one factor|has no factor"):
         mapped.predict(data)

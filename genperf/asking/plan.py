@@ -94,7 +94,7 @@ def planned(
     if work.node is None:
         raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
     count = result.panel.along()
-    steps = ladder(result, {name: value for name, value in at.items() if name != count.name}, full_nodes=True)
+    steps = ladder(result, at, full_nodes=True)
     columns, counts = steps.columns, steps.counts
     predicted = result.predict_columns(steps.source, interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))

@@ -30,6 +30,7 @@ from genperf.models.network import checked_hints
 from genperf.one_run import OneRun, answer_of, is_run, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.evidence import Evidence
+from genperf.panel.machine import PARTS, is_a_part
 from genperf.panel.options import MEASURED
 from genperf.panel.quantities import price_of
 from genperf.panel.read import read_with_roles
@@ -46,7 +47,7 @@ from genperf.table.cells import source_of_columns
 from genperf.table.clean import is_number, label
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
-from genperf.vocabulary.names import counts_devices
+from genperf.vocabulary.names import counts_devices, meant_by
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
 
@@ -227,6 +228,11 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
     wanted: dict[str, str] = {}
     for name, text in at.items():
         column = reading.scale if name == SCALE else column_named(name, reading.evidence)
+        part = meant_by(name)
+        if column is None and part is not None and is_a_part(name, reading.evidence) and amount(text) is not None:
+            # No column holds it: the others show what it is.
+            wanted[part] = text
+            continue
         if column is None:
             known = ", ".join(reading.of("setting", "kind")) or "none"
             raise TableError(f"the table has no setting '{name}'", hint=f"--at with one of {known}")
@@ -407,11 +413,14 @@ class _Reader:
     def _configuration(self, result: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
         """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""
         factors = {f.name: f for f in result.schema.factors if f.name in at}
-        out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in factors}
+        parts = [n for n in at if n in PARTS and n not in factors and n not in self.reading.evidence]
+        named = (*factors, *parts)
+        out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in named}
         out |= {n: at[n] for n, factor in factors.items() if not factor.numeric}
         scale = self.reading.scale or ""
         beyond = [n for n, f in factors.items() if f.numeric and not f.lower <= out[n] <= f.upper]
-        counted = beyond or scale in self.reading.derived or any(f.role == "extrinsic" for f in factors.values())
+        extrinsic = any(factor.role == "extrinsic" for factor in factors.values())
+        counted = beyond or parts or extrinsic or scale in self.reading.derived
         if not counted and self.question.plan is None:
             out[scale] = self._largest(0)
         return out

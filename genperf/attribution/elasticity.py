@@ -14,7 +14,7 @@ from genperf.discrepancy.form import LENGTH
 from genperf.errors import GenperfError, did_you_mean, suggest
 from genperf.facts import Doubling, ends_of
 from genperf.formula import Node, calls_in, names_in
-from genperf.panel.configurations import each_doubled, following
+from genperf.panel.configurations import each_doubled, moved
 from genperf.panel.step_work import evaluated
 from genperf.prediction import Member, Query, central_times, stack_of
 from genperf.prediction.query import model_names
@@ -204,8 +204,8 @@ def doublings_by_level(
         levels = categorical.levels[: MOVES.max_levels]
         columns = {name: np.repeat(cells[:1], len(levels)) for name, cells in here.items()}
         columns[categorical.name] = np.array(levels, dtype=object)
-        for name, moved in each_doubled(result.panel, columns).items():
-            cells = (columns[name], levels, *np.exp(_effects(result, columns, moved, ends_of(interval))))
+        for name, changes in each_doubled(result.panel, columns).items():
+            cells = (columns[name], levels, *np.exp(_effects(result, columns, changes, ends_of(interval))))
             rows += [(name, start, categorical.name, *values) for start, *values in zip(*cells, strict=True)]
     return pd.DataFrame(rows, columns=["factor", "from", "categorical", "level", "times", "lower", "upper"])
 
@@ -284,8 +284,9 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     panel, count, follow = result.panel, result.panel.counted, set[str]()
     if count is not None and count.name in several:
         # What follows from the count of workers cannot vary beside it.
-        ones = {name: np.ones(1) for name, factor in factors.items() if factor.numeric}
-        follow = {*following(panel, count, ones)} & {*several} - {*within}
+        part_of = {column.name: part for part, column in panel.machine.columns.items()}
+        settled = panel.machine.settled({part_of.get(count.name, "workers")})
+        follow = {name for name, part in part_of.items() if part in settled} & {*several} - {*within, count.name}
     varying = [name for name in several if name not in follow]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
@@ -297,7 +298,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         low = np.zeros(points.shape[1])
         columns = {name: _over(factors[name], values, u.get(name, low)) for name, values in domain.items()}
         if count is not None:
-            after = following(panel, count, columns, {*domain} - follow)
+            after = moved(panel, columns, {name: columns[name] for name in domain if name not in follow})
             columns |= {name: values for name, values in after.items() if name in follow}
         drawn = curves_of(result, columns, members).paths
         # The median of draws that walk costs a sort a row: their mean logarithm stands for it.

@@ -13,14 +13,14 @@ from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
 from genperf.formula import Node
 from genperf.panel import Panel
-from genperf.panel.configurations import at_scale, divisible, fills_nodes, range_with_levels, relative_work
+from genperf.panel.configurations import at_scale, divisible, fills_nodes, parts_given, range_with_levels, relative_work
+from genperf.panel.machine import PLACES
 from genperf.panel.step_work import kind_of_work
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.table.cells import Source, source_of_columns
-from genperf.vocabulary.names import canonical_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +112,12 @@ def ladder(
         factor, upto, np.append(np.unique(result.panel.measured[factor.name]), [] if here is None else [here])
     )
     panel = result.panel.scaled_along(factor)
-    # Nodes alone do not determine the ways: without a count of devices these stay.
-    ways = () if result.panel.workers is not None else [n for n in at if canonical_of(n) == "data_parallel"]
-    columns = at_scale(panel, factor, counts, at, scaling_kind, ways)
-    if here is not None:
-        columns = {n: np.where(counts == here, at.get(n, v), v).astype(v.dtype) for n, v in columns.items()}
+    # A batch without a machine is that of the smallest one.
+    parts = parts_given(panel, {name: np.zeros(1) for name in at})
+    placed = not parts.keys().isdisjoint(PLACES) or {"batch", "global_batch"} <= {*parts}
+    at_count = at if here is not None or placed else {**at, factor.name: counts[0]}
+    start = {name: cells[0] for name, cells in result.query(at_count).columns.items()}
+    columns = at_scale(panel, factor, counts, start, scaling_kind)
     smallest, largest = range_with_levels(panel, columns, factor)
     possible = counts >= min(smallest, counts[-1] if here is None else here)
     # Of a transformer, those that its split divides; all of them where it divides none.

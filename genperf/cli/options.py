@@ -14,6 +14,7 @@ from genperf.cli.output import tell
 from genperf.errors import GenperfError, ModelError
 from genperf.facts import Paid, Training
 from genperf.formula.amounts import amount
+from genperf.panel.machine import PARTS
 from genperf.panel.reading import column_named
 from genperf.peaks import peak_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
@@ -108,7 +109,8 @@ def configuration(given: Sequence[str], option: str, fitted: FitResult | Grouped
     """
     names, out = names_of(fitted), {}
     for given_name, text in pairs(given, option, names).items():
-        name = given_name if given_name in names else column_named(given_name, dict.fromkeys(names)) or given_name
+        column = given_name if given_name in names else column_named(given_name, dict.fromkeys(names))
+        name = column or fitted.first.panel.meant(given_name)
         out[name] = plain_amounts(text) if _numeric(name, fitted) else text
     return out
 
@@ -116,7 +118,7 @@ def configuration(given: Sequence[str], option: str, fitted: FitResult | Grouped
 def _numeric(name: str, fitted: FitResult | GroupedResult) -> bool:
     """Return whether a name is that of a numeric factor."""
     schema = fitted.first.schema
-    return schema.column(name) in {f.name for f in schema.factors if f.numeric}
+    return schema.column(name) in {f.name for f in schema.factors if f.numeric} or name in PARTS
 
 
 def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, list[str]]:

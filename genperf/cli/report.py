@@ -76,7 +76,7 @@ def report(
     MODEL is a file of genperf fit. A TABLE (with --time or --quantity and roles, as for fit) is fitted first, and the
     model compared with baselines on what is held out. The page is one file: it needs no network and no server.
     """
-    from genperf.cli.options import capacities, configuration, measured_column, one_group, read
+    from genperf.cli.options import capacities, configuration, group_at, measured_column, one_group, read
     from genperf.fitting import fit
     from genperf.reporting import Job, View, held_out, page, proposal_page
     from genperf.result import is_model, load_model, with_scaling
@@ -96,12 +96,15 @@ def report(
                 checked = held_out(table, model, scheme=scheme, along=along, progress=done, **options)
     else:
         fitted, table, checked = with_scaling(load_model(source), roles["scaling"]), None, None
+    wanted = configuration(target, "--at (--target)", fitted)
+    if proposal:
+        only = group_at(fitted, only, wanted)
     if only:
         fitted = one_group(fitted, only, source, "--only")
     # A page cannot contain a byte that is no text.
     heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     job, most = Job(price, per, samples, deadline, budget), capacities(capacity, fitted)
-    view = View(configuration(target, "--at (--target)", fitted), along, interval, heading, job, most)
+    view = View(wanted, along, interval, heading, job, most)
     with progress(out.quiet):
         if proposal:
             text = proposal_page(fitted, view, kind, efficiency)

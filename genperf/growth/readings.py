@@ -11,7 +11,7 @@ from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
 from genperf.growth.posterior import POSTERIOR, Counts, Draws, Forecast, Posterior, Series, forecast, posterior_of
-from genperf.panel.following import PANEL
+from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.work import LIMIT
 from genperf.vocabulary.names import noun_of
 
@@ -67,10 +67,10 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
     counted, unknown = factors.has("nodes"), False
     if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
         nodes = (("nodes", 1.0),)
-    elif not counted and (start := float(series.values(workers).min())) > PANEL.usual_devices:
+    elif not counted and (start := float(series.values(workers).min())) > USUAL_DEVICES:
         workers = f"workers/{start:.15g}"
         nodes = tuple((size.replace("workers", workers), part) for size, part in nodes)
-    elif not counted and float(series.values(workers).max()) <= PANEL.usual_devices:
+    elif not counted and float(series.values(workers).max()) <= USUAL_DEVICES:
         unknown = re.fullmatch(READING.devices, noun_of(series.column).lower()) is not None
     out = []
     for work, from_table in series.works:

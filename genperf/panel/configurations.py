@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -12,17 +11,15 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array, Columns, Mask
 from genperf.errors import GenperfError, TableError, listed
-from genperf.formula import Node, Number, evaluate, names_in, parse, render, substitute, values_of
-from genperf.formula.parse import Formula
+from genperf.formula import Node, evaluate, names_in, parse, render, values_of
 from genperf.panel.axis import several_nodes
-from genperf.panel.following import PANEL, PER_NODE
+from genperf.panel.machine import BATCHES, PARTS, PLACES, SPLITS, USUAL_DEVICES, Growth
 from genperf.panel.panel import Median, Panel
 from genperf.panel.step_work import evaluated, kind_of_work
 from genperf.panel.work import share
-from genperf.scaling import KINDS, Kind, Scaling
+from genperf.scaling import KINDS, Scaling
 from genperf.table import Factor
-from genperf.table.clean import numbers
-from genperf.vocabulary.names import WAYS
+from genperf.vocabulary.names import LEVELS, WAYS
 
 if TYPE_CHECKING:
     from genperf.panel.table import Table
@@ -146,99 +143,118 @@ def _distances(factor: Factor, values: Sequence[Any], given: Mapping[str, Any]) 
 # --- configurations that can exist ------------------------------------------------------------------------------------
 
 
-def following(
-    panel: Panel, count: Factor, columns: Columns, given: Collection[str] = (), per_node: float | Array | None = None
-) -> dict[str, Array]:
-    """Return the columns that follow from the count of workers (or nodes), so that the configurations can exist.
-
-    Parameters
-    ----------
-    count : Factor
-        The factor that is varied.
-    columns : mapping of str to ndarray of shape (rows,)
-        With that factor, and the others as they are given.
-    given : collection of str
-        Factors that stay as they are.
-    per_node : float or ndarray of shape (rows,), optional
-        Devices of a node, where they are not those of the largest measured scale.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
-    >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
-    >>> following(panel, panel.workers, {"gpus": np.array([4.0, 12.0, 64.0])})
-    {'nodes': array([1., 2., 8.])}
-    """
-    values, out = dict(columns), dict[str, Array]()
-    for rule in panel.rules:
-        read = names_in(rule.node) - {PER_NODE}
-        free = rule.name not in (count.name, *given) and rule.unless not in given and read <= {*values}
-        if free and rule.along in (None, count.name) and (rule.beside is None or rule.beside in given):
-            held = {PER_NODE: rule.per_node if per_node is None else per_node}
-            numbers_read = {name: np.asarray(values[name], float) for name in read}
-            values[rule.name] = out[rule.name] = np.asarray(evaluate(rule.node, {**numbers_read, **held}), float)
-    return out
-
-
-def settled(panel: Panel, given: Collection[str]) -> dict[str, Formula]:
-    """Return formulas for the columns that some given ones settle; others of one measured value have that.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
-    >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
-    >>> settled(panel, ["gpus"])["nodes"].text
-    'max(1, ceil(gpus/8 - 1e-09))'
-    """
-    constants = {f.name: Number(f.lower) for f in panel.factors if f.distinct == 1 and f not in panel.counts}
-    unknown = {name: number for name, number in constants.items() if name not in given}
-    out: dict[str, Formula] = {}
-    for rule in panel.rules:
-        if rule.settles is not None and rule.name not in given:
-            # What is settled settles what follows it.
-            node = substitute(rule.settles, {**unknown, **{name: formula.node for name, formula in out.items()}})
-            if names_in(node) <= {*given}:
-                out[rule.name] = Formula(render(node, "{:g}".format), node)
-    return out
-
-
-def determined(
-    panel: Panel, columns: Columns, rows: int, where: str | None = None
+def completed(
+    panel: Panel, columns: Columns, rows: int, where: str | None = None, fill: bool = False
 ) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """Return every factor of some configurations, and what those are taken as that were left out.
 
-    In this order, a factor is given, computed by its formula, settled by others (`settled`, a `Formula`), or of one
-    measured value. `columns` may hold others that factors are derived from, and `where` names the source.
+    The columns, of shape (rows,), are factors, what factors are derived from, or parts of a machine by the field's
+    name. The machine and the work of a step are completed (`Machine.solved`), of the other factors those of one
+    measured value and those with a formula. With `fill` the rest is that of the measured run that a question refers to
+    (`typical_run`).
 
     Raises
     ------
     TableError
-        For factors that nothing determines.
+        For factors that nothing determines, and for a machine that cannot exist; `where` names the source.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
+    >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
+    >>> completed(panel, {"gpus": np.array([8.0, 64.0])}, 2)[0]
+    {'gpus': array([ 8., 64.]), 'nodes': array([1., 8.])}
     """
-    values, taken, absent = dict(columns), dict[str, Any](), list[Factor]()
-    formulas = {n: formula for n, formula in settled(panel, columns).items() if n not in panel.derived}
-    for factor in [f for f in panel.factors if f.name not in columns and f.name not in formulas]:
-        name = factor.name
-        if panel.inputs.get(name, {""}) <= {*columns}:
-            # A formula of no column, `devices_per_node=8`, is one number.
-            computed = evaluate(parse(panel.derived[name]).node, columns)
-            values[name] = np.broadcast_to(np.asarray(computed, float), (rows,))
-        elif factor.distinct == 1:
-            taken[name] = factor.lower if factor.numeric else factor.levels[0]
-            values[name] = np.full(rows, taken[name], dtype=float if factor.numeric else object)
-        else:
-            absent.append(factor)
+    machine = panel.machine
+    given, factors = parts_given(panel, columns), {f.name: f for f in panel.factors}
+    part_of = {f.name: part for part, f in machine.columns.items()}
+    machine.ask_back(given)
+    settled = machine.settled(given)
+    computed = {n for n, read in panel.inputs.items() if n not in columns and read <= {*columns}}
+    absent = [f for f in panel.factors if f.name not in {*columns, *computed}]
+    needed = [f for f in absent if part_of.get(f.name) not in settled and f.distinct != 1]
+    if needed and not fill:
+        raise _missing(needed, where)
+    values, taken = dict(columns), dict[str, Any]()
+    for name in computed:
+        # A formula of no column, `devices_per_node=8`, is one number.
+        numbers_of_it = np.asarray(evaluate(parse(panel.derived[name]).node, columns), float)
+        values[name] = np.broadcast_to(numbers_of_it, (rows,))
     if absent:
-        raise _missing(absent, where)
-    for factor in [f for f in panel.factors if f.name in formulas]:
-        values[factor.name] = np.asarray(formulas[factor.name].evaluate(values), float)
-        if factor.distinct > 1 or np.any(values[factor.name] != factor.lower):
-            taken[factor.name] = formulas[factor.name]
-    return {f.name: values[f.name] for f in panel.factors}, taken
+        given |= parts_given(panel, {name: values[name] for name in computed})
+        base, sizes = _runs_of(panel, values, given, rows)
+        parts = machine.solved(machine.of(base), given, sizes)
+        for factor in absent:
+            part = part_of.get(factor.name)
+            values[factor.name] = base[factor.name] if part is None or part not in parts else parts[part]
+            if factor not in needed and (factor.distinct > 1 or np.any(values[factor.name] != base[factor.name])):
+                taken[factor.name] = values[factor.name]
+            elif factor.distinct == 1:
+                taken[factor.name] = values[factor.name][0]
+    if given:
+        known = {name: values[name] for name in factors}
+        machine.refuse_contradictions({**machine.of(known), **given}, given, where)
+    return {name: values[name] for name in factors}, taken
+
+
+def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
+    """Return what columns give of a machine, by its part: columns of the table, or parts by the field's name."""
+    part_of, names = {f.name: part for part, f in panel.machine.columns.items()}, {f.name for f in panel.factors}
+    without = {name for name in columns if name in PARTS and name not in names and panel.machine.means(name)}
+    parts = {name: part_of.get(name, name) for name in columns if name in part_of or name in without}
+    return {part: np.asarray(columns[name], float) for name, part in parts.items()}
+
+
+def kept_beside(panel: Panel, at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a configuration keeps beside a change: not what says otherwise where a machine is or what it does.
+
+    Examples
+    --------
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "gpus, nodes"}).panel
+    >>> kept_beside(panel, {"gpus": 8, "nodes": 1, "batch": 32}, {"nodes": 2})
+    {'batch': 32}
+    """
+    part_of = {f.name: part for part, f in panel.machine.columns.items()}
+    changed = {part_of.get(panel.meant(name), panel.meant(name)) for name in change}
+    free = {*LEVELS, "devices_per_node", "data_parallel"} if not changed.isdisjoint({*PLACES} - {*SPLITS}) else set()
+    free |= {"data_parallel"} if not changed.isdisjoint(SPLITS) else set()
+    free |= {"batch", "global_batch", "micro_batches"} if not changed.isdisjoint(BATCHES) else set()
+    return {name: value for name, value in at.items() if part_of.get(panel.meant(name), panel.meant(name)) not in free}
+
+
+def _runs_of(
+    panel: Panel, columns: Columns, given: Mapping[str, Array], rows: int
+) -> tuple[dict[str, AnyArray], Array | None]:
+    """Return for each configuration the measured run that shows what is open, and the devices of a full node.
+
+    Configurations that differ only in their place and their batch share one run: that of the largest of them.
+    """
+    machine, out = panel.machine, dict[str, AnyArray]()
+    free = {f.name for part, f in machine.columns.items() if part not in SPLITS}
+    names = [f.name for f in panel.factors if f.name in columns and f.name not in free]
+    keys = [*zip(*(columns[name].tolist() for name in names), strict=True)] or [()] * rows
+    sizes = np.full(rows, np.nan)
+    for factor in panel.factors:
+        out[factor.name] = np.zeros(rows) if factor.numeric else np.empty(rows, dtype=object)
+    for key in dict.fromkeys(keys):
+        places = np.array([place for place, one in enumerate(keys) if one == key]) if len(keys) > 1 else np.arange(1)
+        fixed = dict(zip(names, key, strict=True))
+        run, at = typical_run(panel, fixed), dict(fixed)
+        size = machine.size(run)
+        here = {part: cells[places] for part, cells in given.items()}
+        if not {*PLACES}.isdisjoint(here):
+            start = machine.of({name: np.full(len(places), value) for name, value in run.items()})
+            there = machine.solved(start, here, size)
+            at |= {f.name: float(np.max(there[n])) for n in LEVELS if (f := machine.columns.get(n)) and n in there}
+        at |= {f.name: float(np.median(here[n])) for n in BATCHES if (f := machine.columns.get(n)) and n in here}
+        run = typical_run(panel, at) if at else run
+        sizes[places] = np.nan if size is None else size
+        for name, value in run.items():
+            out[name][places] = value
+    return out, None if np.isnan(sizes).any() else sizes
 
 
 def _missing(factors: Sequence[Factor], where: str | None) -> TableError:
@@ -285,13 +301,27 @@ def fills_nodes(panel: Panel, columns: Columns) -> Mask:
     return np.asarray(~several_nodes(columns[nodes.name]) | (columns[workers.name] == held * columns[nodes.name]))
 
 
-def completed(panel: Panel, columns: Columns) -> dict[str, AnyArray]:
-    """Return configurations with values for the factors that were left out.
+def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+    """Return the factors of a configuration that vary, were not given and follow no given one, with their values."""
+    names, varied = {panel.meant(name) for name in given}, {f.name for f in panel.factors if f.distinct > 1}
+    # Of one measured count, it is those that the target goes beyond.
+    beyond = {f.name for f in panel.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower}
+    settled = {n for n in varied if not names.isdisjoint(panel.settled_by.get(n, ()))}
+    parts = panel.machine.settled(parts_given(panel, dict.fromkeys(names, np.ones(1))))
+    settled |= {f.name for part, f in panel.machine.columns.items() if part in parts}
+    kept = ((varied | beyond) - settled) - names
+    ordered = sorted(panel.factors, key=lambda f: f.distinct == 1)
+    return {f.name: target[f.name] for f in ordered if f.name in kept}
 
-    The values are those of a measured run: of the largest given scale, with the levels that were measured most often
-    with the given ones, and otherwise nearest to the centre of the measured range (`typical_run`). A given count of
-    workers settles the nodes that hold them, and a given count of nodes the workers on them. `columns` may hold other
-    ones that factors are derived from: a factor whose columns are given is not filled in.
+
+def moved(
+    panel: Panel,
+    columns: Columns,
+    changes: Mapping[str, AnyArray],
+    size: Any = None,
+    growth: Growth | None = None,
+) -> dict[str, AnyArray]:
+    """Return complete configurations with some columns changed, and what follows from these in a machine.
 
     Examples
     --------
@@ -299,80 +329,42 @@ def completed(panel: Panel, columns: Columns) -> dict[str, AnyArray]:
     >>> from genperf.panel import read_table
     >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
     >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
-    >>> completed(panel, {"gpus": np.array([8, 64])})
-    {'gpus': array([ 8, 64]), 'nodes': array([1., 8.])}
+    >>> here = {"gpus": np.array([8.0]), "nodes": np.array([1.0])}
+    >>> moved(panel, here, {"gpus": np.array([64.0])})
+    {'gpus': array([64.]), 'nodes': array([8.])}
     """
-    follow = {n for n, read in panel.inputs.items() if not read.isdisjoint(columns) and n not in columns}
-    missing = [f.name for f in panel.factors if f.name not in columns and f.name not in follow]
-    names = [f.name for f in panel.factors if not f.numeric and f.name in columns]
-    rows = [tuple(map(str, row)) for row in zip(*(columns[name] for name in names), strict=True)]
-    rows = rows or [()] * len(next(iter(columns.values())))
-    at = {}
-    for factor in (f for f in panel.factors if f.numeric and f.name in columns):
-        given, bad = numbers(columns[factor.name])
-        if len(given) and not bad:
-            at[factor.name] = float(np.max(given) if factor.role == "extrinsic" else np.median(given))
-    known = {row: typical_run(panel, {**at, **dict(zip(names, row, strict=True))}) for row in set(rows)}
-    out = {**columns, **{name: np.array([known[row][name] for row in rows]) for name in missing}}
-    # Where the nodes are given and the workers are not, it is the nodes that settle the workers.
-    count = next((factor for factor in panel.counts if factor.name in columns), None)
-    counts, bad = (np.empty(0), {}) if count is None else numbers(columns[count.name])
-    if count is not None and not bad:
-        sizes = {row: panel.node_size(run) for row, run in known.items()}
-        several = panel.nodes is not None and panel.nodes.distinct > 1
-        per_node = np.array([sizes[row] for row in rows], float) if several else None
-        after = following(panel, count, {**out, count.name: counts}, columns, per_node)
-        out |= {name: values for name, values in after.items() if name in missing}
-    return out
-
-
-def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
-    """Return the factors of a configuration that vary, were not given and follow no given one, with their values."""
-    names, varied = {panel.column(name) for name in given}, {f.name for f in panel.factors if f.distinct > 1}
-    # Of one measured count, it is those that the target goes beyond.
-    beyond = {f.name for f in panel.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower}
-    settled = {n for n in varied if not names.isdisjoint(panel.settled_by.get(n, ()))}
-    if panel.workers is not None and panel.workers.name in names:
-        settled |= panel.followers & varied
-    kept = (varied - settled | beyond) - names
-    ordered = sorted(panel.factors, key=lambda f: f.distinct == 1)
-    return {f.name: target[f.name] for f in ordered if f.name in kept}
+    machine = panel.machine
+    given = parts_given(panel, changes)
+    out = {**columns, **changes}
+    if given:
+        parts = machine.solved(machine.of(columns), given, size, growth)
+        out |= {f.name: parts[n] for n, f in machine.columns.items() if n in parts and f.name not in changes}
+    derived = [n for n, read in panel.inputs.items() if n not in changes and read <= {*out} and n in columns]
+    return out | {n: values_of(parse(panel.derived[n]).node, out) for n in derived}
 
 
 def at_scale(
-    panel: Panel, count: Factor, counts: Array, at: Mapping[str, Any], kind: Scaling | None, given: Collection[str]
+    panel: Panel, count: Factor, counts: Array, at: Mapping[str, Any], kind: Scaling | None, size: float | None = None
 ) -> dict[str, AnyArray]:
     """Return every factor at some counts, with the work that the kind of scaling gives and what follows from both.
 
     The counts, of shape (rows,), are those of the factor `count` and rise; in the panel it counts the workers or the
-    nodes (`Panel.scaled_along`). `at` has the other factors at the first count, and what is `given` stays although it
-    follows from the count.
+    nodes (`Panel.scaled_along`). `at` is a complete configuration, which is unchanged at its own count. A full node has
+    the devices that it had in the runs unless a `size` is given.
     """
     columns: dict[str, AnyArray] = {
         name: np.full(len(counts), value, dtype=object if isinstance(value, str) else float)
         for name, value in at.items()
     }
-    columns[count.name] = counts
-    changes = {} if kind is None or KINDS[kind].whole else _changes_of_work(panel, counts, KINDS[kind])
-    for name, change in changes.items():
-        if name in at and name != count.name and not np.allclose(change, 1.0):
-            columns[name] = float(at[name]) * change
-    columns |= following(panel, count, columns, given)
-    derived = [n for n, read in panel.inputs.items() if n not in given and read <= {*columns}]
-    return determined(panel, {n: values for n, values in columns.items() if n not in derived}, len(counts))[0]
-
-
-def _changes_of_work(panel: Panel, counts: Array, kind: Kind) -> dict[str, Array]:
-    """Return by how much a kind of scaling multiplies the columns of work along rising counts.
-
-    The batch (and the operations) of one worker change as its work, the global batch as that of all, where no column
-    holds the batch of one worker: strong scaling lets the first fall as 1/n, weak scaling the second grow as n.
-    """
-    each = kind.relative(counts)
-    changes = dict.fromkeys(("batch", "work"), each)
-    if panel.find("batch") is None:
-        changes["global_batch"] = each * (counts / counts[0])
-    return {f.name: change for name, change in changes.items() if (f := panel.find(name)) is not None}
+    growth: Growth | None = None if kind is None or KINDS[kind].whole else "strong" if KINDS[kind].shared else "weak"
+    changes = {count.name: np.asarray(counts, float)}
+    work = panel.find("work")
+    if growth == "strong" and work is not None:
+        changes[work.name] = float(at[work.name]) * float(at[count.name]) / counts
+    there = moved(panel, columns, changes, panel.machine.size(at) if size is None else size, growth)
+    here = {count.name: counts, **{name: np.full(len(counts), at[name]) for name in at if name != count.name}}
+    stays = counts == at[count.name]
+    return {name: np.where(stays, here[name], cells).astype(cells.dtype) for name, cells in there.items()}
 
 
 def relative_work(
@@ -415,20 +407,17 @@ def relative_work(
 
 def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
     """Return the columns that change where a factor doubles, with their values: the nodes follow their devices."""
-    double = {name: 2.0 * np.asarray(columns[name], float)}
-    workers, nodes = panel.counted, panel.nodes
-    if workers is not None and workers.name in columns:
-        per_node, given = None, {name}
-        if nodes is not None and nodes != workers and nodes.name in columns:
-            count, held = (np.asarray(columns[f.name], float) for f in (workers, nodes))
-            # A node that is not full says nothing of how many workers it holds.
-            per_node = count / held if np.all(held > 1.0) else None
-            given |= set() if name == workers.name else {nodes.name}
-        follow = following(panel, workers, {**columns, **double}, given, per_node)
-        double |= {n: v for n, v in follow.items() if n in columns and np.any(v != np.asarray(columns[n], float))}
-    derived = [n for n, read in panel.inputs.items() if not read.isdisjoint(double) and read <= {*columns}]
-    moved = {**columns, **double}
-    return double | {n: values_of(parse(panel.derived[n]).node, moved) for n in derived if n in columns}
+    changes = {name: 2.0 * np.asarray(columns[name], float)}
+    workers, nodes = panel.workers, panel.nodes
+    if nodes is not None and name == nodes.name and workers is not None:
+        # The same devices on more nodes.
+        changes[workers.name] = np.asarray(columns[workers.name], float)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*(columns[n].tolist() for n in columns), strict=True)]
+    counted = name in {f.name for f in panel.counts}
+    sizes = [panel.machine.size(row, as_it_is=True) for row in rows] if counted else [None]
+    known = [size for size in sizes if size is not None]
+    there = moved(panel, columns, changes, np.array(known) if len(known) == len(rows) else None)
+    return {n: v for n, v in there.items() if n == name or (v.dtype != object and np.any(v != columns[n]))}
 
 
 def each_doubled(panel: Panel, columns: Columns) -> dict[str, dict[str, Array]]:
@@ -447,18 +436,5 @@ def devices_and_nodes(panel: Panel, columns: Mapping[str, Any]) -> tuple[Array, 
     if panel.workers is None and panel.counted is not None:
         return np.ones(len(devices)), devices, None
     if node is None:
-        return devices, np.ceil(devices / PANEL.usual_devices), PANEL.usual_devices
+        return devices, np.ceil(devices / USUAL_DEVICES), USUAL_DEVICES
     return devices, np.broadcast_to(np.ceil(np.asarray(evaluate(node, columns), float)), devices.shape), None
-
-
-def devices_on_several(panel: Panel, columns: Mapping[str, Any], count: Factor) -> float | None:
-    """Return how many workers a full node holds at a configuration on several nodes; None elsewhere.
-
-    Its columns have shape (1,), and `count` is the factor of the workers. The last node need not be full.
-    """
-    nodes = panel.nodes
-    if nodes is None or nodes == count or not several_nodes(columns[nodes.name])[0]:
-        return None
-    workers, held = float(columns[count.name][0]), float(columns[nodes.name][0])
-    usual = panel.scaled_along(count).node_size() or held
-    return usual if math.ceil(workers / usual) == held else float(math.ceil(workers / held))

@@ -15,12 +15,12 @@ from genperf.errors import ModelError, TableError, suggest
 from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
 from genperf.formula.amounts import amount
 from genperf.panel.axis import Axis, axis_of, factor_of, several_nodes
-from genperf.panel.following import PANEL, Rule, rises_with, rules_of
+from genperf.panel.machine import Machine, rises_with
 from genperf.panel.target import Target
 from genperf.scaling import KINDS, Scaling, is_whole
 from genperf.table import Factor
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of
+from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of, meant_by
 
 #: The ways of a transformer beside data, as products, those of most ways first.
 _SPLITS = (
@@ -37,7 +37,7 @@ DERIVED: dict[str, tuple[str, ...]] = {
     "iterations": ("samples/global_batch",),
     "nodes": ("ceil(workers/devices_per_node)",),
     "devices_per_node": ("workers/nodes",),
-    "workers": tuple(f"data_parallel*{ways}" for ways in _SPLITS),
+    "workers": (*(f"data_parallel*{ways}" for ways in _SPLITS), "nodes*devices_per_node"),
     "parameters": ("1e9*parameters_billion", "12*layers*hidden**2 + vocabulary*hidden", "12*layers*hidden**2"),
     "micro_batches": ("global_batch/(data_parallel*micro_batch)",),
     "micro_batch": ("global_batch/(data_parallel*micro_batches)",),
@@ -233,8 +233,20 @@ class Panel:
         return replace(self, factors=tuple(factors), mapping=mapping, medians=())
 
     def column(self, name: str) -> str:
-        """Return the column that a name stands for: a field's name that the user mapped is as good as its column's."""
-        return name if name in {*(f.name for f in self.factors), *self.group} else self.mapping.get(name, name)
+        """Return the column that a name stands for: another name of the field, or one that the user mapped."""
+        if name in {*(f.name for f in self.factors), *self.group}:
+            return name
+        if name in self.mapping:
+            return self.mapping[name]
+        part = self.machine.columns.get(meant_by(name) or "")
+        return name if part is None else part.name
+
+    def meant(self, name: str) -> str:
+        """Return the column that a name stands for, or the part of the machine that the columns show without one."""
+        column, part = self.column(name), meant_by(name)
+        known = column != name or column in {*(f.name for f in self.factors), *self.group, *self.derived}
+        known = known or any(column in read for read in self.inputs.values())
+        return part if not known and part is not None and self.machine.means(part) else column
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
@@ -252,11 +264,7 @@ class Panel:
         return [each for each in self.runs if all(str(each[name]) == str(run[name]) for name in names)]
 
     def node_size(self, like: Mapping[str, Any] | None = None) -> float | None:
-        """Return the workers of a full node, by the largest scale of the runs, or of those `like` a configuration.
-
-        One node is filled before the next begins. A column of the devices of a node that never varies decides. Where no
-        run went beyond one count of nodes, a node holds `PANEL.usual_devices` at least. None where workers or nodes are
-        not counted.
+        """Return the workers of a full node: see `Machine.size`; None where workers or nodes are not counted.
 
         Examples
         --------
@@ -266,15 +274,12 @@ class Panel:
         >>> read_table(runs, time="s", extrinsic="gpus,nodes").panel.node_size()
         8.0
         """
-        workers, nodes, inside = self.workers, self.nodes, self.find("devices_per_node")
-        if workers is None or nodes is None:
-            return None
-        if inside is not None and inside.distinct == 1:
-            return inside.upper
-        runs = [] if like is None else self.runs_like(like)
-        sizes = ((float(run[workers.name]), float(run[workers.name] / run[nodes.name])) for run in runs)
-        held = max(sizes, default=(0.0, workers.upper / nodes.upper))[1]
-        return held if nodes.distinct > 1 else max(held, PANEL.usual_devices)
+        return None if self.workers is None or self.nodes is None else self.machine.size(like)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The parts of the machine and of its work, and how each follows from others."""
+        return Machine(self)
 
     @cached_property
     def columns(self) -> dict[str, Factor]:
@@ -292,22 +297,6 @@ class Panel:
         """The factors of a run that grow with others in every run and are settled by these, as the nodes by devices."""
         counts, runs = [f.name for f in self.factors if f.role == "extrinsic"], self.measured
         return {n: frozenset(other for other in runs if rises_with(runs[n], runs[other])) for n in counts}
-
-    @cached_property
-    def rules(self) -> tuple[Rule, ...]:
-        """What follows from the count of workers or nodes."""
-        return rules_of(self.columns, self.measured if self.medians else {}, self.settled_by, self.node_size())
-
-    @cached_property
-    def followers(self) -> frozenset[str]:
-        """The columns that follow from the workers, or from others that do."""
-        workers = None if self.workers is None else self.workers.name
-        names = set[str]()
-        for rule in self.rules:
-            read = names_in(rule.node)
-            if rule.name not in (workers, *read) and not read.isdisjoint({workers, *names}):
-                names.add(rule.name)
-        return frozenset(names)
 
     @cached_property
     def growing(self) -> dict[str, str]:
@@ -353,9 +342,10 @@ class Panel:
         if self.of_jobs:
             return None
         passes = self.batch_is_of_a_pass
-        node = self.node("global_batch") if whole or passes or "micro_batches" in self.columns else None
+        of_passes = whole or passes or "micro_batches" in self.columns
+        node = self.node("global_batch") if of_passes or not self.has("samples") else None
         if node is None and batch is not None and not passes and not self.has("samples"):
-            node = chain("multiply", [Name(f.name) for f in (batch, workers) if f is not None])
+            node = chain("multiply", [Name(f.name) for f in (batch, self.counted) if f is not None])
         total, each = column_of("global_batch", self.constants), column_of("batch", self.constants)
         if node is None and total is not None:
             node = Number(self.constants[total])

@@ -58,6 +58,8 @@ from genperf.vocabulary.names import (
 Chosen = Literal["setting", "kind", "repeat", "label", "constant", "empty"]
 Measurement = Literal["measured", "spread", "ratio", "consequence", "ending", "phase"]
 Role = Chosen | Measurement
+#: Devices of the largest servers that are common: a column of so few, the same on every count of nodes, is of one node.
+MOST_DEVICES = 16
 #: The name of the devices that follow from the ways of a layout.
 DEVICES = "devices"
 #: Switches of a run: names of kinds even where they are written 0 and 1.
@@ -222,7 +224,9 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
         matched = next((there[key] for key in meant if key is not None and key in there), None)
         if matched is not None:
             return matched
-    return scale if {canonical_of(name), plural_of(name)} & {*LEVELS} else None
+    # A scale without a name of the field's counts what the question does.
+    unnamed = scale is not None and meant_by(scale) not in LEVELS
+    return scale if unnamed and meant_by(name) in LEVELS else None
 
 
 def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, roles: ColumnRoles) -> Meaning:
@@ -312,12 +316,22 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     by_name += [n for c in LEVELS for n in settings if names.get(n) == c]
     by_name = [n for n in by_name if n in reading.meanings]
     varied = [n for n in by_name if reading.evidence[n].varies]
+    devices = [n for n in by_name if n not in varied and names.get(n) == "workers"]
+    few = [n for n in devices if max(reading.evidence[n].known) <= MOST_DEVICES]
+    if "nodes" in map(names.get, varied) and len(devices) == len(few) == 1 and "devices_per_node" not in names.values():
+        # So few devices on every count of nodes are those of one.
+        mapped["devices_per_node"] = devices[0]
+        by_name.remove(devices[0])
     ways = [n for n in settings if names.get(n) in WAYS]
     given = [n for n in reading.roles.extrinsic if n in settings]
     requested = [n for n, _ in pairs if reading.evidence[n].varies]
     # The ways of a layout multiply to its devices, and none of them is the scale.
     others = [] if len(ways) > 1 else [beyond, given, requested, _counts(reading)]
-    choices = [[n for n in by_name if n in beyond], varied, by_name if at and not beyond else [], *others, by_name]
+    # Of devices and nodes the devices are the scale, whichever a question names.
+    both = {names.get(n) for n in varied} >= {*LEVELS}
+    first = [] if both else [n for n in by_name if n in beyond]
+    split = ways if len(ways) == 1 and reading.evidence[ways[0]].varies else []
+    choices = [first, varied, by_name if at and not beyond else [], split, *others, by_name]
     scale = next((names[0] for names in choices if names), None)
     count = scale is not None and names.get(scale) not in LEVELS and not is_size(scale)
     if scale is not None and count and "workers" not in mapped:
@@ -404,7 +418,7 @@ def measured_roles(
         Roles that the user gave.
     """
     header, grows = reading.headers[name], growth(reading, name)
-    roles, derived = measurement_of_column(name, list(reading.meanings), scale, grows, header)
+    roles, derived = measurement_of_column(name, list(reading.meanings), scale, grows, header, reading.mapping)
     sized = scale is not None and is_size(scale)
     batches = {canonical_of(n): reading.evidence[n] for n in reading.of("setting") if "batch" in str(canonical_of(n))}
     if "throughput" in roles and scale is not None and sized:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from genperf.errors import listed
 from genperf.formula.amounts import amount
+from genperf.panel.machine import is_a_part
 from genperf.panel.reading import column_named
 from genperf.table.cells import Source
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
@@ -51,6 +52,9 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     for name, given in at.items():
         text = given.strip()
         column = place_of(name, source)
+        if column is None and is_a_part(name, source.columns):
+            out[name] = text
+            continue
         if column is None:
             absent.append(name)
             continue

@@ -19,7 +19,7 @@ from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Header, header_of, is_bandwidth
-from genperf.vocabulary.names import COUNTED, WAYS, canonical_of, column_of, plain_name
+from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column_of, meant_by, plain_name
 
 _RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
@@ -127,7 +127,12 @@ def described(name: str, unit: str) -> Header:
 
 
 def measurement_of_column(
-    name: str, names: Sequence[str], counted: str | None, growth: float = 0.0, header: Header | None = None
+    name: str,
+    names: Sequence[str],
+    counted: str | None,
+    growth: float = 0.0,
+    header: Header | None = None,
+    mapping: Mapping[str, str] | None = None,
 ) -> Measured:
     """Return the roles of a measured column for `read_table`, and what is derived from it and measured in its place.
 
@@ -141,6 +146,13 @@ def measurement_of_column(
         The exponent by which the column grows with that count. A throughput rises, also one of steps.
     header : Header, optional
         What the column shows; its header alone where omitted.
+    mapping : mapping of str to str, optional
+        Field's name → column.
+
+    Raises
+    ------
+    TableError
+        For the rate of one device where only nodes are counted, or of one node where only devices are.
 
     Examples
     --------
@@ -148,6 +160,8 @@ def measurement_of_column(
     {'time': 'Time per epoch (min)', 'unit': 'min'}
     >>> measurement_of_column("tokens/sec/GPU", [], "gpus")[1]
     {'tokens per second': '`tokens/sec/GPU`*gpus'}
+    >>> measurement_of_column("tokens/sec/GPU", ["nodes", "gpus_per_node"], "nodes")[1]
+    {'tokens per second': '`tokens/sec/GPU`*nodes*gpus_per_node'}
     >>> measurement_of_column("tok/s/gpu", ["dp", "tp", "mbs", "gas", "seq_len", "tok/s/gpu"], None)[1]
     {'step_time_s': 'dp*mbs*gas*seq_len/(`tok/s/gpu`*dp*tp)'}
     >>> measurement_of_column("resnet50", [], "gpus", 0.95)[0]
@@ -160,7 +174,8 @@ def measurement_of_column(
         return {"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, {}
     if header.kind == "quantity":
         return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
-    return _step_of_layout(name, header, names) or _rate(name, header, counted, growth)
+    of_all = _counted(name, header, names, counted, mapping or {}) if header.shared else ""
+    return _step_of_layout(name, header, names, of_all) or _rate(name, header, of_all, growth)
 
 
 def not_measured(meanings: Mapping[str, str]) -> TableError:
@@ -172,20 +187,44 @@ def not_measured(meanings: Mapping[str, str]) -> TableError:
     return TableError(f"{what}: {shown}", hint=hint)
 
 
-def _rate(name: str, header: Header, counted: str | None, growth: float) -> Measured:
+def _counted(name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]) -> str:
+    """Return how many devices or nodes a rate of one is multiplied by, as a formula; empty where nothing is counted."""
+    others = [n for n in names if n != name and n not in mapping.values()]
+    columns = {
+        c: quote_name(n) for c in (*LEVELS, "devices_per_node", *WAYS) if (n := column_of(c, others)) is not None
+    }
+    columns |= {c: quote_name(n) for c, n in mapping.items()}
+    if scale is not None and meant_by(scale) not in (*LEVELS, *WAYS) and columns.keys().isdisjoint(LEVELS):
+        return quote_name(scale)
+    ways = [columns[way] for way in WAYS if way in columns]
+    inside = columns.get("devices_per_node")
+    placed = [columns["nodes"], inside] if "nodes" in columns and inside is not None else []
+    devices = columns.get("workers") or "*".join(placed) or "*".join(ways)
+    if header.level == "workers":
+        formula, lacks, hint = devices, "how many devices a node has", "gpus_per_node"
+    else:
+        several = f"ceil({devices}/{inside})" if devices and inside is not None else ""
+        formula, lacks, hint = columns.get("nodes") or several, "how many nodes there are", "nodes"
+    if not formula and (devices or "nodes" in columns):
+        what = f"'{name}' is the rate of one {'device' if header.level == 'workers' else 'node'}"
+        hint = f"a column such as {hint}, or --let {hint}=8"
+        raise TableError(f"{what}, and nothing shows {lacks}", hint=hint)
+    return formula or (quote_name(scale) if scale is not None else "")
+
+
+def _rate(name: str, header: Header, of_all: str, growth: float) -> Measured:
     """Return a throughput, derived where it is that of one worker or of steps that take no shorter on more workers."""
     quoted, (seconds, _) = quote_name(name), TIME_UNITS[header.unit]
     if header.counted in STEP_WORDS and not header.shared and growth <= READING.growth:
         return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
-    of_all = f"*{quote_name(counted)}" if header.shared and counted is not None else ""
-    formula = f"{quoted}{of_all}" + (f"/{seconds:g}" if seconds != 1.0 else "")
+    formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")
     if formula == quoted:
         return {"throughput": name}, {}
     whole = f"{header.counted or 'throughput'} per second"
     return {"throughput": whole}, {whole: formula}
 
 
-def _step_of_layout(name: str, header: Header, names: Sequence[str]) -> Measured | None:
+def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str) -> Measured | None:
     """Return the time of a step that tokens or samples per second show of a transformer's layout; None without one."""
     others = [n for n in names if n != name]
     columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, others)) is not None}
@@ -198,9 +237,7 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str]) -> Measured
     factors += ["sequence"] if tokens else []
     if not {*factors} <= {*columns}:
         return None
-    counted = column_of("workers", names)
-    ways = [quote_name(counted)] if counted else [columns[way] for way in WAYS if way in columns]
-    rate = "*".join([quote_name(name), *ways]) if header.shared else ""
+    rate = f"{quote_name(name)}*{of_all}" if of_all else ""
     formula = f"{'*'.join(columns[f] for f in factors)}/{f'({rate})' if rate else quote_name(name)}"
     return {"time": _STEP}, {_STEP: formula}
 

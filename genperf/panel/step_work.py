@@ -10,7 +10,7 @@ import numpy as np
 
 from genperf.arrays import Array
 from genperf.errors import FormulaError, Note, TableError
-from genperf.formula import Node, evaluate, quote_name, render
+from genperf.formula import Name, Node, evaluate, quote_name, render
 from genperf.panel.options import Roles
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
@@ -54,11 +54,16 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     'batch*num_gpus'
     """
     names = [f.name for f in roles.factors if f.numeric] + list(roles.group)
+    panel = roles.panel
     workers, batch, whole = counted_column(roles), column_of("batch", names), column_of("global_batch", names)
     sequence = column_of("sequence", names) if tokens else None
     each = "" if sequence is None else f"*{quote_name(sequence)}"
     if whole is not None:
         return f"{quote_name(whole)}{each}"
+    if panel.counts and (samples := panel.node("global_batch")) is not None:
+        return f"{render(samples)}{each}"
+    if panel.nodes is not None and panel.workers is None and batch is None and panel.has("workers"):
+        return render(panel.node("workers") or Name(panel.nodes.name))
     if workers is None and roles.panel.axis.factor is not None:
         # Of threads, or whatever else counts: each does one sample.
         workers = roles.panel.axis.factor.name

@@ -19,7 +19,7 @@ import pandas as pd
 from genperf.arrays import AnyArray, Array, Integers
 from genperf.errors import Note, TableError, counted, listed, suggest
 from genperf.formula import Node, Number, names_in, parse, render, substitute
-from genperf.panel.following import PANEL, rises_with
+from genperf.panel.machine import rises_with
 from genperf.panel.panel import Median, Panel, panel_of
 from genperf.panel.target import Target, phase_columns, phase_seconds
 from genperf.scaling import Scaling
@@ -29,6 +29,8 @@ from genperf.table.clean import Rejection, label, labels, mostly_numbers, number
 from genperf.table.factor import measure
 from genperf.vocabulary.names import LEVELS, counted_by
 
+#: Configurations that a model keeps, at most: enough to draw its data beside it.
+MEDIANS = 500
 REPEATS = "_repeats"
 """The column of `Table.medians().frame` that counts the rows behind each median."""
 
@@ -300,7 +302,7 @@ class Table:
             changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
         return self._with(with_columns(self.frame.iloc[first].reset_index(drop=True), changed))
 
-    def median_runs(self, most: int = PANEL.medians) -> tuple[Median, ...]:
+    def median_runs(self, most: int = MEDIANS) -> tuple[Median, ...]:
         """Return the configurations, in order of first appearance; of more than `most`, evenly spaced ones.
 
         Examples

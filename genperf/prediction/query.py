@@ -13,8 +13,9 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Index, Mask
 from genperf.errors import Note, TableError, did_you_mean, misspelt, suggest
-from genperf.formula import Formula, parse
-from genperf.panel.configurations import determined, levels_text
+from genperf.formula import parse
+from genperf.panel.configurations import completed, levels_text
+from genperf.panel.machine import PARTS
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
 from genperf.table.cells import Source, source_of_columns
@@ -62,7 +63,12 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
         source = open_source(data)
     if source.ragged:
         raise TableError(f"{source.ragged[0].complaint}", where=source.name, hint="give every row the same columns")
-    mapped = model_names(source.columns, schema)
+    mapped = {name: schema.column(name) for name in source.columns}
+    if not factors <= {*mapped}:
+        # A column that the model lacks may name a part of the machine.
+        mapped = {name: schema.panel.meant(name) for name in source.columns}
+    taken = {*source.columns}
+    mapped = {name: name if column in taken else column for name, column in mapped.items()}
     return source if list(mapped) == list(mapped.values()) else source.renamed(mapped)
 
 
@@ -75,8 +81,8 @@ def read_query(
     ----------
     data : path, DataFrame, mapping or Source
         A table with a column per factor; or values by name, lists being combined each with each. A factor with one
-        value in the model's table may be left out, as may one that was derived from columns that are given, and nodes
-        that the given workers settle (`settled`).
+        value in the model's table may be left out, as may one that was derived from columns that are given, and parts
+        of a machine and its work that the given ones settle.
     schema : Schema
         Of the table the model was fitted to.
     new_levels : bool
@@ -93,23 +99,31 @@ def read_query(
     return query_of(cells_of(data, schema), schema, new_levels)
 
 
-def query_of(source: Source, schema: Schema, new_levels: bool = False) -> Query:
-    """Check the cells of requested rows; see `read_query`."""
-    given, derived = source.columns, schema.panel.inputs
+def query_of(source: Source, schema: Schema, new_levels: bool = False, fill: bool = False) -> Query:
+    """Check the cells of requested rows; see `read_query`. With `fill` open factors are those of a measured run."""
+    given, derived, factors = source.columns, schema.panel.inputs, {f.name for f in schema.factors}
     inputs = {read for name, reads in derived.items() if name not in given for read in reads if read in given}
-    columns: dict[str, AnyArray] = {name: numbers(given[name])[0] for name in sorted(inputs)}
+    columns: dict[str, AnyArray] = {name: numbers(given[name])[0] for name in sorted(inputs - factors)}
     columns |= {f.name: _checked(f, source, schema, new_levels) for f in schema.factors if f.name in given}
+    if not factors <= {*given}:
+        parts = [n for n in given if n in PARTS and n not in factors and schema.panel.machine.means(n)]
+        columns |= {name: _checked(_part(name), source, schema) for name in parts}
     where = source.name if source.name != "DataFrame" else None
-    columns, taken = determined(schema.panel, columns, len(source.lines), where)
-    follow = [name for name, how in taken.items() if isinstance(how, Formula)]
+    columns, taken = completed(schema.panel, columns, len(source.lines), where, fill)
+    follow = [name for name, how in taken.items() if isinstance(how, np.ndarray)]
     notes = tuple(Note(f"'{name}' is taken as {_how(how)}", "filled") for name, how in taken.items())
-    return Query(len(source.lines), columns, (*given, *follow), notes)
+    return Query(len(source.lines), columns, tuple(columns) if fill else (*given, *follow), () if fill else notes)
 
 
-def _how(taken: Formula | float | str) -> str:
+def _part(name: str) -> Factor:
+    """Return a part of a machine as a factor: a number above zero."""
+    return Factor(name, "extrinsic", distinct=0, positive=True)
+
+
+def _how(taken: AnyArray | float | str) -> str:
     """Return how a factor that was left out has its value."""
-    if isinstance(taken, Formula):
-        return f"{taken.text}, as it was measured"
+    if isinstance(taken, np.ndarray):
+        return f"{', '.join(f'{value:g}' for value in np.unique(taken)[:3])}, as it follows in the runs"
     shown = f"'{taken}'" if isinstance(taken, str) else f"{taken:g}"
     return f"{shown}, its one measured value"
 
@@ -141,7 +155,7 @@ def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
     """Return each name with the model's name for it."""
     columns: dict[str, str] = {}
     for name in names:
-        column = schema.column(name)
+        column = schema.panel.meant(name)
         other = next((n for n, held in columns.items() if held == column), None)
         if other is not None:
             raise TableError(f"'{other}' and '{name}' are one factor of the model", hint="give one of them")
@@ -153,11 +167,22 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return values by the model's names."""
     known = [f.name for f in schema.factors]
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
+    # Two names of one part with one value say it once.
+    values = {
+        n: v for k, (n, v) in enumerate(values.items()) if not _said_before(n, v, list(values.items())[:k], schema)
+    }
     columns = model_names(values, schema)
     for name in columns.values():
-        if name not in known and name not in schema.group and name not in inputs:
+        part = name in PARTS and schema.panel.machine.means(name)
+        if name not in known and name not in schema.group and name not in inputs and not part:
             raise TableError(f"the model has no factor '{name}'", hint=suggest(name, known))
     return {columns[name]: value for name, value in values.items()}
+
+
+def _said_before(name: str, value: Any, before: Sequence[tuple[str, Any]], schema: Schema) -> bool:
+    """Return whether an earlier name of the same factor has the same value."""
+    column = schema.panel.meant(name)
+    return any(schema.panel.meant(n) == column and str(v) == str(value) for n, v in before)
 
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
 from genperf.facts import Expectation, Facts, Growth, Plan
 from genperf.formula.amounts import amount
-from genperf.panel.configurations import most_measured
+from genperf.panel.configurations import most_measured, parts_given
+from genperf.panel.machine import PLACES
 from genperf.panel.quantities import price_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.bands import Forecast
@@ -233,21 +234,21 @@ def place_of(
             why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
         return Place(result, question, single(result.query(given), ONE), why_not=why, only=only)
     name = factor.name
-    for above in (f for f in result.panel.counts if f != factor and f.name in given and f.distinct > 1):
-        # A count of nodes determines that of the workers.
-        given.setdefault(name, float(given[above.name]) * factor.upper / above.upper)
-    at = single(result.query({**most_measured(result.panel, name), **given}), ONE)
-    upto = max(factor.upper * PAGE.evaluated, float(given.get(name, 0.0)))
-    if name not in given:
-        del at[name]
-    count = float(given.get(name, PAGE.answered * factor.upper))
+    counted = name in given or not {*PLACES}.isdisjoint(parts_given(result.panel, given))
+    if not counted:
+        machine = {column.name for column in result.panel.machine.columns.values()}
+        usual = {n: value for n, value in most_measured(result.panel, name).items() if n not in machine}
+        given = {**usual, **given, name: PAGE.answered * factor.upper}
+    at = single(result.query(given), ONE)
+    count = float(at[name])
+    upto = max(factor.upper * PAGE.evaluated, count)
     answered = answering(result, at)
     steps = ladder(answered, at, name, upto)
     curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
     row = steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     forecast = curve.forecast if answered is result else None
-    return Place(result, question, values, curve, target_given=name in given, forecast=forecast)
+    return Place(result, question, values, curve, target_given=counted, forecast=forecast)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:

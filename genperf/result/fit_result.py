@@ -14,10 +14,10 @@ import numpy as np
 from genperf.arrays import AnyArray, Index
 from genperf.errors import LISTED, Note, TableError, counted
 from genperf.panel import Panel
-from genperf.panel.configurations import completed, typical_run
+from genperf.panel.configurations import typical_run
 from genperf.prediction import Band, Evidence, Fitted, Member, cells_of, predict
 from genperf.prediction.query import Query, query_of
-from genperf.table.cells import Cells, Source, frame_of, source_of_columns
+from genperf.table.cells import Cells, Source, frame_of
 from genperf.table.clean import labels
 
 if TYPE_CHECKING:
@@ -208,12 +208,7 @@ class FitResult(Result, Fitted):
         >>> result.completed({"gpus": [8, 64]})["nodes"].tolist(), result.completed({"nodes": [8]})["gpus"].tolist()
         ([1.0, 8.0], [64.0])
         """
-        return frame_of(self._completed(at))
-
-    def _completed(self, at: Mapping[str, Any] | pd.DataFrame | None) -> dict[str, AnyArray]:
-        if at is None or not len(at):
-            return {name: np.array([value]) for name, value in typical_run(self.panel, {}).items()}
-        return completed(self.panel, cells_of(at, self.schema).columns)
+        return frame_of(self.query(at).columns)
 
     def query(self, at: Mapping[str, Any] | pd.DataFrame | None = None) -> Query:
         """Return completed configurations (`completed`), checked against the measured factors.
@@ -228,7 +223,9 @@ class FitResult(Result, Fitted):
         TableError
             As `predict` does.
         """
-        return query_of(source_of_columns(self._completed(at)), self.schema)
+        if at is None or not len(at):
+            at = {name: [value] for name, value in typical_run(self.panel, {}).items()}
+        return query_of(cells_of(at, self.schema), self.schema, fill=True)
 
     @property
     def first(self) -> FitResult:

@@ -18,6 +18,7 @@ from genperf.formula import call, values_of
 from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
+from genperf.panel.configurations import kept_beside
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, beside, quantities_of
 from genperf.panel.target import Target
 from genperf.peaks import link_rate
@@ -350,7 +351,8 @@ def _alternatives(
                 "another network is compared with that of the runs, which is not given",
                 hint="--at bandwidth=25Gbit/s beside --or bandwidth=100Gbit/s",
             )
-        rows.append(result.completed({n: v for n, v in {**at, **change}.items() if n not in {**present, **other}}))
+        wanted = {**kept_beside(result.panel, at, change), **change}
+        rows.append(result.completed({n: v for n, v in wanted.items() if n not in {**present, **other}}))
         if len(rows[-1]) != 1:
             raise GenperfError("alternatives are compared at one configuration", hint="one value for each factor")
         speeds = [link_rate(str(next(iter(one.values())))) for one in (other, present) if one]

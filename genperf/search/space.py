@@ -16,7 +16,7 @@ from genperf.errors import FormulaError, GenperfError, TableError, suggest
 from genperf.formula import Name, parse, render, substitute
 from genperf.formula.amounts import amount
 from genperf.panel import Panel
-from genperf.panel.configurations import determined, settled
+from genperf.panel.configurations import completed, parts_given
 from genperf.prediction import Schema, read_query
 
 Columns = dict[str, AnyArray]
@@ -224,7 +224,7 @@ class Space:
         rows = len(next(iter(columns.values())))
         kinds = {name: object if isinstance(value, str) else float for name, value in self.group.items()}
         group = {name: np.full(rows, value, dtype=kinds[name]) for name, value in self.group.items()}
-        return {**group, **columns, **determined(self.panel, columns, rows)[0]}
+        return {**group, **columns, **completed(self.panel, columns, rows)[0]}
 
     def reduced(self, columns: Columns, names: Sequence[str]) -> Columns:
         """Return the configurations with some of the grid's names set to 1."""
@@ -293,8 +293,11 @@ def checked_space(grid: Grid, schema: Schema, formulas: Sequence[str], group: Ma
 
 def inputs_of(panel: Panel, given: set[str]) -> dict[str, frozenset[str]]:
     """Return the factors that follow from what is given, each with what it is computed from."""
-    inputs = {name: formula.names for name, formula in settled(panel, given).items()} | panel.inputs
-    return {name: reads for name, reads in inputs.items() if name not in given and reads <= given}
+    machine, parts = panel.machine, parts_given(panel, dict.fromkeys(given, np.ones(1)))
+    named = frozenset(name for name in given if parts_given(panel, {name: np.ones(1)}))
+    following = {f.name: named for part, f in machine.columns.items() if part in machine.settled(parts)}
+    inputs = following | {name: reads for name, reads in panel.inputs.items() if reads <= given}
+    return {name: reads for name, reads in inputs.items() if name not in given}
 
 
 def _check_names(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import Array
 from genperf.attribution.answers import Line, Shown
 from genperf.attribution.draws import shares
 from genperf.discrepancy.form import covariance, positions
@@ -18,7 +18,8 @@ from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.facts import Interval, NextRun
 from genperf.formula import evaluate, names_in, parse_number, substitute
-from genperf.panel.configurations import devices_on_several, divisible, following
+from genperf.panel.axis import several_nodes
+from genperf.panel.configurations import at_scale, divisible
 from genperf.panel.quantities import QUANTITIES, quantities_of
 from genperf.panel.target import Target
 from genperf.prediction import (
@@ -267,7 +268,7 @@ def suggest(
     if query.rows != 1:
         raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
     values = {n: v[0] for n, v in query.columns.items()}
-    given = {result.schema.column(str(n)) for n in target}
+    given = {result.panel.meant(str(n)) for n in target}
     named = {n: v for n, v in values.items() if n in given} or values
     quantity = result.schema.target
     predicted = predicted_columns(result, query, interval, band)
@@ -367,12 +368,11 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
         return read_query(candidates, result.schema)
     factor = result.panel.along()
     last = float(target.columns[factor.name][0])
-    per_node = devices_on_several(result.panel, target.columns, factor)
+    panel, at = result.panel.scaled_along(factor), {name: cells[0] for name, cells in target.columns.items()}
+    several = panel.nodes is not None and panel.nodes != factor and bool(several_nodes(at[panel.nodes.name]))
+    per_node = panel.machine.size(at, as_it_is=True) if several else None
     counts = np.append(_doublings(factor.lower, last, per_node), last)
-    columns: dict[str, AnyArray] = {k: np.repeat(v, len(counts)) for k, v in target.columns.items()}
-    columns[factor.name] = counts
-    columns.update(following(result.panel, factor, columns, per_node=per_node))
-    columns = {name: np.append(cells[:-1], target.columns[name]) for name, cells in columns.items()}
+    columns = at_scale(panel, factor, counts, at, None, panel.machine.size(at, as_it_is=True))
     exists = divisible(result.panel, columns)
     names = [f.name for f in result.schema.factors]
     known = {median.values for median in result.schema.medians}

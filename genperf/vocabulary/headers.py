@@ -1,7 +1,7 @@
 """What a header says of the numbers below it: a time, a rate, memory; in which unit, of what; and units of cells."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -17,6 +17,7 @@ TIME_WORDS = {
 }
 #: What one throughput of many workers may be shared by.
 DEVICE_WORDS = frozenset(word + end for word in words_of("headers.device") for end in ("", "s"))
+NODE_WORDS = frozenset(word + end for word in words_of("headers.node") for end in ("", "s"))
 #: The steps of a training: their time is that of all workers together.
 STEP_WORDS = frozenset(word + end for word in words_of("headers.step") for end in ("", "s"))
 JOB_WORDS = frozenset(words_of("headers.job"))
@@ -55,10 +56,12 @@ class Header:
     unit: str = ""
     #: What a rate counts, in the plural; empty where the header does not say it.
     counted: str = ""
-    #: Whether a rate is that of one worker.
+    #: Whether a rate is that of one worker, or of one node.
     shared: bool = False
     #: What a time is of: a step, or work that all workers share (an epoch, a job), however many they are.
     of: Literal["step", "job", ""] = ""
+    #: What a rate is of one of.
+    level: Literal["workers", "nodes"] = field(default="workers", repr=False)
 
 
 def bare(column: str) -> str:
@@ -96,7 +99,9 @@ def header_of(column: str) -> Header:
     names, last = map(_chain, _parted(_without_section(column)))
     if not names or _is_bandwidth(last or names):
         return Header()
-    return _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
+    header = _rate(last, names) or _rate(names, []) or _time(names, last) or _quantity(names, last) or Header()
+    of_a_node = header.shared and any(part[0] in NODE_WORDS for part in [*names[1:], *last[1:]])
+    return replace(header, level="nodes") if of_a_node else header
 
 
 def is_bandwidth(column: str) -> bool:
@@ -157,7 +162,7 @@ def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
     if not chain:
         return None
     first, *others = chain
-    shared = any(part[0] in DEVICE_WORDS for part in [*others, *before[1:]])
+    shared = any(part[0] in DEVICE_WORDS | NODE_WORDS for part in [*others, *before[1:]])
     timed = next((part for part in others if part[0] in TIME_WORDS), None)
     if timed is not None and not (len(first) == 1 and first[0] in TIME_WORDS):
         counted = "" if first[-1] in _PLAIN or first[-1] in TIME_WORDS else first[-1]

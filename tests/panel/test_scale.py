@@ -10,7 +10,7 @@ from genperf.errors import ModelError
 from genperf.formula import parse, render
 from genperf.panel import Panel, Work, limits, possible_work
 from genperf.panel.axis import Axis
-from genperf.panel.configurations import completed, fills_nodes, following
+from genperf.panel.configurations import completed, fills_nodes, moved
 from genperf.panel.panel import Median
 from genperf.table import Factor, Role
 from genperf.table.factor import measure
@@ -189,14 +189,13 @@ def test_processes_on_several_nodes_exhaust_no_machine(nodes: list[int], ends: b
 # --- what follows -------------------------------------------------------------------------------------------------
 
 
-def test_what_follows_is_a_formula_over_columns() -> None:
-    rules = {
-        rule.name: render(rule.node) for rule in panel({"gpus": [8, 16, 32], "dp": [2, 4, 8], "tp": [4, 4, 4]}).rules
-    }
-    assert rules == {"dp": "max(1, gpus/tp)"}
+def test_the_parts_of_a_machine_follow_from_each_other() -> None:
+    layout = {"gpus": [8, 16, 32], "dp": [2, 4, 8], "tp": [4, 4, 4]}
+    here = {name: np.array(values[:1], float) for name, values in layout.items()}
+    assert moved(panel(layout), here, {"gpus": np.array([128.0])})["dp"] == 32
+    assert moved(panel(layout), here, {"dp": np.array([32.0])})["gpus"] == 128
     with_nodes = panel({"gpus": [8, 16, 32], "hosts": [1, 2, 4], "batch": [4, 4, 4], "global_batch": [32, 64, 128]})
-    assert {rule.name for rule in with_nodes.rules} == {"gpus", "hosts", "global_batch"}
-    assert with_nodes.followers == {"hosts", "global_batch"}
+    assert with_nodes.machine.settled({"workers", "batch"}) >= {"nodes", "global_batch"}
 
 
 def test_a_count_that_is_varied_is_settled_by_no_other() -> None:
@@ -204,8 +203,8 @@ def test_a_count_that_is_varied_is_settled_by_no_other() -> None:
     layout = panel({"dp": [1, 2, 4], "tp": [2, 2, 2]})
     assert layout.workers is not None
     assert layout.workers.name == "dp"
-    after = following(layout, layout.workers, {"dp": np.array([1.0, 8.0]), "tp": np.full(2, 2.0)})
-    assert after == {}
+    columns = {"dp": np.array([1.0, 8.0]), "tp": np.full(2, 2.0)}
+    assert moved(layout, columns, {"dp": 2.0 * columns["dp"]})["tp"].tolist() == [2.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +240,6 @@ def test_a_full_node_holds_the_same_workers_wherever_it_is_needed(
     asked = {"gpus": held * np.array([1.0, 2.0, 3.0])}
     assert known.node_size() == held
     assert known.workers is not None
-    assert following(known, known.workers, asked)["nodes"].tolist() == [1.0, 2.0, 3.0]
-    assert completed(known, asked)["nodes"].tolist() == [1.0, 2.0, 3.0]
+    assert completed(known, asked, 3)[0]["nodes"].tolist() == [1.0, 2.0, 3.0]
     both = {"gpus": np.append(asked["gpus"], 2.5 * held), "nodes": np.array([1.0, 2.0, 3.0, 3.0])}
     assert fills_nodes(known, both).tolist() == [True, True, True, False]

@@ -1,0 +1,407 @@
+"""One machine and its work: from whatever is named of them to every part of both.
+
+    devices n = nodes m · devices of a node p = Π ways (data d, tensor, pipeline, context),   m = ⌈n/p⌉
+    samples of a step W = batch of a device b · n = micro-batch · passes · d
+
+What was named is fixed. What is left open goes on as it was measured: a node is filled before the next begins, the ways
+beside data stay, and the samples of a step grow with the devices, or stay, as they did in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from genperf.arrays import AnyArray, Array, Columns
+from genperf.errors import TableError
+from genperf.vocabulary.names import LEVELS, WAYS, meant_by
+
+if TYPE_CHECKING:
+    from genperf.panel.panel import Panel
+    from genperf.table import Factor
+
+#: Parts of a machine, and of the work of a step.
+SPLITS = WAYS[1:]
+PLACES = (*LEVELS, "devices_per_node", *WAYS)
+BATCHES = ("batch", "global_batch", "micro_batch", "micro_batches")
+PARTS = PLACES + BATCHES
+#: How the samples of a step go on along the devices: in proportion to them, or the same at every count.
+Growth = Literal["weak", "strong"]
+#: Relative differences up to which numbers are one: rounding errors.
+SAME = 1e-9
+
+#: Devices that one node may hold although fewer were measured, where no run went beyond one count of nodes: those of
+#: most servers.
+USUAL_DEVICES = 8.0
+
+Parts = Mapping[str, Array]
+
+
+def is_a_part(name: str, columns: Collection[str]) -> bool:
+    """Return whether a name that no column has is of a part of the machine that the columns may show all the same.
+
+    Examples
+    --------
+    >>> is_a_part("gpus", ["nodes", "gpus_per_node"]), is_a_part("batch", ["nodes"]), is_a_part("colour", ["nodes"])
+    (True, False, False)
+    """
+    part, known = meant_by(name), {meant_by(column) for column in columns}
+    if part in BATCHES:
+        return not known.isdisjoint(BATCHES)
+    return part in (*LEVELS, "devices_per_node", "data_parallel") and not known.isdisjoint(PLACES)
+
+
+def rises_with(values: AnyArray, others: AnyArray) -> bool:
+    """Return whether each of other values has one value, which never falls as they rise."""
+    levels, place = np.unique(others, return_inverse=True)
+    pairs = np.unique(np.column_stack([place, np.asarray(values, float)]), axis=0)
+    return len(pairs) == len(levels) and bool(np.all(np.diff(pairs[:, 1]) >= 0.0))
+
+
+def _product(parts: Parts, names: Collection[str]) -> Array:
+    """Return the product of some parts, those that are there; ones where none is."""
+    rows = len(next(iter(parts.values())))
+    return np.asarray(np.prod([np.ones(rows), *(parts[name] for name in names if name in parts)], axis=0))
+
+
+def _one(values: Array) -> bool:
+    """Return whether all values are one."""
+    return bool(np.ptp(values) <= SAME * np.max(values))
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The parts of a machine and of its work that the columns of a table hold, and how each follows from others.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
+    >>> machine = read_table(runs, time="s", extrinsic="gpus,nodes").panel.machine
+    >>> base = {"workers": np.array([32.0]), "nodes": np.array([4.0])}
+    >>> machine.solved(base, {"nodes": np.array([8.0])})["workers"]
+    array([64.])
+    """
+
+    panel: Panel
+
+    @cached_property
+    def columns(self) -> dict[str, Factor]:
+        """The columns that are a part, by its name; one column is one part."""
+        columns = {name: factor for name in PARTS if (factor := self.panel.columns.get(name)) is not None}
+        if self.panel.batch_is_of_a_pass:
+            columns.pop("batch", None)
+        elif columns.get("batch") == columns.get("micro_batch"):
+            columns.pop("micro_batch", None)
+        if columns.get("workers") is not None and columns.get("workers") == columns.get("data_parallel"):
+            columns.pop("workers" if any(name in columns for name in SPLITS) else "data_parallel")
+        return columns
+
+    @property
+    def splits(self) -> list[str]:
+        """The ways beside data that have a column."""
+        return [name for name in SPLITS if name in self.columns]
+
+    @cached_property
+    def has_data_ways(self) -> bool:
+        """Whether devices beyond the other ways are data-parallel ones: not where these are all that was counted."""
+        workers = self.columns.get("workers")
+        derived = workers is not None and workers.name in self.panel.derived
+        return "data_parallel" in self.columns or not (derived or workers is None) or not self.splits
+
+    @cached_property
+    def counts_devices(self) -> bool:
+        """Whether the columns show the number of devices."""
+        placed = {"nodes", "devices_per_node"} <= {*self.columns}
+        return placed or not {"workers", *WAYS}.isdisjoint(self.columns)
+
+    @cached_property
+    def counts_samples(self) -> bool:
+        """Whether the columns show the samples of a step."""
+        names = {*self.columns}
+        return not {"batch", "global_batch"}.isdisjoint(names) or {"micro_batch", "micro_batches"} <= names
+
+    def means(self, name: str) -> bool:
+        """Return whether a part without a column has a meaning here: the others show it."""
+        if name in LEVELS or name in ("devices_per_node", "data_parallel"):
+            return self.counts_devices or "nodes" in self.columns
+        return name in ("batch", "global_batch") and self.counts_samples
+
+    def of(self, columns: Columns) -> dict[str, Array]:
+        """Return the parts of configurations whose columns are known, with the devices and the samples of a step."""
+        out = {name: np.asarray(columns[f.name], float) for name, f in self.columns.items() if f.name in columns}
+        if "workers" not in out:
+            if {"nodes", "devices_per_node"} <= {*out}:
+                out["workers"] = out["nodes"] * out["devices_per_node"]
+            elif not out.keys().isdisjoint(WAYS):
+                out["workers"] = _product(out, WAYS)
+        if "workers" in out:
+            out.setdefault("data_parallel", out["workers"] / _product(out, SPLITS))
+        count = out.get("workers", out.get("nodes"))
+        if "global_batch" not in out and "batch" in out and count is not None:
+            out["global_batch"] = out["batch"] * count
+        elif "global_batch" not in out and {"micro_batch", "micro_batches", "data_parallel"} <= {*out}:
+            out["global_batch"] = out["micro_batch"] * out["micro_batches"] * out["data_parallel"]
+        return out
+
+    @cached_property
+    def measured(self) -> dict[str, Array]:
+        """The parts of the measured configurations; nothing where none are known."""
+        return self.of(self.panel.measured) if self.panel.medians else {}
+
+    @cached_property
+    def growth(self) -> Growth | None:
+        """How the samples of a step went on along the devices (or nodes), all else alike; None where neither way."""
+        runs, batches = self.measured, [f.name for n, f in self.columns.items() if n in BATCHES]
+        count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
+        if count is None or work is None:
+            return None
+        placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*batches, *self.panel.derived}
+        others = [f.name for f in self.panel.factors if f.name not in placed]
+        keys = [tuple(str(run[name]) for name in others) for run in self.panel.runs]
+        shown = set[Growth | None]()
+        for _, rows in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
+            alike = [*rows]
+            if np.ptp(count[alike]) > 0.0:
+                shared, each = work[alike], work[alike] / count[alike]
+                shown.add("strong" if _one(shared) else "weak" if _one(each) else None)
+        return shown.pop() if len(shown) == 1 else None
+
+    def size(self, like: Mapping[str, Any] | None = None, as_it_is: bool = False) -> float | None:
+        """Return the devices of a full node, by the largest scale of the runs, or of those `like` a configuration.
+
+        One node is filled before the next begins. A column of the devices of a node that never varies decides. Where no
+        run went beyond one count of nodes, a node holds `USUAL_DEVICES` at least. A configuration that is spread
+        otherwise, `as_it_is`, decides by itself. None where devices or nodes are not known.
+        """
+        inside, nodes = self.columns.get("devices_per_node"), self.columns.get("nodes")
+        if inside is not None and inside.distinct == 1:
+            return inside.upper
+        if inside is None and (nodes is None or not self.counts_devices):
+            return None
+        runs = [] if like is None else self.panel.runs_like(like)
+        parts = self.of({f.name: np.array([run[f.name] for run in runs]) for f in self.panel.factors}) if runs else {}
+        if not parts:
+            parts = self.of({f.name: np.array([f.upper]) for f in self.panel.factors if f.numeric})
+        last = int(np.argmax(parts["workers"]))
+        held = parts["devices_per_node"] if nodes is None else parts["workers"] / parts["nodes"]
+        usual = float(held[last])
+        if nodes is None or nodes.distinct == 1:
+            usual = max(usual, USUAL_DEVICES) if inside is None else float(held.max())
+        if as_it_is and like is not None and nodes is not None:
+            here = self.of({name: np.array([value]) for name, value in like.items()})
+            count, on = float(here["workers"][0]), float(here["nodes"][0])
+            if on > 1.0 and np.ceil(count / usual - SAME) != on:
+                return float(np.ceil(count / on))
+        return usual
+
+    @cached_property
+    def fills_nodes(self) -> bool:
+        """Whether the devices settle the nodes: more of them were on as many nodes or more, which are filled."""
+        runs, held = self.measured, self.size()
+        if held is None or "nodes" not in runs:
+            return held is not None and not runs
+        if "workers" in self.columns and "devices_per_node" not in self.columns:
+            return rises_with(runs["nodes"], runs["workers"])
+        several = runs["nodes"] > 1.0
+        return bool(np.all(np.ceil(runs["workers"] / held - SAME)[several] == runs["nodes"][several]))
+
+    @property
+    def fewest_nodes(self) -> float:
+        """The nodes that every run had at least: those of all runs where they do not vary."""
+        nodes = self.columns.get("nodes")
+        return nodes.lower if nodes is not None and nodes.distinct == 1 else 1.0
+
+    # --- what follows ------------------------------------------------------------------------------------------------
+
+    def solved(self, base: Parts, given: Parts, size: Any = None, growth: Growth | None = None) -> dict[str, Array]:
+        """Return every part of machines, from those `given` of them and configurations that show the others.
+
+        Parameters
+        ----------
+        base : mapping of str to ndarray of shape (rows,)
+            The parts of the configurations (`of`).
+        given : mapping of str to ndarray of shape (rows,)
+            What is fixed.
+        size : float or ndarray of shape (rows,), optional
+            The devices of a full node, where it is not that of the runs (`size`).
+        growth : str, optional
+            How the samples of a step go on, where it is not as the runs show it.
+        """
+        out = {**base, **given}
+        held = given.get("devices_per_node", self.size() if size is None else size)
+        self._place(out, base, given, held)
+        self._divide_work(out, base, given, growth or self.growth)
+        return out
+
+    def _place(self, out: dict[str, Array], base: Parts, given: Parts, held: Any) -> None:
+        """Set the devices, the nodes and the ways."""
+        split, known = _product(out, SPLITS), "workers" in base
+        devices: Array | None
+        if "workers" in given:
+            devices = given["workers"]
+        elif "nodes" in given and not known:
+            devices = None
+        elif "nodes" in given:
+            devices = given["nodes"] * held
+        elif "data_parallel" in given:
+            devices = given["data_parallel"] * split
+        elif "devices_per_node" in given and "nodes" in base and "workers" not in self.columns:
+            devices = base["nodes"] * given["devices_per_node"]
+        elif {"batch", "global_batch"} <= {*given} and known:
+            devices = given["global_batch"] / given["batch"]
+        elif known and not {*SPLITS}.isdisjoint(given):
+            kept = base["workers"] % split < SAME if self.has_data_ways else np.zeros(len(split), bool)
+            devices = np.where(kept, base["workers"], base["data_parallel"] * split)
+        else:
+            devices = base.get("workers")
+        if devices is None:
+            return
+        if not known:
+            # Nodes alone were counted.
+            if "nodes" not in given:
+                out["nodes"] = np.ceil(devices / held - SAME)
+            out.pop("workers", None)
+            return
+        out["workers"] = devices = np.asarray(devices, float)
+        if "nodes" not in given and ("nodes" in base or "nodes" in self.columns) and held is not None:
+            out["nodes"] = np.maximum(self.fewest_nodes, np.ceil(devices / held - SAME))
+        inside = self.columns.get("devices_per_node")
+        if inside is not None and "devices_per_node" not in given and inside.distinct > 1:
+            out["devices_per_node"] = devices / out["nodes"] if "nodes" in out else np.minimum(devices, held)
+        if not self.has_data_ways and "workers" in given:
+            # The devices beyond the ways that are given are those of the first that is open.
+            free = next((n for n in self.splits if n not in given and self.columns[n].distinct > 1), None)
+            if free is not None:
+                out[free] = devices / (split / out[free])
+        if "data_parallel" not in given:
+            out["data_parallel"] = np.maximum(1.0, devices / _product(out, SPLITS))
+
+    def _divide_work(self, out: dict[str, Array], base: Parts, given: Parts, growth: Growth | None) -> None:
+        """Set the samples of a step, and what of them is a device's and a pass's."""
+        count, before = (parts.get("workers", parts.get("nodes")) for parts in (out, base))
+        passes, ones = self.columns.get("micro_batches"), np.ones(1)
+        at_once = out.get("data_parallel", ones) * out.get("micro_batch", np.nan * ones)
+        work = None
+        if "global_batch" in given:
+            work = given["global_batch"]
+        elif "batch" in given and count is not None:
+            work = given["batch"] * count
+        elif "micro_batches" in given or (
+            passes is not None and passes.distinct == 1 and "global_batch" not in self.columns
+        ):
+            work = out["micro_batches"] * at_once if "micro_batches" in out else None
+        elif "global_batch" in base and count is not None and before is not None:
+            weak = growth == "weak" or (growth is None and "batch" in self.columns)
+            work = base["global_batch"] * count / before if weak else base["global_batch"]
+            if growth is None and passes is not None and {"global_batch", "batch"}.isdisjoint(self.columns):
+                work = out["micro_batches"] * at_once
+            work = np.fmax(work, at_once)
+        if work is None:
+            return
+        out["global_batch"] = np.asarray(work, float)
+        if "batch" not in given and "batch" in self.columns and count is not None:
+            out["batch"] = work / count
+        if "micro_batches" not in given and passes is not None:
+            out["micro_batches"] = np.maximum(1.0, work / at_once)
+
+    def ask_back(self, given: Collection[str]) -> None:
+        """Refuse nodes of a table that counts devices, or devices of one of nodes, where no node's size is known.
+
+        Raises
+        ------
+        TableError
+            With what would show it.
+        """
+        asked, other = ("nodes", "workers") if self.counts_devices else ("workers", "nodes")
+        if asked in given and not {other, "devices_per_node"} & {*given} and self.size() is None:
+            called = "devices" if asked == "workers" else "nodes"
+            what = f"the model has no factor '{asked}', and nothing shows how many devices a node has"
+            raise TableError(what, hint=f"--at devices_per_node=8 beside the {called}, or a column of that name")
+
+    def settled(self, given: Collection[str]) -> frozenset[str]:
+        """Return the parts that some given ones settle; what is left is open."""
+        known, one = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
+        known |= {name for name in one if name not in LEVELS and name != "data_parallel"}
+        ways = known >= {*self.splits}
+        inside, filled = self.columns.get("devices_per_node"), self.fills_nodes or "devices_per_node" in given
+        if "nodes" in known and filled:
+            known.add("workers")
+        if {"data_parallel", *self.splits} <= known or (not self.has_data_ways and ways):
+            known.add("workers")
+        if "workers" not in known and "nodes" not in given and "workers" in one:
+            known.add("workers")
+        if "workers" in known:
+            known |= {"data_parallel"} if ways else set()
+            known |= {"nodes"} if filled else set()
+            known |= {"devices_per_node"} if filled or "nodes" in given or inside is None else set()
+        elif "nodes" in one and "nodes" in self.columns:
+            known.add("nodes")
+        counted = not {*LEVELS}.isdisjoint(known)
+        passes = known >= {"micro_batch", "micro_batches", "data_parallel"}
+        if "global_batch" in known or ("batch" in known and counted) or passes or (self.growth and counted):
+            known |= {"global_batch"} | ({"batch"} if counted else set())
+            known |= {"micro_batches"} if {"micro_batch", "data_parallel"} <= known else set()
+        return frozenset(known)
+
+    def refuse_contradictions(self, parts: Parts, given: Parts, where: str | None = None) -> None:
+        """Refuse machines whose given parts cannot be together, with both readings.
+
+        Raises
+        ------
+        TableError
+            Naming the numbers of the first such row.
+        """
+        for one, other, text in self._contradictions(parts, given):
+            wrong = ~np.isclose(one, other, rtol=SAME)
+            if np.any(wrong):
+                row = int(np.argmax(wrong))
+                raise TableError(text(row), where=where, hint="give one of them, or numbers that agree")
+
+    def _contradictions(self, parts: Parts, given: Parts) -> Iterator[tuple[Array, Array, Callable[[int], str]]]:
+        """Yield pairs of numbers that have to be the same, with a text about a row where they differ."""
+
+        def shown(name: str, row: int) -> str:
+            return f"{self.called(name)}={parts[name][row]:g}"
+
+        def both(*names: str) -> Callable[[int], str]:
+            return lambda row: " and ".join(shown(name, row) for name in names)
+
+        held = given.get("devices_per_node", self.size() if self.fills_nodes else None)
+        if {"workers", "nodes"} <= {*given} and held is not None:
+            devices, nodes, inside = given["workers"], given["nodes"], np.broadcast_to(held, given["nodes"].shape)
+            full = np.ceil(devices / inside - SAME)
+            spread = (full <= nodes) & (nodes <= np.maximum(devices, self.fewest_nodes))
+            spread &= "devices_per_node" not in given
+            yield (
+                nodes, np.where(spread, nodes, np.maximum(full, self.fewest_nodes)),
+                lambda row: f"{both('nodes', 'workers')(row)} are no machine: {nodes[row]:g} nodes of {inside[row]:g} "
+                f"hold {nodes[row] * inside[row]:g}, and {devices[row]:g} fill {full[row]:g}",
+            )  # fmt: skip
+        ways = [name for name in WAYS if name in parts and (name in self.columns or name in given)]
+        if "workers" in parts and not {*WAYS}.isdisjoint(given):
+            product, devices = _product(parts, ways if "data_parallel" in ways else self.splits), parts["workers"]
+            other = product if "data_parallel" in ways else np.floor(devices / product) * product
+            yield (
+                devices, other,
+                lambda row: f"{' x '.join(shown(way, row) for way in ways)} do not make {shown('workers', row)}: "
+                f"their product is {_product(parts, ways)[row]:g}",
+            )  # fmt: skip
+        if {"batch", "global_batch"} <= {*given}:
+            count = parts.get("workers", parts.get("nodes"))
+            if count is not None:
+                yield (
+                    given["global_batch"], given["batch"] * count,
+                    lambda row: f"{both('batch', 'global_batch')(row)} contradict each other: "
+                    f"{given['batch'][row]:g} on each of {count[row]:g} are {given['batch'][row] * count[row]:g}",
+                )  # fmt: skip
+
+    def called(self, name: str) -> str:
+        """Return the column of a part, or else its name."""
+        return self.columns[name].name if name in self.columns else name
