@@ -9,8 +9,8 @@ beside data stay, and the samples of a step grow with the devices, or stay, as t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +22,6 @@ from genperf.errors import TableError
 from genperf.vocabulary.names import LEVELS, WAYS, meant_by
 
 if TYPE_CHECKING:
-    from genperf.panel.panel import Panel
     from genperf.table import Factor
 
 #: Parts of a machine, and of the work of a step.
@@ -89,13 +88,21 @@ class Machine:
     array([64.])
     """
 
-    panel: Panel
+    #: The columns that have one of the field's names, by it; all of the table.
+    named: Mapping[str, Factor]
+    factors: tuple[Factor, ...]
+    #: The measured configurations, each with its factors by name.
+    runs: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    #: Columns that are computed from others.
+    derived: Collection[str] = ()
+    #: Whether the batch is that of one pass (`Panel.batch_is_of_a_pass`).
+    passes: bool = False
 
     @cached_property
     def columns(self) -> dict[str, Factor]:
         """The columns that are a part, by its name; one column is one part."""
-        columns = {name: factor for name in PARTS if (factor := self.panel.columns.get(name)) is not None}
-        if self.panel.batch_is_of_a_pass:
+        columns = {name: factor for name in PARTS if (factor := self.named.get(name)) is not None}
+        if self.passes:
             columns.pop("batch", None)
         elif columns.get("batch") == columns.get("micro_batch"):
             columns.pop("micro_batch", None)
@@ -112,7 +119,7 @@ class Machine:
     def has_data_ways(self) -> bool:
         """Whether devices beyond the other ways are data-parallel ones: not where these are all that was counted."""
         workers = self.columns.get("workers")
-        derived = workers is not None and workers.name in self.panel.derived
+        derived = workers is not None and workers.name in self.derived
         return "data_parallel" in self.columns or not (derived or workers is None) or not self.splits
 
     @cached_property
@@ -153,7 +160,9 @@ class Machine:
     @cached_property
     def measured(self) -> dict[str, Array]:
         """The parts of the measured configurations; nothing where none are known."""
-        return self.of(self.panel.measured) if self.panel.medians else {}
+        return (
+            self.of({f.name: np.array([run[f.name] for run in self.runs]) for f in self.factors}) if self.runs else {}
+        )
 
     @cached_property
     def growth(self) -> Growth | None:
@@ -162,9 +171,9 @@ class Machine:
         count, work = runs.get("workers", runs.get("nodes")), runs.get("global_batch")
         if count is None or work is None:
             return None
-        placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*batches, *self.panel.derived}
-        others = [f.name for f in self.panel.factors if f.name not in placed]
-        keys = [tuple(str(run[name]) for name in others) for run in self.panel.runs]
+        placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*batches, *self.derived}
+        others = [f.name for f in self.factors if f.name not in placed]
+        keys = [tuple(str(run[name]) for name in others) for run in self.runs]
         shown = set[Growth | None]()
         for _, rows in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
             alike = [*rows]
@@ -185,10 +194,11 @@ class Machine:
             return inside.upper
         if inside is None and (nodes is None or not self.counts_devices):
             return None
-        runs = [] if like is None else self.panel.runs_like(like)
-        parts = self.of({f.name: np.array([run[f.name] for run in runs]) for f in self.panel.factors}) if runs else {}
+        levels = [f.name for f in self.factors if not f.numeric]
+        runs = [] if like is None else [run for run in self.runs if all(str(run[n]) == str(like[n]) for n in levels)]
+        parts = self.of({f.name: np.array([run[f.name] for run in runs]) for f in self.factors}) if runs else {}
         if not parts:
-            parts = self.of({f.name: np.array([f.upper]) for f in self.panel.factors if f.numeric})
+            parts = self.of({f.name: np.array([f.upper]) for f in self.factors if f.numeric})
         last = int(np.argmax(parts["workers"]))
         held = parts["devices_per_node"] if nodes is None else parts["workers"] / parts["nodes"]
         usual = float(held[last])

@@ -279,7 +279,8 @@ class Panel:
     @cached_property
     def machine(self) -> Machine:
         """The parts of the machine and of its work, and how each follows from others."""
-        return Machine(self)
+        runs = self.runs if self.medians else []
+        return Machine(self.columns, self.factors, runs, (*self.derived,), self.batch_is_of_a_pass)
 
     @cached_property
     def columns(self) -> dict[str, Factor]:
