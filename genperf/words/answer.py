@@ -1,7 +1,7 @@
 """The sentences of an answer: each from facts, in the order in which they are read."""
 
 from genperf.facts import Facts
-from genperf.panel.following import PANEL
+from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
@@ -52,7 +52,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
 def _nodes_wanted(facts: Facts) -> str:
     """Return the request for the nodes, where no column counts them and they decide on the prediction."""
     growth = facts.growth
-    few = growth.start.count <= PANEL.usual_devices < growth.target.count
+    few = growth.start.count <= USUAL_DEVICES < growth.target.count
     if facts.expected.verdict == "ok" or not few or not counts_devices(growth.name) or facts.nodes_known:
         return ""
     text = f"no column counts the nodes, and nobody knows whether {noun_of(growth.name)} of several were measured"
