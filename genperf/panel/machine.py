@@ -329,10 +329,10 @@ class Machine:
         TableError
             With what would show it.
         """
-        asked, other = ("nodes", "workers") if self.counts_devices else ("workers", "nodes")
-        if asked in given and not {other, "devices_per_node"} & {*given} and self.size() is None:
-            called = "devices" if asked == "workers" else "nodes"
-            what = f"the model has no factor '{asked}', and nothing shows how many devices a node has"
+        named, other = ("nodes", "workers") if self.counts_devices else ("workers", "nodes")
+        if named in given and not {other, "devices_per_node"} & {*given} and self.size() is None:
+            called = "devices" if named == "workers" else "nodes"
+            what = f"the model has no factor '{named}', and nothing shows how many devices a node has"
             raise TableError(what, hint=f"--at devices_per_node=8 beside the {called}, or a column of that name")
 
     def settled(self, given: Collection[str]) -> frozenset[str]:

@@ -169,7 +169,7 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     # Two names of one part with one value say it once.
     values = {
-        n: v for k, (n, v) in enumerate(values.items()) if not _said_before(n, v, list(values.items())[:k], schema)
+        n: v for k, (n, v) in enumerate(values.items()) if not _repeats_a_name(n, v, list(values.items())[:k], schema)
     }
     columns = model_names(values, schema)
     for name in columns.values():
@@ -179,7 +179,7 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return {columns[name]: value for name, value in values.items()}
 
 
-def _said_before(name: str, value: Any, before: Sequence[tuple[str, Any]], schema: Schema) -> bool:
+def _repeats_a_name(name: str, value: Any, before: Sequence[tuple[str, Any]], schema: Schema) -> bool:
     """Return whether an earlier name of the same factor has the same value."""
     column = schema.panel.meant(name)
     return any(schema.panel.meant(n) == column and str(v) == str(value) for n, v in before)
