@@ -30,7 +30,7 @@ from genperf.models.network import checked_hints
 from genperf.one_run import OneRun, answer_of, is_run, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.evidence import Evidence
-from genperf.panel.machine import PARTS, is_a_part
+from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.options import MEASURED
 from genperf.panel.quantities import price_of
 from genperf.panel.read import read_with_roles
@@ -377,6 +377,7 @@ class _Reader:
         if "scaling" not in given and reading.roles.measured.get("scaling"):
             text = f"'{names[0]}' falls as {reading.scale} grows, so all are taken to share one amount of work"
             notes.append(f"{text}; --scaling weak says otherwise")
+        placed = not {meant_by(n) for n in at}.isdisjoint(PLACES)
         return Answer(
             tuple(answers.values()),
             None if answer is None else answer.facts,
@@ -384,7 +385,7 @@ class _Reader:
             tuple(notes),
             {**self.series.taken, **(answer.taken if answer is not None else {})},
             tuple(self._others(names[0], at)),
-            self._beyond(names[0], first) if along and reading.scale not in at else "",
+            "" if placed or not along or reading.scale in at else self._beyond(names[0], first),
             tuple(n for n in reading.left_out if n not in answers),
         )
 

@@ -121,7 +121,7 @@ def test_an_export_of_slurm_is_read_as_it_is(shell: Shell) -> None:
     status, out, _ = shell("ask", "runs.csv", "--at", "NNodes=32")
     assert status == 0
     assert "--time Elapsed --scaling job --status State --extrinsic NNodes,NTasks" in out
-    assert "'Elapsed' falls as NNodes grows, so all are taken to share one amount of work" in out
+    assert "'Elapsed' falls as NTasks grows, so all are taken to share one amount of work" in out
     found = re.search(r"Expect a job of ([\d.]+) min .* as fast as on 4 Tasks", out)
     assert found is not None
     assert float(found[1]) == pytest.approx(13.75, rel=0.25)
