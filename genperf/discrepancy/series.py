@@ -77,6 +77,8 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slope: float
     #: Formula of the number of nodes; "1" where it is not known.
     nodes: str = "1"
+    #: The slope of a draw of a smaller scale is as uncertain as that of this scale.
+    quietest: float = 1.0
 
 
 class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -231,4 +233,4 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
     def _slope(self, far: Array, scales: Array) -> Array:
         """Return the standard deviation that the unknown slope beyond the anchors adds, shape (scales, rows)."""
-        return np.asarray(np.maximum(scales, 1.0)[:, None] * self.extrapolation.slope * far)
+        return np.asarray(np.maximum(scales, self.extrapolation.quietest)[:, None] * self.extrapolation.slope * far)

@@ -6,7 +6,7 @@ from scipy.special import ndtri
 from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
-from genperf.expression import Constant, Expression, Term, coefficient
+from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import Name, names_in, parse, substitute
 from genperf.growth.bank import BANK, CONSTANT, DOUBLING, LATENCY, bank, prior
 from genperf.growth.cluster import Cluster
@@ -68,6 +68,9 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     if reading.free_constant:
         # Work that did not vary: how much of its time is a constant, the prior alone says.
         constants[:, [0, 1 + places.index(CONSTANT)]] /= 1.0 + sizes[:, [CONSTANT]]
+    # Exponents and limits follow the coefficients.
+    shapes = [known.shaped.index(place) for place in places if place in known.shaped]
+    constants = np.column_stack([constants, bank().shapes[drawn.curve][:, shapes]])
     quarter = round(0.5 * (1.0 - POSTERIOR.shown) * len(level))
     inner = slice(quarter, len(level) - quarter)
     central = bank().central[drawn.curve]
@@ -86,7 +89,13 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         variances,
         float(known.noise) * step,
         steps / step,
-        Extrapolation(axes, series.over_columns(reading.work), BANK.slope * step, series.over_columns(reading.nodes)),
+        Extrapolation(
+            axes,
+            series.over_columns(reading.work),
+            BANK.slope * step,
+            series.over_columns(reading.nodes),
+            BANK.least_slope / (BANK.slope * step),
+        ),
         offsets,
     )
     return Member(
@@ -140,11 +149,18 @@ def written(series: MeasuredSeries, reading: Reading) -> tuple[tuple[Overhead, .
     # The work is that of one worker, also where the smallest count is the unit of the exchange.
     each = {name: node for name in names_in(parse(work).node) if (node := factors.node(name)) is not None}
     computation = Overhead("computation", "a", "a" if work == "1" else f"a*{work}".replace("a*1/", "a/"), "constant")
-    used, terms, constants = {f.name for f in factors.factors}, list[Term](), list[Constant]()
+    used, terms = {f.name for f in factors.factors}, list[Term]()
+    coefficients, shapes = list[Constant](), list[Constant]()
     for overhead in (computation, *chosen):
-        name = unused_name(overhead.constant, used)
-        used.add(name)
-        constants.append(coefficient(name))
-        nodes = {**(each if overhead is computation else axes), overhead.constant: Name(name)}
+        nodes = dict(each if overhead is computation else axes)
+        for constant in filter(None, (overhead.constant, overhead.shape)):
+            name = unused_name(constant, used)
+            used.add(name)
+            nodes[constant] = Name(name)
+            if constant == overhead.constant:
+                coefficients.append(coefficient(name))
+            else:
+                low, high = prior().shape[prior().overheads.index(overhead)].tolist()
+                shapes.append(exponent(name, low, high, low))
         terms.append(Term(overhead.name, substitute(parse(overhead.formula).node, nodes)))
-    return chosen, Expression("series", tuple(terms), tuple(constants))
+    return chosen, Expression("series", tuple(terms), (*coefficients, *shapes))

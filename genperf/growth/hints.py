@@ -1,8 +1,9 @@
 """What a hint of the network between nodes (`--hint`) says about the second node of a series that never left one.
 
-Without a hint the step to the second node is log-normal about a tenth of the time, with a spread of 3.3 of ln. With one
-it is about four times the exchange of a ring at the hinted bandwidth, with a spread of 2: links are shared, messages
-are cut, part is hidden behind computation. A step on two nodes takes at least as long as its exchange.
+Without a hint the step to a second node of which nothing is known is log-normal about a tenth of the time, with a
+spread of 3 of ln. With one it is about four times the exchange of a ring at the hinted bandwidth, with a spread of 2:
+links are shared, messages are cut, part is hidden behind computation. A step on two nodes takes at least as long as its
+exchange.
 """
 
 from dataclasses import dataclass

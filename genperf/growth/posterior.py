@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from genperf.arrays import Array, Index
-from genperf.growth.bank import BANK, CONSTANT, bank, prior, shorter
+from genperf.growth.bank import BANK, CONSTANT, bank, prior
 from genperf.prediction.bands import mixture_quantiles
 
 
@@ -60,8 +60,6 @@ class Series:
     #: Shape (counts,). ln T, and its variance as repeats show it.
     logarithms: Array
     variances: Array
-    #: Whether T is in seconds, so that its absolute size shows something.
-    in_seconds: bool = True
     #: Shape (curves,). ln of what the prior weights are multiplied by, where something is known beside the runs.
     tilt: Array | None = None
 
@@ -133,9 +131,12 @@ class Layout:
 @lru_cache(maxsize=POSTERIOR.counts)
 def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Array:
     """Return ln(work + overheads) of every curve at one count, with a constant overhead or without, shape (curves,)."""
-    last = CONSTANT + constant
-    shapes = prior().shapes(np.array([workers]), np.array([nodes]))[:last, 0]
-    return np.asarray(np.log(work + bank().sizes[:, :last] @ shapes))
+    known, drawn, total = prior(), bank(), np.full(len(bank().step), work)
+    for place in range(CONSTANT + constant):
+        shape = drawn.shapes[:, known.shaped.index(place)] if place in known.shaped else 1.0
+        if np.any(values := known.values(place, workers, nodes, shape)):
+            total += drawn.sizes[:, place] * values
+    return np.asarray(np.log(total))
 
 
 @lru_cache(maxsize=POSTERIOR.layouts)
@@ -191,7 +192,7 @@ class Draws:
     def forecast(self, counts: Counts) -> tuple[Array, Array]:
         """Return the mean and variance of ln T of a new run, without the noise of repeats: universal kriging.
 
-            E = f(x*) + θ + k'·K⁻¹·(y − f − θ),  var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·step·beyond)²
+            E = f(x*) + θ + k'·K⁻¹·(y − f − θ),  var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·beyond)²
             + noise²
         Each is of shape (draws, counts).
         """
@@ -205,8 +206,9 @@ class Draws:
         near = steps**2 * layout.covariance(layout.x, x)
         gain = layout.inverse @ near
         rest = 1.0 - gain.sum(axis=1)
-        before = np.sum(np.abs(x - layout.origin), axis=1) + (BANK.slope * beyond) ** 2 + prior().noise ** 2
+        before = np.sum(np.abs(x - layout.origin), axis=1) + prior().noise ** 2
         variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + rest**2 / layout.precision[:, None]
+        variance += (np.maximum(BANK.slope * steps[:, 0], BANK.least_slope) * beyond) ** 2
         weights = gain + layout.level[:, :, None] * rest[:, None, :]
         mean = layout.logarithms(counts, self.curve).T + np.einsum("da,daq->dq", self.away, weights[self.walk])
         return mean, variance[self.walk]
@@ -249,9 +251,7 @@ def posterior_of(series: Series) -> Posterior:
     variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(series.variances, POSTERIOR.least_variance))))
     layout = _layout(series.counts.key, tuple(variances.tolist()))
     log = layout.log_densities(series.logarithms)
-    if series.in_seconds:
-        h = shorter(float(np.exp(series.logarithms[-1])))
-        log += h * bank().moved - h**2 * bank().squared
+    log += bank().logarithms
     if series.tilt is not None:
         log += series.tilt
     top = float(log.max())

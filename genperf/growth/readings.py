@@ -116,7 +116,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
         if counts.key not in known:
-            runs = Series(counts, series.logarithms, series.variances, series.in_seconds, tilt)
+            runs = Series(counts, series.logarithms, series.variances, tilt)
             known[counts.key] = posterior_of(runs)
         listed.append(Weighed(reading, known[counts.key], reading.share, unit))
     evidence = np.array([each.posterior.log_evidence for each in listed])

@@ -2,7 +2,7 @@
 
 from genperf.expression import Expression
 from genperf.models.compose import compose
-from genperf.models.family import Family
+from genperf.models.family import Family, Overhead
 from genperf.panel import Panel, share
 
 
@@ -37,4 +37,6 @@ FAMILY = Family(
     purpose="a serial part and a parallel one, no communication",
     uses=("batch", "work", "samples"),
     build=build,
+    # What all divide among them, as a sharded optimizer its update. Its size is that on eight workers.
+    overheads=(Overhead("divided among all", "eps", "eps*8/workers", "anywhere"),),
 )

@@ -5,7 +5,7 @@ from typing import Literal
 
 from genperf.expression import Constant, Expression, exponent
 from genperf.models.compose import compose, measured_alone, together
-from genperf.models.family import Family
+from genperf.models.family import Family, Overhead
 from genperf.panel import Panel, share
 
 #: How reading slows down as more workers share the storage: 0 not at all, 1 one after another; 2 leaves room for
@@ -94,4 +94,6 @@ FAMILY = Family(
     purpose="whole jobs: initialisation that does not scale, and a server with a knee",
     uses=("samples", "iterations", "batch", "work", "servers"),
     build=candidates,
+    # A server, storage or an oversubscribed switch: beyond its limit the workers wait.
+    overheads=(Overhead("saturation", "sigma", "sigma*max(workers/limit - 1, 0)", "anywhere", shape="limit"),),
 )

@@ -11,7 +11,7 @@ from genperf.panel.axis import has_zero
 from genperf.vocabulary.names import ALIASES, column_of
 
 #: Where an overhead arises; see `Overhead`.
-Place = Literal["constant", "inside", "between", "growing", "doubling"]
+Place = Literal["constant", "inside", "between", "growing", "doubling", "anywhere"]
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,10 @@ class Overhead:
     #: Over the coefficient and the canonical names `workers` and `nodes`.
     formula: str
     #: The same at every scale; among the workers of a node; from the second node on; in proportion to the nodes; with
-    #: every doubling of the workers, inside a node and beyond.
+    #: every doubling of the workers, inside a node and beyond; anywhere along the workers.
     place: Place
+    #: Name of a second constant, an exponent or a limit, of which each curve of the bank has its own; empty without.
+    shape: str = ""
 
 
 #: What the candidates of a family are: many expressions that are searched (`search`), a few laws among which the table

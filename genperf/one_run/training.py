@@ -143,7 +143,7 @@ def _growth(
         hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
         raise GenperfError("a hinted network needs the time of a step", hint=hint)
     level = np.log([run.step_seconds or 1.0])
-    series = Series(counts(here), level, np.array([RUN_VARIANCE]), run.step_seconds is not None, tilt)
+    series = Series(counts(here), level, np.array([RUN_VARIANCE]), tilt)
     centre, lower, upper = forecast([posterior_of(series).draws()], [1.0], [counts(there)]).interval(LEVEL)
     seconds = float(np.exp(level[0]))
     return float(centre[0]) / seconds, float(lower[0]) / seconds, float(upper[0]) / seconds

@@ -121,7 +121,7 @@ def judging(model: Model) -> dict[str, Any]:
     """Return what the verdicts need of a model, see `genperf.prediction.verdict`."""
     basis = model.result.basis
     return {
-        **{name: getattr(basis, name) for name in ("several_forms", "followers", "settled", "unidentified")},
+        **{name: getattr(basis, name) for name in ("several_forms", "series", "followers", "settled", "unidentified")},
         "unmeasured": [[name, formula(node, model.factors)] for name, node in basis.unmeasured.items()],
         "evidence": [[e.factor, e.held_out, e.error, e.last_point] for e in basis.evidence],
         # Ranges up to what was borrowed from other groups; nothing where the group was fitted by itself.
@@ -182,6 +182,7 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
         "extrapolation": {
             "axes": [model.formula(text) for text in (*beyond.axes, beyond.work)],
             "slope": beyond.slope,
+            "quietest": beyond.quietest,
             "nodes": model.formula(beyond.nodes),
         },
         **{"logarithms": discrepancy.logarithms, "whiten": whiten, "variances": variances, "ones": ones},

@@ -32,7 +32,9 @@ def test_bank_is_its_prior():
     assert_allclose(drawn.present.mean(axis=0), arises, atol=0.02)
     plain = drawn.present[:, 0]
     assert_allclose(np.median(drawn.sizes[plain, 0]), prior().median[0], rtol=0.05)
-    assert_allclose(drawn.unseen.mean(), BANK.unseen, atol=0.01)
+    assert_allclose(drawn.unseen.mean(), BANK.unseen_drawn, atol=0.01)
+    weights = np.exp(drawn.logarithms) / len(drawn.unseen)
+    assert_allclose([weights.sum(), weights[drawn.unseen].sum()], [1.0, BANK.unseen], atol=0.01)
     assert (drawn.sizes >= 0.0).all()
 
 
@@ -45,11 +47,13 @@ def test_bank_is_the_same_each_time():
 
 def test_overheads_by_hand():
     # Sixteen workers on two nodes, eight each.
-    inside, doubling, contention, step, between, latency, growing, constant = prior().shapes(
-        np.array([16.0]), np.array([2.0])
-    )
-    assert [float(v[0]) for v in (inside, doubling, contention, step)] == [0.875, 4.0, 1.0, 1.0]
-    assert [float(v[0]) for v in (between, latency, growing, constant)] == [0.5, 1.0, 0.125, 1.0]
+    known, exponents = prior(), np.array([1.0, 2.0])
+    found = {o.name: known.values(place, 16.0, 2.0, exponents) for place, o in enumerate(known.overheads)}
+    assert found["one after another"].tolist() == [1 / 8, 1 / 64]
+    # Limits of eight and of thirty-two workers.
+    assert known.values(8, 16.0, 2.0, np.array([8.0, 32.0])).tolist() == [1.0, 0.0]
+    del found["one after another"], found["saturation"]
+    assert [float(v) for v in found.values()] == [0.875, 4.0, 1.0, 1.0, 0.5, 1.0, 0.5, 1.0]
 
 
 def test_densities_and_forecasts_are_those_of_a_gaussian_process():
@@ -64,7 +68,7 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         whole = step**2 * np.minimum.outer(x, x) + np.diag((step * noise) ** 2 + variances) + vague
         density = [multivariate_normal.logpdf(y - curve, cov=whole) for curve in layout.curves[:, :16].T]
         # A flat level and one of a large variance differ by a constant.
-        assert_allclose(np.diff(found[w, :16]), np.diff(density), rtol=1e-5, atol=1e-5)
+        assert_allclose(np.diff(found[w, :16]), np.diff(density), rtol=1e-4, atol=1e-4)
         across = step**2 * np.minimum.outer(z, x) + vague
         gain = across @ np.linalg.inv(whole)
         one = Posterior(Series(INSIDE, y, variances), layout, np.ones((4, layout.curves.shape[1])), 0.0)
@@ -72,7 +76,7 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         expected = layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])
         assert_allclose(mean, expected.T, rtol=1e-4, atol=1e-4)
         left = np.diag(step**2 * np.minimum.outer(z, z) + vague - gain @ across.T)
-        slope = (BANK.slope * step * np.array([1.0, 3.0])) ** 2
+        slope = (max(BANK.slope * step, BANK.least_slope) * np.array([1.0, 3.0])) ** 2
         assert_allclose(variance[0], left + slope + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
 
 
@@ -97,7 +101,7 @@ def test_times_in_another_unit_forecast_the_same_growth():
     answers = []
     for unit in (1.0, 1000.0):
         runs = series([1.0 * unit, 1.1 * unit, 1.2 * unit, 1.3 * unit])
-        runs = Series(runs.counts, runs.logarithms, runs.variances, in_seconds=False)
+        runs = runs
         answers.append(np.array(forecast([posterior_of(runs).draws()], [1.0], [far]).interval()) / unit)
     assert_allclose(answers[0], answers[1], rtol=1e-4)
 
@@ -106,7 +110,7 @@ def test_an_unseen_network_widens_upwards_only():
     flat = posterior_of(series([1.0, 1.0, 1.0, 1.0]))
     inside = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([1.0]), np.ones(1))]).interval()
     beyond = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([2.0]), np.ones(1))]).interval()
-    assert beyond[2][0] > 1.5 * inside[2][0]
+    assert beyond[2][0] > 1.3 * inside[2][0]
     assert beyond[1][0] > 0.8 * inside[1][0]
 
 
@@ -115,7 +119,7 @@ def test_kinds_of_cluster_mix_to_the_prior(kinds):
     found = kinds()
     assert_allclose(found.share.sum(), 1.0)
     # Of every kind some curves, and of the mixture nearly all of them once.
-    assert_allclose(found.ratio.mean(axis=1), 1.0, atol=0.15)
+    assert_allclose(np.average(found.ratio, axis=1, weights=np.exp(bank().logarithms)), 1.0, atol=0.15)
     assert_allclose(np.median(found.share @ found.ratio), 1.0, atol=0.05)
 
 

@@ -18,8 +18,9 @@ WORKERS = Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positi
 NODES = Factor("nodes", "extrinsic", 1, 2, distinct=2, integer=True, positive=True)
 SCHEMA = Schema((WORKERS,), Target("step_s"))
 SEVERAL = Basis(SCHEMA, several_forms=True)
+SERIES = Basis(SCHEMA, several_forms=True, series=True)
 ALONE = Basis(SCHEMA)
-NARROW, WIDE, VERY_WIDE = 0.1, 0.4, 0.9
+NARROW, WIDE, VERY_WIDE = 0.1, 0.4, 1.1
 
 
 def judge(
@@ -50,6 +51,12 @@ def judge(
 )
 def test_distance_and_width(workers: float, log_width: float, expected: str) -> None:
     assert judge(workers, log_width)[0] == expected
+
+
+def test_a_series_is_judged_by_its_interval_up_to_two_doublings() -> None:
+    """At 32 and 64 by the width, as published forecasts were; at 128 nobody knows."""
+    found = [[judge(n, width, basis=SERIES)[0] for width in (NARROW, WIDE, VERY_WIDE)] for n in (32, 64, 128)]
+    assert found == [["ok", "caution", "extrapolating-blind"]] * 2 + [["extrapolating-blind"] * 3]
 
 
 def test_one_form_is_never_ok_beyond_the_data() -> None:

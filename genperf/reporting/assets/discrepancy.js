@@ -73,7 +73,7 @@ class Discrepancy {
       }
       mean[d] = Math.min(curve[d], draw.last + most) + draw.theta + pulled;
       const left = draw.square * (here - known) + level * level * draw.thetaVariance;
-      variance[d] = Math.max(left, 0) + (Math.max(this.scales[d], 1) * slope) ** 2;
+      variance[d] = Math.max(left, 0) + (Math.max(this.scales[d], this.extrapolation.quietest) * slope) ** 2;
     }
     return [mean, variance];
   }
@@ -153,11 +153,12 @@ class Stack {
 
 // What holds beyond the anchors of a series: genperf/discrepancy/series.py.
 class Extrapolation {
-  constructor({ axes, slope, nodes }, anchors) {
+  constructor({ axes, slope, nodes, quietest }, anchors) {
     this.axes = axes.map((f) => FORMULAS[f]);
     this.nodes = FORMULAS[nodes];
     this.onOneNode = anchors.every((x) => this.nodes(x) <= 1);
     this.slope = slope;
+    this.quietest = quietest;
     this.anchors = anchors.map((x) => this.coordinates(x));
     this.last = 0;
     const after = (a, b) => a[0] > b[0] || (a[0] === b[0] && a.at(-1) >= b.at(-1));

@@ -192,7 +192,7 @@ const reason = (about, values = {}) =>
 
 // The rules of genperf/prediction/verdict.py.
 function judged(model, x, logWidth) {
-  const { several_forms: several, followers, settled, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
+  const { several_forms: several, series, followers, settled, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
   const pooled = borrowed.length > 0, reached = pooled ? borrowed : model.factors;
   const reasons = new Set(), next = [], nearLevel = several && !pooled ? 0 : 1;
   let grade = 0, outsideCount = 0;
@@ -221,7 +221,7 @@ function judged(model, x, logWidth) {
     if (f.role === "extrinsic" && !beside) next.push([f, far, x[i]]);
   });
   if (total > RULES.near) {
-    const level = total > RULES.blind ? 2 : 1;
+    const level = total > RULES.blind ? 2 : series && !pooled ? 0 : 1;
     if (outsideCount > 1) mark(level, reason("in_all", { far: doublings(total) }));
     grade = Math.max(grade, level);
   }
