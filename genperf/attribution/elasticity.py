@@ -316,6 +316,10 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     for name, each in (("first", indices.first_order), ("total", indices.total_order)):
         values = np.asarray(each, float).reshape(-1, len(varying))
         lower, upper = quantiles(values[1:], shares(members), ends_of(interval))
+        # Draws wander about the centre, which raises the small indices of all of them: an interval reaches as far below
+        # the value as above.
+        upper = np.maximum(upper, values[0])
+        lower = np.maximum(np.minimum(lower, 2.0 * values[0] - upper), 0.0)
         columns |= {name: values[0], f"{name}_lower": lower, f"{name}_upper": upper}
     over = [
         " to ".join(f"{value:g}" for value in domain[name]) if factors[name].numeric else f"{len(domain[name])} levels"

@@ -536,7 +536,36 @@ def design_notes(table: Table) -> list[Note]:
     'batch' and 'bytes' rise together (correlation 1.000): their effects cannot be separated; leave one out
     """
     medians = table.medians()
-    return [Note(text, "design") for part in (_once, _at_one_level, _together) for text in part(medians)]
+    return [Note(text, "design") for part in (_once, _at_one_level, _together, _alone) for text in part(medians)]
+
+
+def _alone(medians: Table) -> Iterator[str]:
+    """Say that a sum of effects cannot be told from their product, and which run would tell."""
+    if one_at_a_time(medians):
+        varying = [f for f in medians.factors if f.distinct > 1]
+        numbers = [f for f in varying if f.numeric] or varying
+        both = " and ".join(f"{f.name}={f.upper:g}" if f.numeric else f"another {f.name}" for f in numbers[:2])
+        yield f"no run varies two factors together: effects that add up look like those that multiply; measure {both}"
+
+
+def one_at_a_time(medians: Table) -> bool:
+    """Tell whether no configuration varies two factors together: all differ from one in a single factor.
+
+    Such runs fit a sum of the factors' effects as well as their product.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"batch": [8, 16, 32, 8, 8], "layers": [2, 2, 2, 4, 8], "t": [1.0, 1.5, 2.5, 1.2, 1.6]})
+    >>> one_at_a_time(read_table(runs, time="t", intrinsic="batch,layers"))
+    True
+    """
+    columns = [np.asarray(medians.columns[f.name]).astype(str) for f in medians.factors if f.distinct > 1]
+    if len(columns) < 2:
+        return False
+    rows = np.column_stack([column != pd.Series(column).mode()[0] for column in columns])
+    return bool(rows.any(axis=0).all() and rows.sum(axis=1).max() <= 1)
 
 
 def _once(medians: Table) -> Iterator[str]:

@@ -17,7 +17,7 @@ from genperf.estimate import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
 from genperf.formula import parse
 from genperf.panel import Table
-from genperf.panel.table import design_notes
+from genperf.panel.table import design_notes, one_at_a_time
 from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.axes import axes_of
 from genperf.process.growth import growth_of
@@ -85,12 +85,15 @@ def _fitted(table: Table, noise: float) -> Members:
     y, axes = np.log(table.measured), axes_of(table)
     x = [axis.coordinates(table.columns) for axis in axes]
     prior = Product(axes, SEARCH.level_size, SEARCH.local)
+    apart = one_at_a_time(table)
     candidates: list[Candidate] = []
     for mean in means_of(table):
         basis = mean.basis(table.columns)
         constants = basis.without_traces(basis.fitted(y), y)
         residual = y - basis.log_sum(constants)
-        fit = fit_sizes(x, residual - residual.mean(), prior, candidates[0].fit if candidates else None)
+        # A sum that fits runs of one factor at a time knows no more of two together than their product does.
+        first = candidates[0].fit if candidates else None
+        fit = first if apart and first else fit_sizes(x, residual - residual.mean(), prior, first)
         candidates.append(Candidate(mean, basis, constants, y, fit, x))
     growth = growth_of(table, noise)
     anchors = None if growth is None else growth.anchors(np.arange(len(y)))
@@ -101,10 +104,14 @@ def _fitted(table: Table, noise: float) -> Members:
     doing("weighing its means")
     folds = predict_held_out(candidates, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
     pseudo = np.array([dict(STACK.prior)[kind] for kind in kinds])
-    weights = weights_of(folds.log_density(), np.ones(len(y)), pseudo)
+    if apart and "sum" in kinds:
+        # The others' effects multiply.
+        pseudo[kinds.index("sum")] = pseudo.sum() - pseudo[kinds.index("sum")]
+    # Held-out rows of such a table cannot tell effects that add up from those that multiply.
+    weights = pseudo / pseudo.sum() if apart else weights_of(folds.log_density(), np.ones(len(y)), pseudo)
     width, order = folds.width(weights, STACK.inside), sorted(range(len(weights)), key=lambda k: -weights[k])
     growth = None if anchors is None else growth
-    return Members(table, candidates, growth, folds, pseudo, weights, width, order)
+    return Members(table, candidates, growth, folds, pseudo, weights, width, order, apart)
 
 
 def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
@@ -123,7 +130,8 @@ def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
         factors, noise = np.array([f.name for f, _ in c.mean.levels]), c.fit.noise
         unseen = {name: _of_unseen(c.constants.levels[factors == name]) for name in dict.fromkeys(factors.tolist())}
         shows = bool(c.mean.family) if physics else c.mean.kind == "terms"
-        fits = c.mean.drawn(c.basis, c.y, c.constants, positions(table.factors, table.columns)) if shows else []
+        where = positions(table.factors, table.columns)
+        fits = c.mean.drawn(c.basis, c.y, c.constants, where, fitted.apart) if shows else []
         expression, count, values, drawn = c.mean.expression(c.constants, columns, fits)
         draws = drawn if shows else np.tile(values, (STACK.draws, 1))
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)

@@ -18,6 +18,7 @@ from genperf.formula import Name, Node, Number, bind_values, call, chain, names_
 from genperf.models import MODELS
 from genperf.models.compose import at_level, unused_name
 from genperf.panel import Table
+from genperf.panel.table import one_at_a_time
 from genperf.process.axes import derived
 from genperf.process.settings import STACK, SUMS
 from genperf.solver.nonnegative import nonnegative_least_squares
@@ -150,7 +151,7 @@ class Mean:
             out[[falls, rises, alone]] += [-both, -both, both]
         return out
 
-    def drawn(self, basis: Basis, y: Array, constants: Coefficients, places: Array) -> list[Coefficients]:
+    def drawn(self, basis: Basis, y: Array, constants: Coefficients, places: Array, apart: bool) -> list[Coefficients]:
         """Return draws of the constants: fits to ln T with noise and with an error of the form.
 
         Both have the sizes that the residuals show (`genperf.discrepancy.form`).
@@ -164,7 +165,9 @@ class Mean:
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
         normal = [generator.standard_normal((STACK.draws, n)) for n in (len(y), root.shape[1])]
         errors = np.sqrt(max(variance - form**2, 0.0)) * normal[0] + form * normal[1] @ root.T
-        return [basis.fitted(y + error, constants) for error in errors]
+        # Where no row varies two factors together, every other draw has no products of them.
+        sums = basis if not apart else replace(basis, columns=basis.columns * [" × " not in n for n in self.names])
+        return [(sums if k % 2 else basis).fitted(y + error, constants) for k, error in enumerate(errors)]
 
     def basis(self, table: Mapping[str, AnyArray]) -> Basis:
         """Return the columns of the sum at the rows of a table."""
@@ -249,6 +252,9 @@ def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: 
     """Return a sum of a constant and of products of sizes and of functions of counts."""
     choices = [_choices(f, functions) for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
     products = list(islice(_products(choices), SUMS.most_columns - 1))
+    if kind != "terms" and one_at_a_time(table):
+        # Products of two factors would be a share of both forms; the process about a constant multiplies.
+        products = [chosen for chosen in products if len(chosen) == 1]
     place = {frozenset(name for name, _, _ in chosen): 1 + j for j, chosen in enumerate(products)} | {frozenset(): 0}
     same = []
     for chosen, j in place.items():

@@ -196,6 +196,8 @@ class Members:
     width: float
     #: Places of the candidates, the heaviest first.
     order: list[int]
+    #: Whether no row varies two factors together: the weights are then those of the prior.
+    apart: bool
 
 
 def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
@@ -213,7 +215,9 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         # All look-backs count as one, and the rows of the folds as one more.
         parts = len(np.unique(alike.part))
         omega = np.repeat([1.0 / parts, len(alike.rows) / parts / len(density)], [len(alike.rows), len(density)])
-        weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.pseudo)
+        weights = fitted.weights
+        if not fitted.apart:
+            weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.pseudo)
         shrunk = STACK.pseudo * max(fitted.width, STACK.least_beyond)
         width = (len(cuts) * alike.width(weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
         common, ordered = common_error(back, weights, table), tuple(weights[fitted.order].tolist())

@@ -153,3 +153,19 @@ def test_a_level_multiplies_the_terms_that_it_changes_and_no_other(seed: int) ->
     assert terms.loc["constant", "lower"] <= 0.2 <= terms.loc["constant", "upper"]
     assert terms.loc["constant", "share"] == pytest.approx(0.278, abs=0.02)
     assert terms.loc["batch", "share"] == pytest.approx(0.444, abs=0.04)
+
+
+def test_one_factor_at_a_time_leaves_the_sum_and_the_product() -> None:
+    # T = 0.01·batch + 0.08·layers + 0.1·workers; the product of the three effects is twice that at the far corner.
+    centre = {"batch": 32.0, "layers": 8.0, "workers": 4.0}
+    lines = {"batch": (8, 16, 32, 64, 128), "layers": (2, 4, 8, 16, 32), "workers": (1, 2, 4, 8, 16)}
+    rows = pd.DataFrame([{**centre, name: float(v)} for name, values in lines.items() for v in values])
+    rows = rows.drop_duplicates(ignore_index=True)
+    rows["t"] = 0.01 * rows.batch + 0.08 * rows.layers + 0.1 * rows.workers
+    rows["t"] *= np.exp(0.01 * np.random.default_rng(0).standard_normal(len(rows)))
+    fitted = gp.fit(gp.read_table(rows, time="t", intrinsic="batch,layers", extrinsic="workers"))
+    far = fitted.predict({"batch": 128, "layers": 32, "workers": 16}).iloc[0]
+    assert far["lower"] <= 5.44 and far["upper"] >= 10.0 and far["verdict"] != "ok"
+    near = fitted.predict({"batch": 64, "layers": 16, "workers": 8}).iloc[0]
+    assert near["lower"] <= 2.72 <= near["upper"]
+    assert any("measure batch=128 and layers=32" in str(note) for note in fitted.notes)
