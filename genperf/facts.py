@@ -483,6 +483,8 @@ class Curve:
     #: What is shown and its unit.
     name: str
     unit: str
+    #: Nominal coverage.
+    interval: float
     counts: tuple[float, ...]
     values: tuple[Interval, ...]
     measured: tuple[tuple[float, float], ...]
@@ -499,6 +501,9 @@ class Facts:
     #: The prediction, and the columns of `predict` at the configuration.
     expected: Expectation
     predicted: Mapping[str, Any]
+    #: Where the runs are from, and how many they are.
+    source: str
+    runs: int
     #: What growing to the configuration brings.
     growth: Growth
     #: Where more workers do less.

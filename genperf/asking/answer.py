@@ -1,17 +1,23 @@
 """The answer to a question: facts, and the numbers, sentences and pictures that they make."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genperf.errors import listed
+from genperf.asking.card import html, plain
+from genperf.errors import GenperfError, listed
 from genperf.facts import Facts, Growth
 from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
 from genperf.words.answer import sentences_of
 from genperf.words.numbers import three_digits, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +45,7 @@ class Value:
         return f"{self.quantity}: {with_unit(value, self.unit)} ({lower} to {upper}; {self.verdict})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """What is known of one configuration: the likeliest quantity in sentences, every measured one as a value."""
 
@@ -121,6 +127,31 @@ class Answer:
             trust = {"verdict": self.facts.expected.verdict, "reason": self.facts.expected.reason}
             first = {"at": dict(self.facts.at), **self.numbers, **trust, "sentences": dict(self.sentences)}
         return {**source, **first, "taken": self.taken, "answers": [answer.to_dict() for answer in self.answers]}
+
+    def card(self, width: int = 80) -> str:
+        """Return the answer at a glance, in at most 14 lines."""
+        return plain(self, width)
+
+    def __repr__(self) -> str:
+        return self.card()
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+    def plot(self) -> Figure:
+        """Draw the measured runs and the predicted band along the count of workers, with matplotlib.
+
+        Raises
+        ------
+        GenperfError
+            Where the answer has no curve.
+        """
+        import genperf as gp
+
+        if self.facts is None:
+            raise GenperfError("one value has no curve to draw", hint="measure a second count")
+        figure: Figure = gp.plots.answer_curve(self.facts.curve)
+        return figure
 
     def __str__(self) -> str:
         lines = list(self.sentences.values())

@@ -1,6 +1,7 @@
 """`ask`: the facts about one configuration, each gathered once, in the order in which they rest on each other."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,8 @@ def facts_of(
         taken=left_open(result.panel, target, named),
         expected=expected,
         predicted={name: cells[0] for name, cells in row.items()},
+        source=Path(result.schema.source).name or "runs",
+        runs=result.schema.rows,
         growth=growth,
         turn=turn,
         curve=_drawn(curve, growth, work, interval),
@@ -145,6 +148,7 @@ def _drawn(curve: Scaling, growth: Growth, work: Work, interval: float) -> Curve
         curve.along,
         "throughput" if rated else name,
         f"{work.sample}/s" if rated else curve.quantity.unit,
+        interval,
         tuple(steps.counts[places].tolist()),
         tuple(Interval(*row) for row in ends.T.tolist()),
         tuple(zip(steps.counts[measured].tolist(), runs.tolist(), strict=True)),

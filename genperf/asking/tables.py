@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from genperf.asking.measured import (
     rows_with,
     wants_step,
 )
+from genperf.asking.plan import plan_of
 from genperf.asking.question import Question
 from genperf.errors import GenperfError, TableError, listed
+from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
@@ -86,10 +89,25 @@ def ask(
     want: str | None = None,
     at: Mapping[str, Any] | None = None,
     *,
+    price: str | None = None,
+    per: str | None = None,
+    work: str | None = None,
+    samples: str | float | None = None,
+    deadline: str | float | None = None,
+    budget: str | float | None = None,
+    tokens: str | float | None = None,
+    peak: str | float | None = None,
     hints: Mapping[str, str | float] | None = None,
+    roles: Mapping[str, Any] | None = None,
     **configuration: Any,
-) -> Answer | OneRun:
+) -> Any:
     """Answer one configuration from a table whose columns are recognised, from a model, or about one run.
+
+    Returns
+    -------
+    Answer
+        Its `value`, `interval`, `verdict`, `throughput` and `sentences`; a list of answers where a factor has several
+        values; of one run in words an `OneRun`.
 
     Parameters
     ----------
@@ -99,9 +117,19 @@ def ask(
     want : str, optional
         The quantity: a header or a kind; every measured one is answered where omitted, the likeliest first.
     at : mapping, optional
-        The configuration, by columns whose names are no identifiers.
+        The configuration, by columns whose names are no identifiers; a list of values for several answers.
+    price, per : str, optional
+        Of a machine, `2/h`; and what counts the machines.
+    work : str, optional
+        The samples of a step, a formula over the columns.
+    samples, deadline, budget : str or float, optional
+        A piece of work, `1.2B`, done within `5d` or seconds, for so much money: answered by how many that takes.
+    tokens, peak : str or float, optional
+        Of a training, `300B`, and of a device, `h100` or operations per second.
     hints : mapping, optional
         Of the network, as for `genperf.fit`: what its exchange should cost is answered as well.
+    roles : mapping, optional
+        As the options of the command: `{"time": "step_s", "extrinsic": "gpus"}`; others are recognised.
 
     Raises
     ------
@@ -113,22 +141,45 @@ def ask(
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
     >>> answer = ask(runs, gpus=16)
-    >>> answer.answers[0].quantity, answer.answers[0].verdict
-    ('images_per_s', 'extrapolating-blind')
+    >>> answer.answers[0].quantity, answer.verdict, answer.value == answer.throughput
+    ('images_per_s', 'extrapolating-blind', True)
+    >>> [round(one.value, -3) for one in ask(runs, gpus=[2, 8])]
+    [1000.0, 3000.0]
     >>> round(ask("8xh100", model="7B", tokens_per_s=76800).to_dict()["mfu"], 3)
     0.408
     """
     if isinstance(table, str) and is_run((table,)):
-        return _of_one_run(table, {name: label(value) for name, value in (at or {}).items()}, hints, configuration)
-    wanted = {name: label(value) for name, value in {**(at or {}), **configuration}.items()}
-    question = Question(hints=checked_hints(hints or {}))
+        given = {"tokens": tokens, "price": price, "peak": peak}
+        settings = {**configuration, **{name: value for name, value in given.items() if value is not None}}
+        return _of_one_run(table, {name: label(value) for name, value in (at or {}).items()}, hints, settings)
+    named = {**(at or {}), **configuration}
+    several = {n: list(values) for n, values in named.items() if isinstance(values, list | tuple | range | np.ndarray)}
+    texts = {"samples": samples, "deadline": deadline, "budget": budget}
+    question = Question(
+        work=work,
+        price=None if price is None else price_of(price, per),
+        per=per,
+        training=Training(
+            None if tokens is None else amount(str(tokens)), None if peak is None else peak_of(str(peak))
+        ),
+        plan=plan_of(**{name: None if value is None else str(value) for name, value in texts.items()}),
+        hints=checked_hints(hints or {}),
+    )
+    places = [
+        {name: label(value) for name, value in {**named, **dict(zip(several, values, strict=True))}.items()}
+        for values in product(*several.values())
+    ]
     if isinstance(table, FitResult) or is_model_file(table):
-        return ask_fitted(model_of(table), wanted, question)
-    cells = open_files([str(table)]) if isinstance(table, str | Path) else open_source(table)
-    run = run_in(cells)
-    if run is not None:
-        return answer_of(run, at=wanted, hints=question.hints)
-    return ask_recognised(recognised(cells), wanted, want, question)
+        fitted = model_of(table)
+        answers = [ask_fitted(fitted, wanted, question) for wanted in places]
+    else:
+        cells = open_files([str(table)]) if isinstance(table, str | Path) else open_source(table)
+        run = run_in(cells)
+        if run is not None:
+            return answer_of(run, at=places[0], hints=question.hints)
+        opened = recognised(cells, {**(roles or {}), "work": work})
+        answers = [ask_recognised(opened, wanted, want, question) for wanted in places]
+    return answers if several else answers[0]
 
 
 def _of_one_run(

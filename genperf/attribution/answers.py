@@ -38,6 +38,8 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
     return f"<p><strong>{escape(title)}</strong></p>{frame.to_html(index=False, border=0, na_rep='–')}{below}"
 
 
+#: Lines of an answer that a session of Python shows by itself: those of a card.
+SHORT = 13
 #: A sentence, or a table with its title.
 Line: TypeAlias = str | tuple[str, pd.DataFrame]
 
@@ -125,6 +127,11 @@ class Shown(ABC):
         lines = [(line,) if isinstance(line, str) else (line[0], _text(line[1])) for line in self.content]
         return "\n".join(text for line in lines for text in line)
 
+    def __repr__(self) -> str:
+        lines = str(self).splitlines()
+        rest = [f"… {len(lines) - SHORT} more lines: print(…)"] if len(lines) > SHORT else []
+        return "\n".join([*lines[:SHORT], *rest])
+
     def _repr_html_(self) -> str:
         return "".join(
             f"<p>{escape(line)}</p>" if isinstance(line, str) else as_html(*line) for line in self.content if line
@@ -135,7 +142,7 @@ def _text(frame: pd.DataFrame) -> str:
     return frame.to_string(index=False, na_rep="–") if len(frame) else "–"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scaling(Shown):
     """The predicted value along the count of workers; for a time also how well more workers are used."""
 
@@ -241,7 +248,7 @@ class Scaling(Shown):
         return plain | ({"refusal": self.refusal} if self.refusal else {})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(Shown):
     """The share of the prediction's variance over a domain that each factor makes (Sobol indices)."""
 
@@ -271,7 +278,7 @@ class Sensitivity(Shown):
         yield from self.notes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Importance(Shown):
     """By how much a learner's error grows when a factor's values are shuffled."""
 
@@ -286,7 +293,7 @@ class Importance(Shown):
         yield "by how many % the error grows when a factor is shuffled", self.scores
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
     """Why the predicted value differs between configurations A and B."""
 
@@ -341,7 +348,7 @@ class Comparison(Shown):
             yield "what each overlap hides", self.hidden
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Shown):
     """The parts of a predicted value, and how the factors move it."""
 

@@ -10,10 +10,11 @@ import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, tell, tell_all
+from genperf.cli.output import Output, draws_letters, tell, tell_all, terminal_width
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
+    from genperf.asking.answer import Answer
     from genperf.table.cells import Source
 
 #: A run without a file: the count and the throughput.
@@ -36,6 +37,13 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
     shared.HINTS,
     shared.SEED,
 )
+@shared.option_group(
+    "The answer",
+    click.option("--full", is_flag=True, help="All that is known, in sentences, with how the columns were read."),
+    click.option("--why", "why", is_flag=True, help="What the time is made of, and why it is slow."),
+    click.option("--normal", is_flag=True, help="How the efficiency compares with published series."),
+    click.option("--cost", "cost", is_flag=True, help="Whether growing pays, and what it costs."),
+)
 @shared.table_options
 @shared.shown(*shared.RESULT)
 def ask(
@@ -52,6 +60,10 @@ def ask(
     hints: tuple[str, ...],
     seed: int,
     roles: dict[str, Any],
+    full: bool,
+    why: bool,
+    normal: bool,
+    cost: bool,
     out: Output,
 ) -> None:
     """Answer what to expect of one configuration from TABLE, whose columns are recognised, or from a model.
@@ -69,7 +81,6 @@ def ask(
     from genperf.models.network import checked_hints
     from genperf.one_run import run_in
     from genperf.result import load_model
-    from genperf.words.numbers import join_values
 
     checked = checked_hints(measured_links(pairs(hints, "--hint")))
     if not at and answered_bus(table, checked, out):
@@ -84,8 +95,7 @@ def ask(
     if len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
         reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)
-        if not out.written(reply):
-            tell(str(reply))
+        _show(reply, out, full, _topics(why, normal, cost))
         return
     source = _source(table, roles["delimiter"])
     run = run_in(source)
@@ -95,13 +105,42 @@ def ask(
     opened = recognised_table(source, roles)
     wanted = _configuration(at, opened.source.columns)
     answer = ask_recognised(opened, wanted, want, question, seed)
+    _show(answer, out, full, _topics(why, normal, cost))
+
+
+#: An option → the sentences that answer it.
+TOPICS = {
+    "why": ("limit", "causes", "exchange"),
+    "normal": ("normal", "exchange"),
+    "cost": ("plan", "training", "pays", "best"),
+}
+
+
+def _topics(why: bool, normal: bool, cost: bool) -> list[str]:
+    """Return the keys of the sentences that are asked for."""
+    wanted = {"why": why, "normal": normal, "cost": cost}
+    return list(dict.fromkeys(key for name, keys in TOPICS.items() if wanted[name] for key in keys))
+
+
+def _show(answer: Answer, out: Output, full: bool, topics: list[str]) -> None:
+    """Print an answer as JSON, as some of its sentences, as all of them, or as a card."""
+    from genperf.asking.card import card
+    from genperf.words.numbers import join_values
+
     if out.written(answer):
         return
-    if not out.quiet:
-        tell_all([answer.read_as, *answer.notes])
-        if answer.taken:
-            tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
-    tell(str(answer))
+    if topics:
+        known = [answer.sentences[key] for key in topics if key in answer.sentences]
+        tell_all(known or ["nothing of it is known: --full shows what is"])
+        return
+    if full:
+        if not out.quiet:
+            tell_all([line for line in (answer.read_as, *answer.notes) if line])
+            if answer.taken and answer.reading is not None:
+                tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
+        tell(str(answer))
+        return
+    out.styled(card(answer, terminal_width(), draws_letters(), footer=not out.quiet))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

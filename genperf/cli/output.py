@@ -18,6 +18,7 @@ from genperf.cli.writing import write_whole
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+    from rich.text import Text
 
     from genperf.table.cells import Cells
 
@@ -88,6 +89,17 @@ class Output:
         rows = zip(*([cell(v) for v in cells.tolist()] for _, cells in table.items()), strict=True)
         show_rows([str(name) for name, _ in table.items()], rows, title, self.no_color)
 
+    def styled(self, lines: Iterable[Text]) -> None:
+        """Print styled lines: with colours on a terminal, the same text without them elsewhere."""
+        colored = sys.stdout.isatty() and not self.no_color and "NO_COLOR" not in os.environ
+        for line in lines:
+            if colored and visible(line.plain) == line.plain:
+                from rich.console import Console
+
+                Console(highlight=False, soft_wrap=True).print(line)
+            else:
+                tell(line.plain)
+
     def lines(self, content: Iterable[str | tuple[str, Shown]]) -> None:
         """Print sentences, and tables with their titles."""
         for line in content:
@@ -95,6 +107,16 @@ class Output:
                 tell(line)
             else:
                 self.frame(line[1], line[0])
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal; 80 in a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+
+
+def draws_letters() -> bool:
+    """Tell whether standard output has the letters of a picture."""
+    return (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
 
 
 def tell(text: str, err: bool = False) -> None:

@@ -1,6 +1,7 @@
 """Figures (matplotlib, extra `plots`). Every function returns a Figure; none is shown, nothing is styled at import."""
 
 from genperf.plots.figures import (
+    answer_curve,
     constants,
     efficiency,
     groups,

@@ -12,6 +12,7 @@ from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution import Comparison, Scaling, Sensitivity
 from genperf.attribution.terms import FORM, HIDDEN, parts_of
 from genperf.errors import GenperfError, counted
+from genperf.facts import Curve
 from genperf.panel.configurations import medians_along
 from genperf.plots.colors import BLUE, DASHES, FAINT, GREEN, INK, ORANGE, PALETTE, SKY, VERDICT_STYLE, VERMILION
 from genperf.plots.style import around, banded, cut, doubling_axis, legend, new_figure, plain_numbers, shown
@@ -49,6 +50,22 @@ LEAST_DOUBLINGS_RATIO = 4.0
 def _arrays(frame: pd.DataFrame, *names: str) -> Array:
     """Return columns as numbers, shape (columns, rows)."""
     return frame[[*names]].to_numpy(float).T
+
+
+def answer_curve(curve: Curve) -> Figure:
+    """Draw the picture of an answer: the measured runs, and the predicted band along the count of workers."""
+    figure, ax = new_figure()
+    counts = np.array(curve.counts)
+    value, lower, upper = np.array([interval.ends for interval in curve.values]).T
+    banded(ax, counts, lower, upper, curve.interval)
+    ax.plot(counts, value, color=BLUE, linewidth=2.0, label="predicted")
+    if curve.measured:
+        ax.plot(*np.array(curve.measured).T, "o", color=INK, markersize=5, label="measured")
+    plain_numbers(ax)
+    doubling_axis(ax, curve.along, counts)
+    ax.set_ylabel(f"{curve.name} ({curve.unit})" if curve.unit else curve.name)
+    legend(ax)
+    return figure
 
 
 def scaling(

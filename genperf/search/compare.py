@@ -41,7 +41,7 @@ CHANGE, NOTHING = "change", "as it is"
 SAME_WORK = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Shown):
     """Alternatives at one configuration, the best first."""
 

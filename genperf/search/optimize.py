@@ -36,7 +36,7 @@ from genperf.words.numbers import duration_text, three_digits
 from genperf.words.quantity import heading, only_for_times
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Optimum(Shown):
     """The best configurations of a grid."""
 

@@ -158,7 +158,7 @@ def uncertainty(
     return Uncertainty(np.vstack(means), shares(result.members), within, noise)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Suggestions(Shown):
     """Which configurations to measure next, so that the interval at a target narrows."""
 

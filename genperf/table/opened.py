@@ -47,7 +47,14 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     if not isinstance(source, str | Path):
         import pandas as pd
 
-        frame = source if isinstance(source, pd.DataFrame) else getattr(source, "to_pandas", lambda: None)()
+        try:
+            frame = source if isinstance(source, pd.DataFrame) else getattr(source, "to_pandas", lambda: None)()
+        except ImportError as error:
+            library = type(source).__module__.partition(".")[0]
+            raise TableError(
+                f"a table of {library} becomes a DataFrame by pyarrow, which is not installed",
+                hint='pip install "genperf[parquet]", or .write_csv("runs.csv") and its path',
+            ) from error
         if isinstance(frame, pd.DataFrame):
             return _from_frame(frame, "DataFrame")
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")

@@ -75,7 +75,7 @@ class ModelScore:
         return {name: getattr(self, name) for name in _METRICS}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Validation:
     """The scores of several models on the same held-out configurations.
 
@@ -153,6 +153,9 @@ class Validation:
         return "\n".join([self.headline, *(f"  {line.rstrip()}" for line in lines), *notes])
 
     def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
         return self.table()
 
     def _repr_html_(self) -> str:

@@ -411,7 +411,7 @@ def cases() -> dict[str, tuple[str, ...]]:
     listed["endless device"] = ("check", "/dev/zero", *TABLE)
     listed["endless model"] = ("predict", "/dev/zero", "--at", "workers=4")
     listed["endless settings"] = ("--config", "/dev/zero", "models")
-    listed["ask of ten thousand columns"] = ("ask", "wide.csv", "--at", "workers=32")
+    listed["ask of ten thousand columns"] = ("ask", "--full", "wide.csv", "--at", "workers=32")
     listed["predict without two factors"] = ("predict", "t.json", "--at", "workers=4")
     listed["optimize without two factors"] = ("optimize", "t.json", "--over", "workers=1:8")
     listed["data without two factors"] = ("predict", "t.json", "--data", "runs.csv")

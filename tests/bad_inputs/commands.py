@@ -381,9 +381,9 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["import", "tensorboard", "report.sqlite", "-o", "i.csv"],
         ["import", "nsight", "runs.csv", "-o", "i.csv"],
         ["import", "nsight", "report.sqlite", "--set", "gpus=2", "-o", "i.csv"],
-        ["ask", "losses.events", "--at", "gpus=16"],
-        ["ask", "report.sqlite", "--at", "gpus=16"],
-        ["ask", "train.log", "--at", "gpus=16"],
+        ["ask", "--full", "losses.events", "--at", "gpus=16"],
+        ["ask", "--full", "report.sqlite", "--at", "gpus=16"],
+        ["ask", "--full", "train.log", "--at", "gpus=16"],
     ],
 }
 #: Files of tests/importers/data, by the name that they have here.

@@ -178,7 +178,7 @@ def test_a_model_file_with_other_factors_beside_is_refused(shell: Shell, fitted:
 
 
 def test_ask_and_the_page_tell_further_quantities(shell: Shell, fitted: str) -> None:
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=16", "--at", "batch=16", *ALSO[:2])
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=16", "--at", "batch=16", *ALSO[:2])
     assert status == 0
     assert "memory" not in out.splitlines()[0]
     (expected,) = [line for line in out.splitlines() if line.startswith("Expect ")]

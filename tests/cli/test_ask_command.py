@@ -27,7 +27,7 @@ def answer(shell: Shell, *options: str, at: str = "gpus=64") -> dict[str, object
 
 
 def test_four_throughputs_get_seven_sentences(shell: Shell) -> None:
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64", "--price", "2/h")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=64", "--price", "2/h")
     lines = out.splitlines()
     assert status == 0
     assert lines[0] == "read as: --throughput images_per_s --extrinsic gpus"
@@ -54,7 +54,7 @@ def test_four_throughputs_get_seven_sentences(shell: Shell) -> None:
 
 def test_throughputs_along_nodes_without_a_batch_have_no_time_of_a_step(shell: Shell) -> None:
     Path("runs.csv").write_text("run,images_per_s\n1n8g,3000\n2n8g,5600\n4n8g,10500\n")
-    _, out, _ = shell("ask", "runs.csv", "--at", "nodes=8")
+    _, out, _ = shell("ask", "--full", "runs.csv", "--at", "nodes=8")
     assert "images/s at nodes=8, devices=64" in out
     assert "a step takes" not in out
 
@@ -76,7 +76,7 @@ def test_a_smaller_cloud_price_and_the_unit_of_work_move_nothing_else(shell: She
 
 def test_a_time_without_work_has_no_efficiency_but_the_question(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,step_ms\n1,100\n2,104\n4,109\n8,113\n")
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=16")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=16")
     assert status == 0
     assert "--time step_ms --unit ms" in out
     assert "efficiency need the work of a step: --work '32*gpus'" in out
@@ -93,7 +93,7 @@ def test_other_names_of_the_count_are_understood(shell: Shell) -> None:
 
 
 def test_several_values_are_refused_and_a_singular_is_understood(shell: Shell) -> None:
-    status, _, err = shell("ask", "runs.csv", "--at", "gpus=64,128")
+    status, _, err = shell("ask", "--full", "runs.csv", "--at", "gpus=64,128")
     assert (status, "gpus=64,128 is several" in err, "such as gpus=64;" in err) == (1, True, True)
     assert answer(shell, at="gpu=16")["at"] == {"gpus": 16.0}
 
@@ -102,7 +102,7 @@ def test_an_epoch_is_told_as_such(shell: Shell) -> None:
     """1000/n + 10 s: 64 GPUs take 25.6 s, 39.4 x as fast as one, an efficiency of 62 %; 64 of them cost 0.91 at 2/h."""
     rows = "\n".join(f"{n},32,{1000 / n + 10}" for n in (1, 2, 4, 8, 16, 32))
     Path("runs.csv").write_text(f"# GPUs,batch_per_gpu,Time per epoch (s)\n{rows}\n")
-    status, out, _ = shell("ask", "runs.csv", "--at", "GPUs=64", "--price", "2/h")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "GPUs=64", "--price", "2/h")
     assert status == 0
     assert re.search(r"Expect an epoch of 2[56]\.?\d* s at GPUs=64: (39|4\d|3\d)\S* x as fast as on 1 GPU", out)
     assert "An epoch costs" in out
@@ -118,7 +118,7 @@ def test_an_export_of_slurm_is_read_as_it_is(shell: Shell) -> None:
     times = [f"{s // 3600:02d}:{s % 3600 // 60:02d}:{s % 60:02d}" for s in (600 + 7200 // n for n in (1, 2, 4, 8))]
     rows = [f"{i}|{n}|{4 * n}|{t}|COMPLETED" for i, (n, t) in enumerate(zip((1, 2, 4, 8), times, strict=True))]
     Path("runs.csv").write_text("\n".join(["JobID|NNodes|NTasks|Elapsed|State", *rows, "9|16|64|00:00:05|FAILED", ""]))
-    status, out, _ = shell("ask", "runs.csv", "--at", "NNodes=32")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "NNodes=32")
     assert status == 0
     assert "--time Elapsed --scaling job --status State --extrinsic NNodes,NTasks" in out
     assert "'Elapsed' falls as NTasks grows, so all are taken to share one amount of work" in out
@@ -133,7 +133,7 @@ def test_an_export_of_a_tracker_is_read_as_it_is(shell: Shell) -> None:
     head = "Name,State,_step,config.world_size,config.per_device_train_batch_size,config.model,train/step_time"
     rows = [f"run-{m}{n},finished,100,{n},4,{m},{1 + 0.03 * n:.3f}" for m in "ab" for n in (1, 2, 4, 8)]
     Path("runs.csv").write_text("\n".join([head, *rows, "run-z,crashed,3,16,4,a,", ""]))
-    status, out, _ = shell("ask", "runs.csv", "--at", "world_size=32", "--at", "model=b")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "world_size=32", "--at", "model=b")
     assert status == 0
     roles = "--group config.model --intrinsic config.per_device_train_batch_size; left out: Name, _step"
     first = "read as: --time train/step_time --status State --extrinsic config.world_size"
@@ -162,15 +162,15 @@ def test_several_series_are_asked_for_by_their_name(shell: Shell) -> None:
         for k, n in enumerate((1, 2, 4, 8))
     ]
     Path("runs.csv").write_text("\n".join(["framework,gpus,images_per_s", *rows]))
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=16")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=16")
     assert status == 0
     assert "not given, and taken at: framework=jax; --at sets them" in out
     assert re.search(r"The table has other series:\n  framework=mxnet: images_per_s: 3,\d+ images/s", out)
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=8", "--at", "framework=mxnet")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=8", "--at", "framework=mxnet")
     assert status == 0
     assert "--group framework" in out
     assert re.search(r"Expect 2,0\d0 images/s", out)
-    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8", "--at", "framework=caffe")
+    status, _, errors = shell("ask", "--full", "runs.csv", "--at", "gpus=8", "--at", "framework=caffe")
     assert status == 1
     assert "no run has framework=caffe" in errors
 
@@ -198,7 +198,7 @@ def test_one_question_with_the_option_that_answers_it(
     shell: Shell, text: str, options: tuple[str, ...], words: list[str]
 ) -> None:
     Path("runs.csv").write_text(text)
-    status, out, errors = shell("ask", "runs.csv", "--at", "gpus=64", *options)
+    status, out, errors = shell("ask", "--full", "runs.csv", "--at", "gpus=64", *options)
     assert (status, out) == (1, "")
     for word in words:
         assert word in errors
@@ -212,7 +212,7 @@ def test_a_given_role_is_not_guessed(shell: Shell) -> None:
 
 
 def test_one_configuration_is_asked_about(shell: Shell) -> None:
-    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8,16")
+    status, _, errors = shell("ask", "--full", "runs.csv", "--at", "gpus=8,16")
     assert status == 1
     assert "8,16" in errors
 
@@ -225,7 +225,7 @@ def test_levels_that_were_not_given_are_of_one_measured_run(shell: Shell) -> Non
     Path("runs.csv").write_text("net,precision,gpus,global_batch,step_s\n" + text)
     options = ("--categorical", "net,precision", "--time", "step_s", "--extrinsic", "gpus")
     assert answer(shell, *options, at="gpus=16")["taken"] == {"net": "vgg", "precision": "fp32"}
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=16", "--at", "net=bert", *options)
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=16", "--at", "net=bert", *options)
     assert status == 0
     assert "not given, and taken at: precision=fp16; --at sets them" in out
 
@@ -235,7 +235,7 @@ def test_the_smallest_scale_is_that_of_runs_alike(shell: Shell) -> None:
     large = "".join(f"large,{n},{2.0 * (1 + 0.01 * n)}\n" for n in (16, 32, 64))
     Path("runs.csv").write_text("net,gpus,step_s\n" + small + large)
     options = ("--at", "net=large", "--categorical", "net", "--work", "32*gpus", "--scaling", "weak")
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=128", *options)
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=128", *options)
     assert status == 0
     assert "x that of 16 gpus" in out
 
@@ -243,7 +243,7 @@ def test_the_smallest_scale_is_that_of_runs_alike(shell: Shell) -> None:
 def test_a_table_without_nodes_speaks_of_its_workers(shell: Shell) -> None:
     rows = "".join(f"{n},{0.1 + 0.01 * (n - 1)}\n" for n in (1, 2, 4, 8))
     Path("runs.csv").write_text("gpus,step_s\n" + rows)
-    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64", "--scaling", "weak")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=64", "--scaling", "weak")
     assert status == 0
     assert "work that gpus do one after another" in out
     assert "nodes" not in re.sub("No column counts the nodes.*", "", out)
@@ -259,7 +259,7 @@ def test_nodes_settle_the_workers_on_them(shell: Shell) -> None:
 
 def test_rows_that_cannot_be_read_are_left_out_and_counted(shell: Shell) -> None:
     Path("odd.csv").write_text("gpus,seconds\n1,9\n2,5\n4,fast\n8,2\n16,\n")
-    status, out, err = shell("ask", "odd.csv", "--at", "gpus=32", "--work", "64")
+    status, out, err = shell("ask", "--full", "odd.csv", "--at", "gpus=32", "--work", "64")
     assert status == 0, err
     assert "2 rows left out because they cannot be used; the first: line 4, column 'seconds': 'fast'" in out
 
@@ -274,10 +274,10 @@ def test_days_of_so_many_tokens_follow_from_a_throughput_of_tokens(shell: Shell)
 def test_more_than_in_proportion_is_doubted(shell: Shell) -> None:
     """Twice the workers, three times the speed: no cluster does that."""
     Path("runs.csv").write_text("gpus,images_per_s\n1,100\n2,290\n4,850\n8,2500\n")
-    _, out, _ = shell("ask", "runs.csv", "--at", "gpus=16")
+    _, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=16")
     assert re.search(r"efficiency is \d+ % .*, which is hardly so: the runs show little of what gpus alone change", out)
     Path("runs.csv").write_text(FOUR)
-    assert "hardly so" not in shell("ask", "runs.csv", "--at", "gpus=16")[1]
+    assert "hardly so" not in shell("ask", "--full", "runs.csv", "--at", "gpus=16")[1]
 
 
 def test_the_ways_of_a_layout_tell_its_devices(shell: Shell) -> None:
@@ -285,13 +285,13 @@ def test_the_ways_of_a_layout_tell_its_devices(shell: Shell) -> None:
     ways = [(1, 8, 1), (2, 4, 1), (4, 2, 1), (8, 1, 1), (4, 4, 1), (8, 2, 1), (2, 8, 1), (8, 4, 1), (4, 8, 1)]
     rows = "\n".join(f"{d},{t},{p},1,64,{30 / (d * t * p) * (1 + 0.05 * np.log2(t)):.4f}" for d, t, p in ways)
     Path("runs.csv").write_text(f"dp,tp,pp,micro_batch,global_batch,step_s\n{rows}\n")
-    status, out, _ = shell("ask", "runs.csv", "--at", "dp=16", "--at", "tp=4")
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "dp=16", "--at", "tp=4")
     assert status == 0
     assert out.startswith("read as: --time step_s --extrinsic devices,dp,tp,pp")
     # The ways settle the devices: nothing of the machine is left open.
     assert "devices=" not in out.partition("taken at")[2].partition("\n")[0]
     given = ("--extrinsic", "gpus,dp,tp,pp", "--let", "gpus=dp*tp*pp")
-    status, out, _ = shell("ask", "runs.csv", "--at", "dp=16", "--at", "tp=4", *given)
+    status, out, _ = shell("ask", "--full", "runs.csv", "--at", "dp=16", "--at", "tp=4", *given)
     assert status == 0
     assert out.startswith("read as: --time step_s --extrinsic gpus,dp,tp,pp")
 
@@ -302,8 +302,8 @@ def test_a_quantity_has_one_answer_with_and_without_want(shell: Shell) -> None:
     text = "".join(f"{f},{n},8,{step},{memory}\n" for f, n, step, memory in rows)
     Path("runs.csv").write_text("framework,gpus,batch_per_gpu,step_s,peak_gb\n" + text)
     at = ("runs.csv", "--at", "gpus=64", "--at", "framework=a", "--json")
-    both = {answer["quantity"]: answer for answer in json.loads(shell("ask", *at)[1])["answers"]}
-    (alone,) = json.loads(shell("ask", *at, "--want", "peak_gb")[1])["answers"]
+    both = {answer["quantity"]: answer for answer in json.loads(shell("ask", "--full", *at)[1])["answers"]}
+    (alone,) = json.loads(shell("ask", "--full", *at, "--want", "peak_gb")[1])["answers"]
     assert [alone[n] for n in ("verdict", "reason", "at")] == [both["peak_gb"][n] for n in ("verdict", "reason", "at")]
     for name in ("value", "lower", "upper"):
         assert alone[name] == pytest.approx(both["peak_gb"][name], rel=1e-12)
@@ -322,8 +322,8 @@ def test_a_throughput_has_an_interval_and_fits_where_runs_failed(shell: Shell) -
 def test_a_series_whose_runs_all_failed_is_no_other_answer(shell: Shell) -> None:
     rows = "1,a,1.0,ok\n2,a,1.1,ok\n4,a,1.2,ok\n1,b,,OOM\n2,b,,OOM\n4,b,,OOM\n"
     Path("runs.csv").write_text(f"gpus,net,step_s,status\n{rows}")
-    assert shell("ask", "runs.csv", "--at", "gpus=8")[0] == 0
-    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=8", "--at", "net=b")
+    assert shell("ask", "--full", "runs.csv", "--at", "gpus=8")[0] == 0
+    status, _, errors = shell("ask", "--full", "runs.csv", "--at", "gpus=8", "--at", "net=b")
     assert status == 1
     assert "no run of b ended with a value" in errors
 
@@ -352,7 +352,7 @@ def test_a_machine_ends_somewhere_and_a_cluster_does_not(shell: Shell) -> None:
 
 
 def test_a_text_in_the_place_of_a_count_gets_the_measured_ones(shell: Shell) -> None:
-    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=many")
+    status, _, errors = shell("ask", "--full", "runs.csv", "--at", "gpus=many")
     assert status == 1
     assert "no run has gpus=many" in errors
     assert "one of 1, 2, 4, 8" in errors
@@ -387,13 +387,13 @@ def test_workers_that_serve_requests_share_a_machine(shell: Shell) -> None:
 
 
 def test_a_count_below_one_is_named(shell: Shell) -> None:
-    status, _, errors = shell("ask", "runs.csv", "--at", "gpus=-3")
+    status, _, errors = shell("ask", "--full", "runs.csv", "--at", "gpus=-3")
     assert (status, "gpus is a count above zero, and not -3" in errors) == (1, True)
 
 
 def test_a_series_of_memory_has_no_parts_of_a_time(shell: Shell) -> None:
     Path("memory.csv").write_text("ranks,peak_memory_gb\n4,31.2\n8,31.4\n16,31.6\n32,31.9\n")
-    _, out, _ = shell("ask", "memory.csv", "--at", "ranks=64")
+    _, out, _ = shell("ask", "--full", "memory.csv", "--at", "ranks=64")
     assert "What the peak_memory_gb depends on at ranks=64: doubling ranks makes it x 1" in out
     assert "computation" not in out
 
@@ -402,7 +402,7 @@ def test_a_question_beyond_another_factor_keeps_the_usual_count(shell: Shell) ->
     runs = [(n, users) for n in (1, 2) for users in (1, 4, 16, 64)]
     text = "".join(f"{n},{users},{n * 12.0 * users / (10.0 + users):.3f}\n" for n, users in runs)
     Path("served.csv").write_text(f"gpus,users,requests_per_s\n{text}")
-    _, out, _ = shell("ask", "served.csv", "--at", "users=256")
+    _, out, _ = shell("ask", "--full", "served.csv", "--at", "users=256")
     assert "requests/s at users=256, gpus=" in out
     assert "gpus=4" not in out
-    assert "gpus=4" in shell("ask", "served.csv", "--at", "users=4")[1]
+    assert "gpus=4" in shell("ask", "--full", "served.csv", "--at", "users=4")[1]

@@ -47,7 +47,7 @@ def test_the_cheapest_count_keeps_deadline_and_budget_by_their_upper_ends(shell:
 
 
 def test_without_a_count_the_answer_is_about_the_plan(shell: Shell) -> None:
-    job = ("ask", "runs.csv", "--samples", "1.2B", "--deadline", "5d")
+    job = ("ask", "--full", "runs.csv", "--samples", "1.2B", "--deadline", "5d")
     status, out, _ = shell(*job)
     assert status == 0
     assert "1.2 billion images within 5 d, the cheapest count of 1 to 128 that keeps it is 8 gpus: 4.7" in out
@@ -61,7 +61,7 @@ def test_counts_beyond_a_node_fill_their_nodes(shell: Shell) -> None:
 
 
 def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
-    job = ("ask", "two.csv", "--samples", "1.2B", "--price", "2/h")
+    job = ("ask", "--full", "two.csv", "--samples", "1.2B", "--price", "2/h")
     status, out, _ = shell(*job, "--deadline", "1h")
     assert status == 0
     assert "within 60 min, no count of 8 to 256 gpus is enough: the fastest, 256, takes 7.42 h and up to 54.8" in out
@@ -82,17 +82,17 @@ def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     ],
 )
 def test_what_is_no_plan(shell: Shell, options: list[str], words: list[str]) -> None:
-    status, out, errors = shell("ask", "runs.csv", *options)
+    status, out, errors = shell("ask", "--full", "runs.csv", *options)
     assert (status, out) == (1, "")
     assert all(word in errors for word in words), errors
 
 
 def test_steps_of_unknown_work_have_no_plan(shell: Shell) -> None:
     Path("steps.csv").write_text("gpus,step_s\n1,0.20\n2,0.21\n4,0.23\n")
-    status, _, errors = shell("ask", "steps.csv", "--samples", "1B")
+    status, _, errors = shell("ask", "--full", "steps.csv", "--samples", "1B")
     assert status == 1
     assert "a plan needs the work of a step" in errors
-    assert shell("ask", "steps.csv", "--samples", "1B", "--work", "32*gpus")[0] == 0
+    assert shell("ask", "--full", "steps.csv", "--samples", "1B", "--work", "32*gpus")[0] == 0
 
 
 def test_optimize_keeps_a_budget(shell: Shell) -> None:

@@ -217,10 +217,10 @@ def test_no_failed_run_is_suggested(shell: Shell, folder: Path) -> None:
 
 def test_no_answer_keeps_quiet_about_a_run_that_fails(shell: Shell, fitted: str) -> None:
     at = ["--at", "gpus=1", "--at", "micro=64"]
-    status, out, _ = shell("ask", "runs.csv", *at)
+    status, out, _ = shell("ask", "--full", "runs.csv", *at)
     assert status == 0
     assert "Such a run most likely fails (it fits with a probability of less than 1 %)" in out
-    assert "fails" not in shell("ask", "runs.csv", "--at", "gpus=8", "--at", "micro=1")[1]
+    assert "fails" not in shell("ask", "--full", "runs.csv", "--at", "gpus=8", "--at", "micro=1")[1]
     lines = [f"{line},{kind}" for line in RUNS.splitlines()[1:] for kind in "ab"]
     Path("kinds.csv").write_text("\n".join(["gpus,micro,seconds,kind", *lines]))
     assert shell("fit", "kinds.csv", *ROLES, "--group", "kind", "--model", "a*micro + c", "-o", "k.json", "-q")[0] == 0

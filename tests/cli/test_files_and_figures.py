@@ -35,13 +35,13 @@ def test_files_of_a_pattern_are_one_table(shell: Shell) -> None:
 
 
 def test_files_that_are_no_table_together_are_refused(shell: Shell, tmp_path: Path) -> None:
-    status, _, errors = shell("ask", "logs/*/train.log", "--at", "gpus=16")
+    status, _, errors = shell("ask", "--full", "logs/*/train.log", "--at", "gpus=16")
     assert (status, "logs/*/train.log: no file matches" in errors) == (1, True), errors
     (tmp_path / "logs" / "run2" / "console.log").write_text("nodes,step_time_s\n2,5\n")
-    status, _, errors = shell("ask", "logs/*/console.log", "--at", "gpus=16")
+    status, _, errors = shell("ask", "--full", "logs/*/console.log", "--at", "gpus=16")
     assert status == 1
     assert "run2/console.log: has the columns nodes, step_time_s, and logs/run1/console.log has gpus, step" in errors
-    status, _, errors = shell("ask", "runs.csv", "4:1530", "--at", "gpus=16")
+    status, _, errors = shell("ask", "--full", "runs.csv", "4:1530", "--at", "gpus=16")
     assert (status, "'runs.csv' is not a run" in errors) == (1, True), errors
 
 

@@ -52,7 +52,7 @@ def test_one_efficiency(
     commands = (
         ("predict", "runs.model", *at, "--show", "efficiency"),
         ("explain", "runs.model", *at, "--knee"),
-        ("ask", "runs.csv", *roles, *at),
+        ("ask", "--full", "runs.csv", *roles, *at),
     )
     shown, explained, answer = (json.loads(shell(*command, "--json")[1]) for command in commands)
     curve = {row[along]: row for row in explained["scaling"]["curve"]}

@@ -39,5 +39,5 @@ def test_three_commands_cost_a_worker(shell: Shell) -> None:
 def test_a_price_is_printed_with_its_unit(shell: Shell) -> None:
     over = ("--over", "gpus=16", "--over", "nodes=2", "--over", "batch_per_gpu=64", "--minimize", "cost")
     assert "2.5 per gpu-hour" in "".join(map(str, shell("optimize", "m.json", *over, "--price", "2.5/h")))
-    assert "2.5 per gpu-hour" in shell("ask", "runs.csv", "--at", "gpus=64", "--price", "2.5/h")[1]
+    assert "2.5 per gpu-hour" in shell("ask", "--full", "runs.csv", "--at", "gpus=64", "--price", "2.5/h")[1]
     assert "2.5 per gpu-hour" in shell("predict", "m.json", "--at", "gpus=64", "--price", "2.5/h")[2]

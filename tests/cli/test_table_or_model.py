@@ -54,7 +54,7 @@ def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> Non
     Path("stages.csv").write_text("Setup,Speed\n" + "".join(f"{name},{rate} samples/s\n" for name, rate in rates))
     line = "read as: --throughput Speed --extrinsic stage --group 'Setup kind' --map workers=stage"
     at = ("--at", "stage=8", "--at", "Setup kind=stage", "--json")
-    told = json.loads(shell("ask", "stages.csv", *at)[1])
+    told = json.loads(shell("ask", "--full", "stages.csv", *at)[1])
     by_name = json.loads(shell("ask", "stages.csv", "--at", "Setup=stage-8", "--json")[1])
     assert by_name["answers"] == told["answers"]
     (ranked,) = (
@@ -72,7 +72,7 @@ def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> Non
     step = sum(term["seconds"] for term in json.loads(out)["terms"] if term["stage"] == 8.0)
     assert step == pytest.approx(told["time"], rel=0.03)
     printed = [
-        shell("ask", "stages.csv", "--at", "Setup=stage-8")[1],
+        shell("ask", "--full", "stages.csv", "--at", "Setup=stage-8")[1],
         shell("compare", "stages.csv", "--at", "stage=8")[2],
         shell("explain", "stages.csv", "--group", "stage")[2],
         shell("report", "stages.csv", "-o", "page.html")[2],
@@ -82,7 +82,7 @@ def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> Non
         shell("validate", "stages.csv", "--models", "amdahl", "--scheme", "leave-one-out")[2],
     ]
     assert [line in text for text in printed] == [True] * len(printed)
-    of_model = json.loads(shell("ask", "stages.json", *at)[1])
+    of_model = json.loads(shell("ask", "--full", "stages.json", *at)[1])
     assert of_model["throughput"] == told["throughput"]
     # All smaller counts were measured: the target is the run to make.
     assert told["sentences"]["next"].startswith("Measure stage=8: the interval at stage=8")
@@ -109,7 +109,7 @@ def test_a_question_without_a_count_is_of_twice_the_largest() -> None:
 
 
 def test_it_is_also_answered_at_eight_times_the_largest(shell: Shell) -> None:
-    status, out, errors = shell("ask", "runs.csv")
+    status, out, errors = shell("ask", "--full", "runs.csv")
     assert status == 0, errors
     assert "Expect" in out
     assert "At gpus=64, images_per_s: " in out
@@ -165,7 +165,7 @@ def test_a_model_answers_as_its_table_does(shell: Shell) -> None:
     )
     assert of_model["throughput"] == pytest.approx(of_table["throughput"], rel=1e-6)
     assert of_model["verdict"] == of_table["verdict"]
-    status, _, errors = shell("ask", "nets.json", "--at", "gpus=16")
+    status, _, errors = shell("ask", "--full", "nets.json", "--at", "gpus=16")
     assert (status, "the model has several groups" in errors, "net of a; b" in errors) == (1, True, True)
 
 

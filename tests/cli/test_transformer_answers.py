@@ -56,14 +56,14 @@ def test_ask_tells_days_cost_and_mfu_in_a_sentence(model, capsys):
     csv = str(Path(model).with_name("counted.csv"))
     runs = pd.read_csv(Path(model).with_name("runs.csv"))
     runs.assign(gpus=runs.dp * runs.tp * runs.pp).to_csv(csv, index=False)
-    asked = ["ask", csv, *at(), "--tokens", "300B", "--peak", "a100", "--price", "2/h"]
+    asked = ["ask", "--full", csv, *at(), "--tokens", "300B", "--peak", "a100", "--price", "2/h"]
     assert run(asked) == 0
     out = capsys.readouterr().out
     assert re.search(r"300B tokens take \S+ d \(\S+ to \S+ d\) at \S+ tokens/s, and cost \S+; MFU is \d+ %\.", out)
     assert run([*asked, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["training_cost"] == pytest.approx(told["days"] * 24 * 2 * 16, rel=1e-6)
-    assert run(["ask", csv, *at()]) == 0
+    assert run(["ask", "--full", csv, *at()]) == 0
     assert "tokens take" not in capsys.readouterr().out
 
 

@@ -78,7 +78,7 @@ def test_metrics_of_lightning_become_a_table(
         "source,gpus,repeat,samples_per_s",
         f"gpus1/metrics.csv,1,0,{100 / seconds(1):.3f}",
     ]
-    assert "Expect" in shell("ask", "runs.csv", "--at", "gpus=16")[1]
+    assert "Expect" in shell("ask", "--full", "runs.csv", "--at", "gpus=16")[1]
 
 
 @pytest.mark.parametrize(

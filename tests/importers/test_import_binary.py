@@ -67,7 +67,7 @@ def test_another_file_is_no_event_file(tmp_path: Path) -> None:
 def test_a_table_command_names_the_importer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = write_events(tmp_path, (1, [("loss", 1.0)]))
     for file, importer in ((events, "tensorboard"), (str(DATA / "nsight.sqlite"), "nsight")):
-        status, _, errors = shell_of(capsys)("ask", file)
+        status, _, errors = shell_of(capsys)("ask", "--full", file)
         assert status == 1
         assert f"genperf import {importer}" in errors
 

@@ -109,8 +109,8 @@ def test_logs_become_a_table_that_is_answered(
     monkeypatch.chdir(tmp_path)
     shell = shell_of(capsys)
     assert shell("import", "training-log", "run_*.log", "--from-name", "run_{gpus}.log", "-o", "runs.csv")[0] == 0
-    assert "Expect" in shell("ask", "runs.csv", "--at", "gpus=16")[1]
-    status, answer, _ = shell("ask", "run_1.log")
+    assert "Expect" in shell("ask", "--full", "runs.csv", "--at", "gpus=16")[1]
+    status, answer, _ = shell("ask", "--full", "run_1.log")
     assert status == 0
     assert "Measured: elapsed time per iteration (ms) of 410 ms" in answer
 

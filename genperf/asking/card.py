@@ -1,0 +1,341 @@
+"""The answer at a glance: a card of at most 14 lines, with a picture of the curve where a terminal can show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from genperf.facts import Curve, Facts, Interval
+from genperf.panel.quantities import QUANTITIES
+from genperf.words.card import COLORS, MARKS, count_header, next_line, record_line, verdict_line
+from genperf.words.growth import price_text
+from genperf.words.numbers import count_text, duration_text, durations_text, join_values, three_digits, with_unit
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+#: Lines of a card, and its width in columns: wider ones are harder to read across.
+MOST_LINES, LEAST_WIDTH, MOST_WIDTH = 14, 60, 96
+#: Columns of the four parts of a row: what it is, its value, its interval, its value beside.
+COLUMNS = (12, 20, 22, 12)
+#: What shows a measured run in the picture.
+MEASURED = "●"
+#: Rows of the picture.
+PICTURE_ROWS = 4
+#: Rows of the table at most: with header, picture, verdict and next step they fill the card.
+MOST_ROWS = 5
+
+
+class Glance(Protocol):
+    """What a card shows of an answer."""
+
+    @property
+    def facts(self) -> Facts | None:
+        """What is known; None of a value alone."""
+
+    @property
+    def answers(self) -> Sequence[Any]:
+        """The quantities, each with its value and interval."""
+
+    @property
+    def verdict(self) -> str:
+        """Of the first prediction."""
+
+    @property
+    def reason(self) -> str:
+        """Of the verdict."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was done to read the table."""
+
+    @property
+    def read_as(self) -> str:
+        """How the table was read."""
+
+
+class Row(NamedTuple):
+    """One quantity of a card as texts: its name, its value, the ends of its interval, and the value beside it."""
+
+    name: str
+    value: str
+    interval: str = ""
+    beside: str = ""
+
+
+def card(answer: Glance, width: int = 80, picture: bool = True, footer: bool = False) -> list[Text]:
+    """Return the lines of the card, each with its styles.
+
+    Parameters
+    ----------
+    width : int
+        Columns that there are.
+    picture : bool
+        Whether a picture of the curve can be shown.
+    footer : bool
+        Whether the last line is how the table was read.
+    """
+    from rich.text import Text
+
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    facts = answer.facts
+    rows = [*_rows(answer)][:MOST_ROWS]
+    lines = [_header(answer, width), _titles(facts), *map(_row, rows)]
+    closing = [*_closing(answer), *([_footer(answer)] if footer and answer.read_as else [])]
+    if picture and facts is not None:
+        room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
+        lines += _picture(facts.curve, width, room) if room >= 2 else []
+    for line in (lines := [*lines, *closing]):
+        line.truncate(width, overflow="ellipsis")
+        line.rstrip()
+    return [line if line.plain else Text(" ") for line in lines[:MOST_LINES]]
+
+
+def plain(answer: Glance, width: int = 80) -> str:
+    """Return the card as text without styles."""
+    return "\n".join(line.plain for line in card(answer, width))
+
+
+def html(answer: Glance) -> str:
+    """Return the card as HTML that shows it in a notebook; names in it are text, never markup."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(record=True, width=MOST_WIDTH, file=StringIO(), force_terminal=True)
+    for line in card(answer, MOST_WIDTH):
+        console.print(line)
+    code = "<pre style=\"line-height:1.2;font-family:Menlo,Consolas,'DejaVu Sans Mono',monospace\">{code}</pre>"
+    return console.export_html(inline_styles=True, code_format=code)
+
+
+def _header(answer: Glance, width: int) -> Text:
+    """Return what was asked, and of what."""
+    from rich.text import Text
+
+    facts = answer.facts
+    asked = join_values(answer.answers[0].at) if facts is None else _asked(facts)
+    source = "" if facts is None else _source(facts)
+    left = Text(source, style="bold") if source else Text()
+    return Text.assemble(left, " " * max(2, width - len(source) - len(asked)), (asked, "bold"))
+
+
+def _asked(facts: Facts) -> str:
+    """Return the configuration that was asked: its count of workers, and what else was named."""
+    others = {n: v for n, v in facts.at.items() if n in facts.given and n != facts.growth.name}
+    return ", ".join(filter(None, (count_text(facts.growth.target.count, facts.growth.name), join_values(others))))
+
+
+def _source(facts: Facts) -> str:
+    """Return where the runs are from, how many they are, and what they reach."""
+    measured = [count for count, _ in facts.curve.measured] or [facts.growth.smallest.count]
+    least, most = min(measured), max(measured)
+    reach = (
+        f"{least:g} to {count_text(most, facts.growth.name)}" if most > least else count_text(most, facts.growth.name)
+    )
+    return f"{facts.source} · {facts.runs} run{'s' if facts.runs != 1 else ''}, {reach}"
+
+
+def _titles(facts: Facts | None) -> Text:
+    """Return the heads of the columns."""
+    from rich.text import Text
+
+    if facts is None:
+        return Text(" " * sum(COLUMNS[:2]) + "interval".rjust(COLUMNS[2]), style="dim")
+    covered = f"{100 * facts.expected.interval:g} % interval"
+    beside = count_header(facts.growth.start.count) if facts.growth.grows else ""
+    return Text(" " * sum(COLUMNS[:2]) + covered.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
+
+
+def _row(row: Row) -> Text:
+    """Return a row of the table."""
+    from rich.text import Text
+
+    parts = [row.name.ljust(COLUMNS[0]), row.value.rjust(COLUMNS[1])]
+    return Text.assemble(
+        parts[0], (parts[1], "bold"), row.interval.rjust(COLUMNS[2]), (row.beside.rjust(COLUMNS[3]), "dim")
+    )
+
+
+def _rows(answer: Glance) -> Iterator[Row]:
+    """Yield the quantities that are known, the likeliest first."""
+    facts = answer.facts
+    if facts is None:
+        yield from (_value_row(value.quantity, value, value.unit) for value in answer.answers)
+        return
+    growth, expected = facts.growth, facts.expected
+    rate = growth.throughput(expected.value)
+    beside = growth.start if growth.grows else None
+    if rate is not None:
+        shown = "" if beside is None or beside.rate is None else three_digits(beside.rate)
+        yield _interval_row("throughput", rate, f"{growth.sample}/s", shown)
+    if rate is None or growth.of_steps:
+        yield _time_row(facts)
+    if (efficiency := growth.target.efficiency) is not None:
+        before = None if beside is None else beside.efficiency
+        yield Row(
+            "efficiency", _percent(efficiency.value), _percents(efficiency), _percent(before.value) if before else ""
+        )
+    yield from _money(facts)
+    for name, unit in facts.further.items():
+        ends = Interval(*(float(facts.predicted[f"{name}{end}"]) for end in ("", "_lower", "_upper")))
+        if np.isfinite(ends.value):
+            yield _interval_row(name, ends, unit)
+    for name, quantity in QUANTITIES.items():
+        if quantity.label and name in facts.quantities:
+            ends = Interval(*(facts.quantities[f"{name}{end}"] for end in ("", "_lower", "_upper")))
+            yield _interval_row(quantity.label, ends, quantity.unit)
+    yield from (_value_row(value.quantity, value, value.unit) for value in answer.answers[1:])
+
+
+def _value_row(name: str, value: object, unit: str) -> Row:
+    """Return a row of a value with its ends."""
+    middle, lower, upper = (float(getattr(value, end)) for end in ("value", "lower", "upper"))
+    return _interval_row(name, Interval(middle, lower, upper), unit)
+
+
+def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:
+    """Return a row of a quantity with its interval."""
+    middle, lower, upper = map(three_digits, ends.ends)
+    between = f"{lower} – {upper}" if lower != upper else ""
+    return Row(name[: COLUMNS[0] + 8], with_unit(middle, unit), between, beside)
+
+
+def _time_row(facts: Facts) -> Row:
+    """Return the row of the predicted quantity: the time of a step or of a job, or another quantity."""
+    growth, expected = facts.growth, facts.expected
+    beside = growth.start.value if growth.grows else None
+    if not expected.is_time:
+        return _interval_row(
+            expected.name, expected.value, expected.unit, "" if beside is None else three_digits(beside)
+        )
+    if not growth.whole:
+        shown = "" if beside is None else three_digits(beside)
+        return _interval_row("step", expected.value, expected.unit, shown)
+    middle, lower, upper, unit = durations_text(*expected.value.ends)
+    return Row(
+        growth.sample, with_unit(middle, unit), f"{lower} – {upper}", "" if beside is None else duration_text(beside)
+    )
+
+
+def _money(facts: Facts) -> Iterator[Row]:
+    """Yield what a million samples or a job cost, and how long the plan takes."""
+    growth, value = facts.growth, facts.expected.value
+    if growth.costs is not None and growth.price is not None:
+        here, there = growth.costs
+        ends = Interval(there, there * value.lower / value.value, there * value.upper / value.value)
+        per = f"an {growth.sample}" if growth.whole else "per million"
+        row = _interval_row("cost", ends, "", three_digits(here) if growth.grows else "")
+        yield row._replace(value=f"{row.value} {per}", name="cost")
+    if facts.plan is not None:
+        middle, lower, upper, unit = durations_text(*facts.plan.cheapest.total.ends)
+        at = count_header(facts.plan.cheapest.count)
+        yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", at)
+        costs = facts.plan.cheapest.cost
+        paid = facts.plan.price
+        unit = f"{facts.plan.paid}-hours" if paid is None else ""
+        row = _interval_row("job's cost", costs, unit)
+        yield row._replace(beside="" if paid is None else price_text(paid.text, facts.plan.paid)[: COLUMNS[3] - 1])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _percents(share: Interval) -> str:
+    lower, upper = (f"{100 * end:.0f}" for end in (share.lower, share.upper))
+    return f"{lower} – {upper}" if lower != upper else ""
+
+
+def _closing(answer: Glance) -> Iterator[Text]:
+    """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
+    from rich.text import Text
+
+    verdict = answer.verdict
+    mark = f"{MARKS[verdict]} {verdict}"
+    yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(answer.reason))
+    if answer.facts is None:
+        return
+    if worth := record_line(answer.facts):
+        yield Text("  " + worth)
+    yield Text.assemble(("→ next", "bold"), "  ", next_line(answer.facts))
+
+
+def _footer(answer: Glance) -> Text:
+    """Return how the table was read, and how many notes there are."""
+    from rich.text import Text
+
+    notes = f"{len(answer.notes)} note{'s' if len(answer.notes) != 1 else ''}, " if answer.notes else ""
+    return Text(f"{notes}all: --full · {answer.read_as}", style="dim")
+
+
+def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
+    """Return the measured points and the predicted band along the count; nothing without the library that draws it."""
+    if find_spec("uniplot") is None or len(curve.counts) < 2:
+        return []
+    from rich.text import Text
+    from uniplot import plot_to_string
+
+    counts, columns = np.log2(curve.counts), width - COLUMNS[0] - 3
+    values, lower, upper = np.log([interval.ends for interval in curve.values]).T
+    runs = np.log(np.array(curve.measured).reshape(-1, 2))
+    least, most = min(lower.min(), *runs[:, 1]), max(upper.max(), *runs[:, 1])
+    drawn = plot_to_string(
+        xs=[counts] * 3,
+        ys=[lower, upper, values],
+        lines=True,
+        color=["cyan", "cyan", "blue"],
+        character_set="braille",
+        width=columns,
+        height=rows,
+        x_min=counts[0],
+        x_max=counts[-1],
+        y_min=least,
+        y_max=most,
+        x_gridlines=[],
+        y_gridlines=[],
+        x_labels=False,
+        y_labels=False,
+    )
+    canvas = [_unframed(line) for line in drawn.splitlines() if line.startswith("│")][:rows]
+    for count, value in runs:
+        place = round((count / np.log(2.0) - counts[0]) / (counts[-1] - counts[0]) * (columns - 1))
+        row = canvas[min(rows - 1, int((most - value) / max(most - least, 1e-9) * rows))]
+        if 0 <= place < len(row):
+            row.plain, spans = f"{row.plain[:place]}{MEASURED}{row.plain[place + 1 :]}", row.spans
+            row.spans = [span for span in spans if span.end <= len(row)]
+            row.stylize("bold red", place, place + 1)
+    sides = [three_digits(float(np.exp(most))), *[""] * (rows - 2), three_digits(float(np.exp(least)))]
+    if rows > 2:
+        sides[1] = curve.unit or curve.name
+    lines = [
+        Text.assemble((f"{side[: COLUMNS[0]].rjust(COLUMNS[0])}┤", "dim"), row)
+        for side, row in zip(sides, canvas, strict=True)
+    ]
+    return [*lines, _axis(curve, counts, columns)]
+
+
+def _unframed(line: str) -> Text:
+    """Return a row of the picture without its frame."""
+    from rich.text import Text
+
+    text = Text.from_ansi(line)
+    end = text.plain.rindex("│")
+    return text[1:end]
+
+
+def _axis(curve: Curve, counts: np.ndarray, width: int) -> Text:
+    """Return the axis of the counts: the measured ones and the last, where there is room."""
+    from rich.text import Text
+
+    cells = [" "] * (width + 6)
+    for count in sorted({*(count for count, _ in curve.measured), curve.counts[-1]}, reverse=True):
+        place = round((np.log2(count) - counts[0]) / (counts[-1] - counts[0]) * (width - 1))
+        text = f"{count:g}"
+        start = max(0, min(place, width - len(text)))
+        if all(cell == " " for cell in cells[max(0, start - 2) : start + len(text) + 2]):
+            cells[start : start + len(text)] = text
+    return Text(f"{MEASURED} measured".ljust(COLUMNS[0]) + "└" + "".join(cells).rstrip(), style="dim")

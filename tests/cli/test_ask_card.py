@@ -1,0 +1,130 @@
+"""The answer at a glance: what a card says, what it leaves out, and that no sentence speaks against itself."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import Shell, shell_of
+
+import genperf as gp
+from genperf.asking.card import MOST_LINES, card
+from genperf.facts import Interval, Limit, Part, Turn
+from genperf.words.limit import limit_sentence
+from genperf.words.scaling import turn_sentence
+
+RUNS = pd.DataFrame(
+    {"gpus": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch_per_gpu": 32, "step_s": [0.2, 0.21, 0.22, 0.24, 0.29]}
+)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return shell_of(capsys)
+
+
+@pytest.fixture(scope="module")
+def answer() -> Any:
+    answered: Any = gp.ask(RUNS, gpus=64, price="2/h")
+    return answered
+
+
+def test_a_card_has_value_interval_verdict_and_next_step_in_fourteen_lines_of_eighty_columns(answer) -> None:
+    lines = [line.plain for line in card(answer, 80, footer=True)]
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("DataFrame · 5 runs, 1 to 16 gpus")
+    assert lines[0].endswith("64 gpus")
+    text = "\n".join(lines)
+    assert re.search(r"throughput +[\d,]+ samples/s +[\d,]+ – [\d,]+ +1,7\d0\n", text)
+    assert re.search(r"efficiency +\d+ % +\d+ – \d+ +69 %\n", text)
+    assert re.search(r"cost +[\d.]+ per million", text)
+    assert re.search(r"^(✓ ok|⚠ caution|✗ extrapolating-blind) ", text, re.MULTILINE)
+    assert re.search(r"^→ next  measure ", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_every_line_has_the_width_of_its_card(answer, width: int) -> None:
+    assert max(len(line.plain) for line in card(answer, width, footer=True)) <= max(60, min(width, 96))
+
+
+def test_the_picture_shows_each_measured_run(answer) -> None:
+    pytest.importorskip("uniplot")
+    lines = [line.plain for line in card(answer, 80)]
+    drawn = [line for line in lines if "┤" in line]
+    assert sum(line.count("●") for line in drawn) == 5
+    assert not any("┤" in line.plain for line in card(answer, 80, picture=False))
+
+
+def test_a_terminal_without_colours_shows_the_same_text(shell: Shell) -> None:
+    RUNS.to_csv("runs.csv", index=False)
+    status, out, _ = shell("ask", "runs.csv", "--at", "gpus=64")
+    assert status == 0
+    assert "\x1b" not in out
+    assert out.splitlines()[0].startswith("runs.csv · 5 runs")
+    assert out == shell("ask", "runs.csv", "--at", "gpus=64", "--no-color")[1]
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [("--why", "% of the time"), ("--normal", "published series"), ("--cost", "rowing from 16 gpus")],
+)
+def test_one_question_is_answered_alone(shell: Shell, option: str, words: str) -> None:
+    RUNS.to_csv("runs.csv", index=False)
+    out = shell("ask", "runs.csv", "--at", "gpus=64", option)[1]
+    assert words in out
+    assert "Expect" not in out
+    assert words in shell("ask", "runs.csv", "--at", "gpus=64", "--full")[1]
+
+
+def test_an_answer_of_python_has_its_numbers_by_name(answer) -> None:
+    assert answer.interval[0] < answer.value < answer.interval[1]
+    assert answer.throughput == pytest.approx(64 * 32 / answer.value)
+    assert answer.verdict in ("ok", "caution", "extrapolating-blind")
+    assert repr(answer) == answer.card()
+    assert "<pre" in answer._repr_html_()
+    assert [one.to_dict()["at"]["gpus"] for one in gp.ask(RUNS, gpus=[32, 64])] == [32.0, 64.0]
+
+
+def test_a_name_that_is_markup_stays_text() -> None:
+    answered = gp.ask(RUNS.assign(gpu="<b>x</b>"), gpus=32, at={"gpu": "<b>x</b>"})
+    assert "<b>x" not in answered._repr_html_()
+
+
+def test_a_table_of_polars_without_pyarrow_gets_a_message() -> None:
+    class Frame:
+        def to_pandas(self) -> None:
+            raise ModuleNotFoundError("pyarrow is required")
+
+    with pytest.raises(gp.GenperfError, match="pyarrow") as error:
+        gp.ask(Frame(), gpus=64)
+    assert "genperf[parquet]" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("count", "reached", "words"),
+    [
+        (np.inf, 0.1, "does not fall up to 64 gpus (a chance of 10 % that it does)"),
+        (np.inf, 0.64, "is undecided (a chance of 64 %)"),
+        (np.inf, 0.9, "likely falls up to 64 gpus (a chance of 90 %)"),
+        (8.0, 0.9, "falls beyond 8 gpus (90 %: 4 to 32)"),
+        (8.0, 0.1, "likely does not fall up to 64 gpus (a chance of 10 % that it does)"),
+    ],
+)
+def test_nothing_is_said_beside_its_own_probability_of_being_false(count: float, reached: float, words: str) -> None:
+    turn = Turn("throughput", Interval(count, 4.0, 32.0), reached, "gpus", 64.0, 0.9, "step")
+    assert words in turn_sentence(turn)
+
+
+def test_two_parts_of_a_value_are_no_more_than_all_of_it() -> None:
+    """78 and 27 % of one time: the second is what the first leaves, at most."""
+    parts = (
+        Part("computation", ("computation",), Interval(0.78, 0.7, 0.9)),
+        Part("ring", ("ring",), Interval(0.27, 0.1, 0.3)),
+    )
+    sentence = limit_sentence(Limit("time", "time", 0.9, parts), "gpus=8")
+    shares = [int(share) for share in re.findall(r"(?:, |\()(\d+) %(?: of|\))", sentence)]
+    assert sum(shares) <= 100, sentence
