@@ -117,13 +117,13 @@ def _header(answer: Glance, width: int) -> Text:
     from rich.text import Text
 
     facts = answer.facts
-    asked = join_values(answer.answers[0].at) if facts is None else _asked(facts)
+    question = join_values(answer.answers[0].at) if facts is None else _question(facts)
     source = "" if facts is None else _source(facts)
     left = Text(source, style="bold") if source else Text()
-    return Text.assemble(left, " " * max(2, width - len(source) - len(asked)), (asked, "bold"))
+    return Text.assemble(left, " " * max(2, width - len(source) - len(question)), (question, "bold"))
 
 
-def _asked(facts: Facts) -> str:
+def _question(facts: Facts) -> str:
     """Return the configuration that was asked: its count of workers, and what else was named."""
     others = {n: v for n, v in facts.at.items() if n in facts.given and n != facts.growth.name}
     return ", ".join(filter(None, (count_text(facts.growth.target.count, facts.growth.name), join_values(others))))
