@@ -112,7 +112,12 @@ def test_a_constant_has_its_reason() -> None:
 
 
 def test_many_arguments_are_options() -> None:
-    doors = {"panel/read.py": {"read_with_roles"}, "fitting/door.py": {"fit"}, "estimator.py": {"__init__"}}
+    doors = {
+        "panel/read.py": {"read_with_roles"},
+        "fitting/door.py": {"fit"},
+        "estimator.py": {"__init__"},
+        "asking/tables.py": {"ask"},
+    }
     assert not [
         f"{path}:{f.lineno}: {f.name}"
         for path, tree in trees().items()
