@@ -32,8 +32,8 @@ class Network:
     embedding: float = 0.0
     #: Of a network for images: multiply-adds of one image's forward pass.
     multiply_adds: float | None = None
-    #: Whether the name is that of one network, whose parameters are published, and not only a size.
-    exact: bool = False
+    #: Parameters that a token uses as they are published, where the name is that of one network and not only a size.
+    published: float | None = None
 
     @property
     def sample(self) -> str:
@@ -53,7 +53,7 @@ class Network:
     @property
     def products(self) -> float:
         """Operations of a token without attention and without the input embedding, which is looked up."""
-        return self.operations - 6.0 * self.embedding * (self.hidden or 0.0)
+        return 6.0 * ((self.published or self.active) - self.embedding * (self.hidden or 0.0))
 
     def attention(self, sequence: float | None) -> float | None:
         """Return the operations that attention adds to a token, every position with every other: 12·layers·hidden·T."""
@@ -73,7 +73,7 @@ def networks() -> tuple[tuple[re.Pattern[str], Network], ...]:
         parameters, active, layers, hidden = numbers
         embedding, multiply_adds = float(row["embedding"] or 0.0), amount(row["multiply_adds"])
         size = parameters or 0.0
-        return Network(row["name"], size, active or size, layers, hidden, embedding, multiply_adds, exact=True)
+        return Network(row["name"], size, active or size, layers, hidden, embedding, multiply_adds, active or size)
 
     return tuple((re.compile(row["pattern"]), network(row)) for row in rows)
 

@@ -26,6 +26,8 @@ _RATE = re.compile(rf"(?P<number>{_NUMBER})(?P<multiple>[kM]?)(?P<unit>[A-Za-z]+
 _TFLOPS = re.compile(r"(t|p)flops?(/s(ec)?)?(/[a-z]+)?", re.IGNORECASE)
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
 _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
+#: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
+PRINTED_SIZE = 0.1
 #: What a rate counts that is no sample: steps, whose batch must be known.
 _STEPS = ("steps", "iterations", "step", "it")
 
@@ -289,6 +291,9 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float | None]) -> N
         what = f"layers={layers:g} are fewer than the {network.layers:g} of {network.name}"
         raise GenperfError(what, hint="add the parameters of what ran: params=4B")
     size = parameters or network.parameters
+    if abs(size / network.parameters - 1.0) > PRINTED_SIZE:
+        # Another network than the one of the name: fewer layers, say.
+        return Network(network.name, size, active or size * network.active / network.parameters, layers, hidden)
     active = active or network.active * size / network.parameters
     layers, hidden = layers or network.layers, hidden or network.hidden
     return replace(network, parameters=size, active=active, layers=layers, hidden=hidden)

@@ -23,13 +23,15 @@ SIZE_LOW, SIZE_HIGH = 0.93, 1.09
 SHAPE_7B, SHAPE_EXPONENT, SHAPE_FACTOR = 32.0 * 4096.0, 0.70, 1.3
 #: Tokens of a sample where they are not known, at most: most published runs have 2k to 8k.
 USUAL_SEQUENCE = 8192.0
+SEQUENCES = (2048.0, 4096.0, USUAL_SEQUENCE)
 #: Operations a token and parameter where adapters are trained: no gradients of the weights.
 ADAPTERS = 4.0
 #: Operations with activations computed again, over those without.
 RECOMPUTED = 4.0 / 3.0
 
-PLAIN, FULL, EMBEDDED, CAUSAL, USUAL, HARDWARE, LORA = (
+PLAIN, KAPLAN, FULL, EMBEDDED, CAUSAL, USUAL, HARDWARE, LORA = (
     "6·P",
+    "6·P without the input embedding",
     "6·P + attention",
     "6·P + attention, input embedding counted",
     "6·P + causal attention",
@@ -130,11 +132,15 @@ def conventions(run: Run) -> dict[str, float]:
     products, attention = network.products * scale, network.attention(run.sequence)
     if run.adapters:
         return {LORA: products * ADAPTERS / 6.0, PLAIN: plain}
-    by = {PLAIN: plain}
+    by = {PLAIN: plain, **({KAPLAN: products} if network.embedding else {})}
     if attention is not None:
         by |= {FULL: products + attention * scale, CAUSAL: products + 0.5 * attention * scale}
         if network.embedding:
-            by[EMBEDDED] = plain + attention * scale
+            by[EMBEDDED] = (6.0 * (network.published or network.active) + attention) * scale
+    elif run.sequence is None and run.stated is not None:
+        # What is stated may show the length of its samples.
+        lengths = {f"{FULL} at {length:,g} tokens": network.attention(length) for length in SEQUENCES}
+        by |= {name: products + of * scale for name, of in lengths.items() if of is not None}
     elif run.sequence is not None:
         by[USUAL] = plain + 12.0 * shape_of(network) * run.sequence * scale
     return {**by, HARDWARE: RECOMPUTED * by.get(FULL, plain)}
@@ -164,8 +170,8 @@ def _ends(run: Run, convention: str, value: float) -> tuple[float, float]:
     network = run.network
     if network is None or network.multiply_adds is not None:
         return value, value
-    low, high = (1.0, 1.0) if network.exact else (SIZE_LOW, SIZE_HIGH)
-    if convention == PLAIN:
+    low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
+    if convention in (PLAIN, KAPLAN):
         shape = shape_of(network) * (1.0 if network.layers and network.hidden else SHAPE_FACTOR)
         high += 12.0 * shape * (run.sequence or USUAL_SEQUENCE) / network.operations
     elif convention in (FULL, EMBEDDED):
