@@ -48,6 +48,8 @@ _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x
 _FORMATS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
 SIGNATURES: dict[str, str] = _FORMATS["importers"]
 _WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
+#: What begins like a letter of UTF-8, and control characters that no text has.
+_LIKE_UTF_8, _CONTROL = re.compile(rb"[\xc2-\xf4][\x80-\xbf]"), re.compile(rb"[\0-\x08\x0e-\x1f\x7f]")
 
 
 def read_content(source: str | Path) -> tuple[str, bytes]:
@@ -179,8 +181,26 @@ def _to_import(importer: str, name: str) -> TableError:
     return TableError(f"is a file for 'genperf import {importer}', not a table", hint=hint, where=name)
 
 
+def of_windows(data: bytes) -> bool:
+    r"""Tell whether bytes that are no UTF-8 are text of Windows (cp1252): printable, and nothing like UTF-8 in them.
+
+    Examples
+    --------
+    >>> of_windows("Batchgröße;µs".encode("cp1252")), of_windows("Größe".encode()), of_windows(b"\xed\xa0\x80,1")
+    (True, False, False)
+    """
+    # In a text of letters with accents most are without: other code pages have most letters beyond ASCII.
+    foreign = len(data.translate(None, bytes(range(128))))
+    if not 0 < 10 * foreign < 3 * len(data) or _LIKE_UTF_8.search(data) or _CONTROL.search(data):
+        return False
+    try:
+        return bool(data.decode("cp1252"))
+    except UnicodeDecodeError:
+        return False
+
+
 def decoded(data: bytes, name: str) -> str:
-    """Return text in UTF-8, or in UTF-16 with its mark.
+    """Return text in UTF-8, in UTF-16 with its mark, or in the code page that Excel writes in Western Europe.
 
     Parameters
     ----------
@@ -192,6 +212,8 @@ def decoded(data: bytes, name: str) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
+        if of_windows(data):
+            return data.decode("cp1252")
         before = data[: error.start]
         line, byte = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
         what = f"byte {byte} of this line is not {encoding.removesuffix('-sig').upper()} text"

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genperf.errors import TableError
-from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame
+from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
-from genperf.table.content import CONTENT, decoded, files_of, read_content, refuse_other_text
+from genperf.table.content import CONTENT, decoded, files_of, of_windows, read_content, refuse_other_text
 from genperf.table.facts import begins_with_facts, is_log, source_of_log, source_of_steps, with_facts
 from genperf.table.folder import joined, tidied
 from genperf.table.parsed import parsed_column
@@ -36,8 +36,9 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
 
     Tables of other libraries that have `to_pandas` (polars, pyarrow, cuDF) are read as DataFrames are.
 
-    Delimited text in UTF-8 (UTF-16 with its mark), a drawn table, lines of `name=value`, or JSON, also compressed
-    (gzip, bz2, xz, zstd), or Parquet: recognised by content, not by name. Lines that start with `#` are comments.
+    Delimited text in UTF-8 (UTF-16 with its mark, cp1252), a drawn table, lines of `name=value`, or JSON, also
+    compressed (gzip, bz2, xz, zstd), or Parquet: recognised by content, not by name. Lines that start with `#` are
+    comments.
 
     Raises
     ------
@@ -66,8 +67,12 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     text = decoded(data, name)
     refuse_other_text(text, name)
     if delimiter is not None:
-        return read_delimited(text, name, delimiter)
-    return read_records(text, name) or _table_or_log(text, name)
+        source = read_delimited(text, name, delimiter)
+    else:
+        source = read_records(text, name) or _table_or_log(text, name)
+    if not of_windows(data):
+        return source
+    return replace(source, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *source.steps))
 
 
 def _table_or_log(text: str, name: str) -> Source:

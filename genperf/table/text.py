@@ -33,7 +33,7 @@ RUNS = "  "
 _NAMED_DELIMITER = re.compile(r"\"?sep=(.)\"?\r?$", re.IGNORECASE | re.MULTILINE)
 _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
-_RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+][ \t]*:?[-=]{2,}:?[ \t]*)*[|+]?[ \t]*$")
+_RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+][ \t]*:?[-=]{2,}:?[ \t]*)*[|+]?[ \t\r]*$")
 _RULES = re.compile(rf"^(?=.*[|+]){_RULE.pattern}", re.MULTILINE)
 _JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 #: Between two values of JSON.

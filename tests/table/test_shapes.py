@@ -571,3 +571,24 @@ def test_check_shows_and_writes_the_table_as_understood(tmp_path: Path, capsys: 
         assert run(["check", str(name), *roles]) == 0
         answers.append(json.loads(capsys.readouterr().out))
     assert answers[0]["sha256"] == answers[1]["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Anzahl GPUs;Batchgröße;Schrittzeit (s)\n1;32;0,214\n2;32;0,231\n4;64;0,239\n", "cp1252"),
+        ("nombre de noeuds;taille de lot;temps par étape (s)\n1;32;0,41\n2;32;0,45\n4;64;0,49\n", "cp1252"),
+        ("nodos;tamaño de lote;tiempo por paso (ms)\n1;32;410,2\n2;32;432,5\n4;64;450\n", "utf-8-sig"),
+        ("显卡数量,批大小,每步时间(秒)\n1,32,0.41\n2,32,0.45\n4,64,0.49\n", "utf-8"),
+        (
+            "| **GPUs** | **batch** | **step time (s)** |\n|---|---|---|\n|1|32|0.4|\n|2|32|**0.5**|\n|4|64|0.6|\n",
+            "utf-8",
+        ),
+    ],
+)
+def test_tables_of_a_spreadsheet_are_read_as_they_come(tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "runs.csv").write_bytes(text.replace("\n", "\r\n").encode(encoding))
+    table = gp.read_table(tmp_path / "runs.csv")
+    assert table.target.is_time
+    assert sorted(factor.role for factor in table.factors) == ["extrinsic", "intrinsic"]
+    assert table.rows == 3
