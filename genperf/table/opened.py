@@ -67,12 +67,12 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     text = decoded(data, name)
     refuse_other_text(text, name)
     if delimiter is not None:
-        source = read_delimited(text, name, delimiter)
+        opened = read_delimited(text, name, delimiter)
     else:
-        source = read_records(text, name) or _table_or_log(text, name)
+        opened = read_records(text, name) or _table_or_log(text, name)
     if not of_windows(data):
-        return source
-    return replace(source, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *source.steps))
+        return opened
+    return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
 
 
 def _table_or_log(text: str, name: str) -> Source:
