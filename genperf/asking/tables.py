@@ -61,27 +61,21 @@ TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apa
 FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
 
-@dataclass(frozen=True)
-class SeriesSettings:
-    """Which series of a table answer a question, and how many answers there are."""
-
-    #: Relative difference up to which a number is the requested level of a series: 30B for 29.97B. A guess.
-    same: float = 0.05
-    #: Levels that a message lists, and other series whose answers are shown.
-    max_levels: int = 6
-    #: Rows times quantities of a table of several factors that are fitted: a hundred take two seconds.
-    most_cells: int = 100
-    #: Rows up to which the other series of a table inform the selected one: more take seconds.
-    max_rows: int = 2000
-    #: Quantities of which they do, the likeliest: each takes most of a second.
-    most_informed: int = 2
-    #: Quantities that are fitted: a server's log has dozens, which take 0.1 s each.
-    max_quantities: int = 12
-    #: Without a question: the next doubling, and so many times the largest count.
-    multiples: tuple[int, ...] = (2, 8)
-
-
-SERIES = SeriesSettings()
+# Which series of a table answer a question, and how many answers there are.
+#: Relative difference up to which a number is the requested level of a series: 30B for 29.97B. A guess.
+SAME_LEVEL = 0.05
+#: Levels that a message lists, and other series whose answers are shown.
+SERIES_MAX_LEVELS = 6
+#: Rows times quantities of a table of several factors that are fitted: a hundred take two seconds.
+MOST_CELLS = 100
+#: Rows up to which the other series of a table inform the selected one: more take seconds.
+SERIES_MAX_ROWS = 2000
+#: Quantities of which they do, the likeliest: each takes most of a second.
+MOST_INFORMED = 2
+#: Quantities that are fitted: a server's log has dozens, which take 0.1 s each.
+MAX_QUANTITIES = 12
+#: Without a question: the next doubling, and so many times the largest count.
+DEFAULT_MULTIPLES: tuple[int, ...] = (2, 8)
 
 
 def ask(
@@ -215,7 +209,7 @@ def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], questio
     fitted = models[0][1]
     if not named or SCALE in named:
         count = fitted.panel.along()
-        named[count.name] = named.pop(SCALE, label(SERIES.multiples[0] * count.upper))
+        named[count.name] = named.pop(SCALE, label(DEFAULT_MULTIPLES[0] * count.upper))
     wanted = {name: text if (value := amount(text)) is None else value for name, text in named.items()}
     question = replace(question or Question(), sample=samples_called(fitted.schema.target.throughput))
     return ask_model(fitted, wanted, question)
@@ -258,7 +252,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     source, at = opened.source, {k: v for k, v in opened.at.items() if k != SCALE}
     rows, answers = rows_with(reading, opened.at), []
     names = [n for n in reading.quantities if opened.want is None or n == reading.quantities[0]]
-    for name in names[: SERIES.max_quantities]:
+    for name in names[:MAX_QUANTITIES]:
         value = measured(source, reading, name, rows)
         if value is None:
             continue
@@ -305,7 +299,7 @@ def _rows_with(evidence: Evidence, text: str) -> Mask:
     with np.errstate(invalid="ignore", divide="ignore"):
         away = np.abs(np.log(evidence.values / value)) if value > 0.0 else np.abs(evidence.values - value)
     nearest = np.nanmin(away, initial=np.inf)
-    return np.asarray((away <= SERIES.same) & (away == nearest) & np.isfinite(away))
+    return np.asarray((away <= SAME_LEVEL) & (away == nearest) & np.isfinite(away))
 
 
 def _no_level(name: str, text: str, evidence: Evidence) -> TableError:
@@ -314,7 +308,7 @@ def _no_level(name: str, text: str, evidence: Evidence) -> TableError:
     if evidence.numeric and amount(text) is not None:
         largest = 2.0 * float(np.max(evidence.known))
         return TableError(f"{name} is a count above zero, and not {text}", hint=f"--at {name}={largest:g}")
-    near = difflib.get_close_matches(text, levels, SERIES.max_levels, 0.4) or levels[: SERIES.max_levels]
+    near = difflib.get_close_matches(text, levels, SERIES_MAX_LEVELS, 0.4) or levels[:SERIES_MAX_LEVELS]
     return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(near)}")
 
 
@@ -350,7 +344,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     free = [n for n in names if n not in at and len({key[names.index(n)] for key in present}) > 1]
     open_levels = [{n: str(key[names.index(n)]) for n in free} for key in (best, *(k for k in present if k != best))]
     levels = dict(zip(names, map(str, best), strict=True))
-    others = tuple(open_levels[1 : SERIES.max_levels + 1])
+    others = tuple(open_levels[1 : SERIES_MAX_LEVELS + 1])
     return _Series((keys == best).all(axis=1), levels, open_levels[0], others)
 
 
@@ -404,7 +398,7 @@ class _Reader:
             answers[names[0]] = replace(answers[names[0]], sentences={**plain, "next": answer.sentences["next"]})
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         along = stack_of(first.members) is None
-        most = SERIES.max_quantities if along else max(1, SERIES.most_cells // len(self._counts))
+        most = MAX_QUANTITIES if along else max(1, MOST_CELLS // len(self._counts))
         if want is None:
             names += [n for n in reading.of("ratio", "consequence") if reading.meanings[n].follows is not None]
         for name in sorted(names[1:], key=lambda n: reading.meanings[n].follows is not None):
@@ -453,8 +447,8 @@ class _Reader:
     def fitted(self, name: str) -> tuple[FitResult, Table]:
         """Fit the model that answers for one quantity, with the table that it was fitted to."""
         key, source, roles = tuple(self.series.levels.values()), self.opened.source, self.opened.arguments(name)
-        likeliest = (self.reading.ranked or (name,))[: SERIES.most_informed]
-        if key and (len(self.series.rows) > SERIES.max_rows or name not in likeliest):
+        likeliest = (self.reading.ranked or (name,))[:MOST_INFORMED]
+        if key and (len(self.series.rows) > SERIES_MAX_ROWS or name not in likeliest):
             # What the other series show of the nodes and the network takes longer.
             key, source, roles = (), source.take(np.flatnonzero(self.series.rows)), {**roles, "group": ()}
         table = read_with_roles(source, **{**roles, "skip_bad_rows": True}).mapped(self.reading.mapping)
@@ -479,7 +473,7 @@ class _Reader:
 
     def _largest(self, multiple: int) -> float:
         """Return one of the multiples of the largest count."""
-        return float(SERIES.multiples[multiple] * np.nanmax(self._counts))
+        return float(DEFAULT_MULTIPLES[multiple] * np.nanmax(self._counts))
 
     def _question(self, name: str, result: FitResult) -> dict[str, Any]:
         """Return what the sentences say of the work of a step."""

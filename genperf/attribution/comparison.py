@@ -9,7 +9,7 @@ import pandas as pd
 from genperf.arrays import Array, Integers
 from genperf.attribution.answers import Comparison
 from genperf.attribution.draws import curves_of, quantiles
-from genperf.attribution.terms import FORM, HIDDEN, TERMS, Parts, parts_of, serving
+from genperf.attribution.terms import FORM, HIDDEN, PAIRED_DRAWS, Parts, parts_of, serving
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
@@ -81,7 +81,7 @@ def compare(
     else:
         sides = [(parts_of(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
         drawn = [parts.drawn[_spread(parts, seed), :, 0] for seed, (parts, _) in enumerate(sides)]
-        weights = np.full(TERMS.paired_draws, 1.0 / TERMS.paired_draws)
+        weights = np.full(PAIRED_DRAWS, 1.0 / PAIRED_DRAWS)
         curves = None
     terms = list(dict.fromkeys(name for parts, _ in sides for name in parts.names))
     amounts = [_aligned(parts.amounts[:, row], parts, terms) for parts, row in sides]
@@ -169,7 +169,7 @@ def _aligned(values: Array, parts: Parts, terms: list[str]) -> Array:
 
 def _spread(parts: Parts, seed: int) -> Integers:
     """Return draws by their shares, in an order that is independent of that of another model's."""
-    places = (np.arange(TERMS.paired_draws) + 0.5) / TERMS.paired_draws
+    places = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS
     chosen = np.searchsorted(np.cumsum(parts.draw_shares), places)
     return np.random.default_rng(seed).permutation(np.minimum(chosen, len(parts.draw_shares) - 1))
 

@@ -30,21 +30,15 @@ from genperf.words.quantity import heading, only_for_times
 FOLLOWING = ("efficiency", *QUANTITIES)
 
 
-@dataclass(frozen=True)
-class DerivedSettings:
-    """How intervals of formulas are found, and when growing pays."""
-
-    #: Values between the ends of the predicted interval at which a formula is evaluated: its least and its largest
-    #: value there are its bounds. A formula that only rises or falls with time has its bounds at the ends.
-    points: int = 17
-    #: Configurations whose efficiency is computed; each takes about 20 ms.
-    most_efficiencies: int = 500
-    #: A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
-    #: knee: half of the efficiency.
-    most_marginal_cost: float = 2.0
-
-
-DERIVED = DerivedSettings()
+# How intervals of formulas are found, and when growing pays.
+#: Values between the ends of the predicted interval at which a formula is evaluated: its least and its largest
+#: value there are its bounds. A formula that only rises or falls with time has its bounds at the ends.
+INTERVAL_POINTS = 17
+#: Configurations whose efficiency is computed; each takes about 20 ms.
+MOST_EFFICIENCIES = 500
+#: A further sample that costs at most so many times one at the smaller scale pays. A convention, as that of the
+#: knee: half of the efficiency.
+MOST_MARGINAL_COST = 2.0
 
 
 def derived_columns(
@@ -160,7 +154,7 @@ class _Paths:
 
         It comes once for each combination of directions of the further quantities, of which this is one (`place`).
         """
-        (center, first, last), part = ends, np.linspace(0.0, 1.0, DERIVED.points)[:, None]
+        (center, first, last), part = ends, np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
         with np.errstate(divide="ignore"):
             path = np.exp((1.0 - part) * np.log(first) + part * np.log(last))
         path[0], path[-1] = first, last
@@ -183,7 +177,7 @@ class _Paths:
             raise GenperfError(
                 f"{formula.text} is not finite everywhere that is asked for", hint="other values for --at"
             )
-        return np.array(np.broadcast_to(values, (1 + DERIVED.points * self.copies, self.query.rows)))
+        return np.array(np.broadcast_to(values, (1 + INTERVAL_POINTS * self.copies, self.query.rows)))
 
     def _efficiency(self) -> Array:
         """Return the efficiency, which falls as the time rises."""
@@ -195,10 +189,10 @@ class _Paths:
             )
         rows = list(zip(*(cells.tolist() for cells in columns.values()), strict=True))
         distinct = dict.fromkeys(rows)
-        if len(distinct) > DERIVED.most_efficiencies:
+        if len(distinct) > MOST_EFFICIENCIES:
             raise GenperfError(
                 f"the efficiency of {counted(len(distinct), 'configuration')} is asked for; "
-                f"at most {DERIVED.most_efficiencies} are computed",
+                f"at most {MOST_EFFICIENCIES} are computed",
                 hint="ask for fewer values",
             )
         each = (efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in distinct)
@@ -330,6 +324,6 @@ def _marginal(
     least, most = (float(end[0]) for end in np.exp(pair.quantiles(ends_of(curve.interval))))
     gains = [work * times[first] / times[last], work / most, work / least]
     costs = [grown / (gain - 1.0) if gain > 1.0 else float("inf") for gain in gains]
-    pays = np.log(work / (1.0 + grown / DERIVED.most_marginal_cost))
+    pays = np.log(work / (1.0 + grown / MOST_MARGINAL_COST))
     gain, cost = (Interval(each[0], min(each), max(each)) for each in (gains, costs))
     return gain, cost, float(pair.chance_below(np.array([pays]))[0])

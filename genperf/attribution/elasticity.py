@@ -22,23 +22,18 @@ from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.clean import numbers
 
-
-@dataclass(frozen=True)
-class MoveSettings:
-    """How finely the movement with the factors is looked at."""
-
-    #: Levels of a categorical factor, in the model's order. With more nobody reads the table; half and
-    #: double change no answer (experiments/results/settings.md).
-    max_levels: int = 30
-    #: Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
-    #: (docs/attribution.md).
-    samples: int = 1024
-    #: Draws of the ensemble with which the intervals of an index are made. The standard error of an end
-    #: of a 90 % interval is then 8 % of its width (see `TERMS.paired_draws`), at a sixteenth of the time of a thousand.
-    draws: int = 64
+# How finely the movement with the factors is looked at.
+#: Levels of a categorical factor, in the model's order. With more nobody reads the table; half and
+#: double change no answer (experiments/results/settings.md).
+MAX_MOVED_LEVELS = 30
+#: Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
+#: (docs/attribution.md).
+SOBOL_SAMPLES = 1024
+#: Draws of the ensemble with which the intervals of an index are made. The standard error of an end
+#: of a 90 % interval is then 8 % of its width (see `TERMS.paired_draws`), at a sixteenth of the time of a thousand.
+SOBOL_DRAWS = 64
 
 
-MOVES = MoveSettings()
 #: Functions that jump: their derivative tells nothing of the next step.
 STEPS = frozenset({"ceil", "floor", "remainder"})
 
@@ -201,7 +196,7 @@ def doublings_by_level(
     here = result.query({n: v if np.isscalar(v) else v[0] for n, v in given.items()} or None).columns
     rows = []
     for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
-        levels = categorical.levels[: MOVES.max_levels]
+        levels = categorical.levels[:MAX_MOVED_LEVELS]
         columns = {name: np.repeat(cells[:1], len(levels)) for name, cells in here.items()}
         columns[categorical.name] = np.array(levels, dtype=object)
         for name, changes in each_doubled(result.panel, columns).items():
@@ -231,7 +226,7 @@ class Sobol:
     #: Factor → (lowest, highest), one value, or levels, in the place of what was measured.
     within: Mapping[str, Any] = field(default_factory=dict)
     #: Points of each of the two base samples, a power of two.
-    samples: int = MOVES.samples
+    samples: int = SOBOL_SAMPLES
     #: Of the samples.
     seed: int = 0
 
@@ -271,7 +266,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     if of not in ("time", "log"):
         raise GenperfError(f"unknown quantity '{of}'", hint="time or log")
     if samples < 2 or samples & (samples - 1):
-        raise GenperfError(f"{samples} samples are not a power of two", hint=str(MOVES.samples))
+        raise GenperfError(f"{samples} samples are not a power of two", hint=str(SOBOL_SAMPLES))
     columns_of = model_names(about.within, result.schema)
     within = {columns_of[name]: values for name, values in about.within.items()}
     factors = {f.name: f for f in result.schema.factors}
@@ -290,7 +285,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     varying = [name for name in several if name not in follow]
     if not varying:
         raise GenperfError("no factor varies over the domain", hint="a wider domain")
-    members = thinned(result.members, MOVES.draws)
+    members = thinned(result.members, SOBOL_DRAWS)
     walks = any(m.discrepancy is not None for m in result.members)
 
     def at_points(points: Array) -> Array:

@@ -10,7 +10,7 @@ from genperf.attribution.answers import Explanation
 from genperf.attribution.comparison import compare, single
 from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
-from genperf.attribution.terms import TERMS, aliased, term_tables
+from genperf.attribution.terms import TERMS_BLOCK_ROWS, aliased, term_tables
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.panel.quantities import beside
@@ -79,8 +79,8 @@ def explain(
     fitted, result = result, answering(result, at, versus)
     query = result.query(at)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
-    starts = range(0, query.rows, TERMS.block_rows)
-    blocks = [query.take(np.arange(start, min(start + TERMS.block_rows, query.rows))) for start in starts]
+    starts = range(0, query.rows, TERMS_BLOCK_ROWS)
+    blocks = [query.take(np.arange(start, min(start + TERMS_BLOCK_ROWS, query.rows))) for start in starts]
     each = [(*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks]
     terms, members, elasticities = (pd.concat(tables, ignore_index=True) for tables in zip(*each, strict=True))
     for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):

@@ -11,7 +11,7 @@ from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
 from genperf.attribution.draws import curves_of, shares
 from genperf.attribution.ladder import Ladder, ladder
-from genperf.attribution.terms import TERMS, by_label
+from genperf.attribution.terms import LEAST_WEIGHT, by_label
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Node
@@ -325,7 +325,7 @@ def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[
     """Yield the rows of `crossovers`."""
     labels = by_label(result.members)
     for entry in labels:
-        same = [result.members[k] for k in entry.places] if entry.weight >= TERMS.least_weight else []
+        same = [result.members[k] for k in entry.places] if entry.weight >= LEAST_WEIGHT else []
         for row in _changes(same, steps, interval):
             yield {"member": entry.label, "weight": entry.weight, **row}
 

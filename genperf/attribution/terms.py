@@ -20,30 +20,23 @@ from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION
 from genperf.words.quantity import term_column
 
-
-@dataclass(frozen=True)
-class TermSettings:
-    """Which members and how many draws an answer is about, and when the data cannot tell two terms apart."""
-
-    #: Share of the ensemble below which a member takes no part in crossovers and in the search for terms that cannot be
-    #: told apart: the tail of a 90 % interval, no end of which it moves by itself.
-    least_weight: float = 0.05
-    #: Draws of two terms whose correlation is below this one trade against each other: at −0.95 the variance inflation
-    #: factor 1/(1 − ρ²) is 10, the usual sign of collinearity (Marquardt 1970, "Generalized inverses").
-    correlation: float = -0.95
-    #: A term whose draws vary by less than this share of its largest value is constant, and terms whose ratio varies by
-    #: less have one shape: rounding errors.
-    relative_tolerance: float = 1e-9
-    #: Factors that are shown where a step has no named parts: they fit in a sentence.
-    max_factors: int = 3
-    #: Configurations in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
-    block_rows: int = 200
-    #: Pairs of draws of two models, which are independent. The standard error of an end of a 90 % interval, which is
-    #: √(p(1 − p)/pairs)/f(q) at its quantile q, is then 1.4 % of the width of a normal distribution's.
-    paired_draws: int = 2000
-
-
-TERMS = TermSettings()
+# Which members and how many draws an answer is about, and when the data cannot tell two terms apart.
+#: Share of the ensemble below which a member takes no part in crossovers and in the search for terms that cannot be
+#: told apart: the tail of a 90 % interval, no end of which it moves by itself.
+LEAST_WEIGHT = 0.05
+#: Draws of two terms whose correlation is below this one trade against each other: at −0.95 the variance inflation
+#: factor 1/(1 − ρ²) is 10, the usual sign of collinearity (Marquardt 1970, "Generalized inverses").
+TRADING_CORRELATION = -0.95
+#: A term whose draws vary by less than this share of its largest value is constant, and terms whose ratio varies by
+#: less have one shape: rounding errors.
+TERMS_TOLERANCE = 1e-9
+#: Factors that are shown where a step has no named parts: they fit in a sentence.
+MAX_ATTRIBUTED_FACTORS = 3
+#: Configurations in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
+TERMS_BLOCK_ROWS = 200
+#: Pairs of draws of two models, which are independent. The standard error of an end of a 90 % interval, which is
+#: √(p(1 − p)/pairs)/f(q) at its quantile q, is then 1.4 % of the width of a normal distribution's.
+PAIRED_DRAWS = 2000
 
 
 @dataclass(frozen=True)
@@ -218,7 +211,7 @@ def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, s
     total = sum(m.weight for m in result.members)
     trading: dict[tuple[str, str], bool] = {}
     for member in serving(result.members):
-        if stack_of(result.members) is None and member.weight < TERMS.least_weight * total:
+        if stack_of(result.members) is None and member.weight < LEAST_WEIGHT * total:
             continue
         drawn = member.expression.term_values(columns, member.draw_values())
         for (a, b), trades in zip(combinations(drawn, 2), _trading(np.array([*drawn.values()])), strict=True):
@@ -230,12 +223,12 @@ def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, s
 def _trading(drawn: Array) -> Mask:
     """Tell which pairs of terms, of shape (terms, draws, rows), trade against each other wherever both vary."""
     away, deviation = drawn - drawn.mean(axis=1, keepdims=True), drawn.std(axis=1)
-    moving = deviation > TERMS.relative_tolerance * np.abs(drawn).max(axis=(1, 2))[:, None]
+    moving = deviation > TERMS_TOLERANCE * np.abs(drawn).max(axis=(1, 2))[:, None]
     scaled = away / np.where(moving, deviation, 1.0)[:, None]
     one, other = np.triu_indices(len(drawn), 1)
     both = moving[one] & moving[other]
     correlations = np.einsum("pdr,pdr->pr", scaled[one], scaled[other]) / drawn.shape[1]
-    return np.asarray(both.any(axis=1) & np.all(~both | (correlations < TERMS.correlation), axis=1))
+    return np.asarray(both.any(axis=1) & np.all(~both | (correlations < TRADING_CORRELATION), axis=1))
 
 
 def named(terms: Collection[str], factors: Collection[str]) -> bool:
@@ -259,7 +252,7 @@ def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, for
     # The overheads of a series are parts of a time.
     other = not target.is_time and any(member.discrepancy is not None for member in result.members)
     if other or not named(terms, [f.name for f in result.schema.factors]):
-        return replace(about, doublings=doublings_at(result, columns)[: TERMS.max_factors])
+        return replace(about, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
     groups = _alike_terms(result, columns)
     parts = parts_of(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
@@ -309,4 +302,4 @@ def _proportional(one: Array, other: Array) -> bool:
     if not (np.all(one > 0.0) and np.all(other > 0.0)):
         return False
     ratios = one / other
-    return bool(np.ptp(ratios) <= TERMS.relative_tolerance * ratios.max())
+    return bool(np.ptp(ratios) <= TERMS_TOLERANCE * ratios.max())

@@ -12,23 +12,16 @@ from genperf.models.generic import CONSTANT_TERM, products_of
 from genperf.prediction import Member
 from genperf.result import FitResult
 
-
-@dataclass(frozen=True)
-class WrittenSettings:
-    """What is left out of a written expression."""
-
-    #: Significant digits of a number.
-    digits: int = 3
-    #: A power with a smaller exponent is left out, and a level or a step that changes the logarithm of a term by less:
-    #: it moves the term by less than half a per cent.
-    least: float = 0.005
-    #: Deviation of a level's exponent from the shared one from which on it is listed: 0.02 is 1.4 % per doubling.
-    least_deviation: float = 0.02
-    #: Deviations that are listed, largest first.
-    most_deviations: int = 6
-
-
-WRITTEN = WrittenSettings()
+# What is left out of a written expression.
+#: Significant digits of a number.
+WRITTEN_DIGITS = 3
+#: A power with a smaller exponent is left out, and a level or a step that changes the logarithm of a term by less:
+#: it moves the term by less than half a per cent.
+LEAST_EFFECT_WRITTEN = 0.005
+#: Deviation of a level's exponent from the shared one from which on it is listed: 0.02 is 1.4 % per doubling.
+LEAST_DEVIATION = 0.02
+#: Deviations that are listed, largest first.
+MOST_DEVIATIONS = 6
 
 
 @dataclass(frozen=True)
@@ -114,7 +107,7 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
             size = _value(exponent, values)
         case _:
             return _Factor(_number(_value(node, values)), 0.0)
-    if abs(size) < WRITTEN.least:
+    if abs(size) < LEAST_EFFECT_WRITTEN:
         return _Factor("", 0.0)
     factor, conditions, levels = _Factor(_number(math.exp(size)), abs(size)), [], []
     for part in _product(column):
@@ -136,7 +129,7 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
 
 def _power(base: Node, exponent: float) -> _Factor:
     """Return a factor over its centre, to a power."""
-    if abs(exponent) < WRITTEN.least:
+    if abs(exponent) < LEAST_EFFECT_WRITTEN:
         return _Factor("", 0.0)
     power, inside = _number(exponent), f"({render(base).replace(' ', '')})"
     return _Factor(inside if power == "1" else f"{inside}^{power}", abs(exponent))
@@ -148,7 +141,7 @@ def _value(node: Node, values: Mapping[str, float]) -> float:
 
 
 def _number(value: float) -> str:
-    return f"{value:.{WRITTEN.digits}g}"
+    return f"{value:.{WRITTEN_DIGITS}g}"
 
 
 #: What of a factor is an exponent.
@@ -194,15 +187,10 @@ def level_exponents(result: FitResult) -> list[LevelExponent]:
     out = []
     for constant in member.expression.constants:
         deviation, meaning = float(member.values[constant.name]), constant.meaning
-        if (
-            abs(deviation) >= WRITTEN.least_deviation
-            and meaning is not None
-            and meaning.part in POWERS
-            and meaning.level
-        ):
+        if abs(deviation) >= LEAST_DEVIATION and meaning is not None and meaning.part in POWERS and meaning.level:
             shared = _shared(member, meaning.factor)
             out.append(LevelExponent(meaning.level, meaning.categorical, meaning.factor, shared + deviation, shared))
-    return sorted(out, key=lambda e: -abs(e.exponent - e.shared))[: WRITTEN.most_deviations]
+    return sorted(out, key=lambda e: -abs(e.exponent - e.shared))[:MOST_DEVIATIONS]
 
 
 def _shared(member: Member, factor: str) -> float:

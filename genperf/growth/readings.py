@@ -12,7 +12,7 @@ from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
 from genperf.growth.posterior import POSTERIOR, Counts, Draws, Forecast, Posterior, Series, forecast, posterior_of
 from genperf.panel.machine import USUAL_DEVICES
-from genperf.panel.work import LIMIT
+from genperf.panel.work import LIMIT_POWERS
 from genperf.vocabulary.names import noun_of
 
 
@@ -76,7 +76,7 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
     for work, from_table in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
         share = 1.0 if len(series.works) == 1 else READING.shared_work if varies else 1.0 - READING.shared_work
-        waits = [(limit, power, chance * part) for limit, chance in series.limits for power, part in LIMIT.powers]
+        waits = [(limit, power, chance * part) for limit, chance in series.limits for power, part in LIMIT_POWERS]
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
         each = [
             Reading(workers, size, work, unlimited * part, from_table and not varies, unknown and size[:4] == "max(")

@@ -26,7 +26,7 @@ from genperf.importers import (
 )
 from genperf.importers.imported import SOURCE, Imported, csv_lines, factors_from_name, joined
 from genperf.table.clean import is_number
-from genperf.table.content import CONTENT, SIGNATURES, files_of, head_of
+from genperf.table.content import HEAD_BYTES, SIGNATURES, files_of, head_of
 from genperf.table.opened import read_text
 
 
@@ -121,7 +121,7 @@ def _read(format: Format, path: str) -> Imported:
                 raise TableError("is no file", hint=from_files, where=path)
             return format.read(path, path)
         name, text = read_text(path)
-        start = text[: CONTENT.head]
+        start = text[:HEAD_BYTES]
         return format.read(text, name)
     except TableError as error:
         if re.search(format.signature, start):

@@ -15,53 +15,47 @@ from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, second
 Texts = Mapping[Any, Objects]
 
 
-@dataclass(frozen=True)
-class ReadingSettings:
-    """When cells look chosen, when a column adds to the others, and when arithmetic is no chance."""
-
-    #: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
-    max_columns: int = 1000
-    #: In log odds that a column was chosen: a header that is one of the field's names for a setting, against cells
-    #: that look measured.
-    named: float = 4.0
-    #: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
-    #: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
-    growth: float = 0.2
-    #: The share of empty cells above which a column is of no use: its rows would be lost. Half and double
-    #: answer as many questions (experiments/results/settings.md).
-    max_empty: float = 0.2
-    #: Different texts per row: a column with more of them numbers or describes the runs. A kind that can be compared
-    #: has two runs, on average.
-    max_levels: float = 0.5
-    #: Different combinations of kinds per row up to which they may determine another column: half-way between two runs
-    #: of each, which show it, and one, from which anything follows.
-    max_combinations: float = 0.75
-    #: Counts of workers in the series of the median run below which the series are rows of one table.
-    least_counts: float = 3.0
-    #: Binary digits of a whole number that is still round: 96 = 11₂·32, 288 = 1001₂·32, 60 = 1111₂·4. Half and
-    #: double answer as many questions (experiments/results/settings.md).
-    chosen_bits: int = 4
-    #: Significant digits of a number that is chosen, from `hundred` on, and of one that was measured.
-    #: One digit and four answer as many questions (experiments/results/settings.md).
-    chosen_digits: int = 2
-    hundred: float = 100.0
-    measured_digits: int = 4
-    #: The share of cells that must be round, equal to another one, or explained by a formula, to be evidence.
-    #: 0.4 and 0.85 answer as many questions (experiments/results/settings.md).
-    share: float = 0.7
-    #: Half a unit of the last digit that is written, as a share: what rounding may change. Cells of three digits.
-    rounding: float = 0.006
-    #: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
-    least_change: float = 0.1
-    #: Rows beyond the first from which it is no chance that a formula with a free constant holds, or that no two cells
-    #: are equal. One row and four answer as many questions (experiments/results/settings.md).
-    more_rows: int = 2
-    #: Rows and columns that are looked at for arithmetic: more of them take seconds.
-    arithmetic_rows: int = 64
-    arithmetic_columns: int = 60
-
-
-READING = ReadingSettings()
+# When cells look chosen, when a column adds to the others, and when arithmetic is no chance.
+#: Columns whose meaning is matched: 1,000 take 3 s, and ten times as many a hundred times as long.
+MAX_COLUMNS = 1000
+#: In log odds that a column was chosen: a header that is one of the field's names for a setting, against cells
+#: that look measured.
+NAMED_LOG_ODDS = 4.0
+#: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
+#: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
+LEAST_GROWTH = 0.2
+#: The share of empty cells above which a column is of no use: its rows would be lost. Half and double
+#: answer as many questions (experiments/results/settings.md).
+MAX_EMPTY_CELLS = 0.2
+#: Different texts per row: a column with more of them numbers or describes the runs. A kind that can be compared
+#: has two runs, on average.
+MAX_KIND_LEVELS = 0.5
+#: Different combinations of kinds per row up to which they may determine another column: half-way between two runs
+#: of each, which show it, and one, from which anything follows.
+MAX_COMBINATIONS = 0.75
+#: Counts of workers in the series of the median run below which the series are rows of one table.
+READING_LEAST_COUNTS = 3.0
+#: Binary digits of a whole number that is still round: 96 = 11₂·32, 288 = 1001₂·32, 60 = 1111₂·4. Half and
+#: double answer as many questions (experiments/results/settings.md).
+CHOSEN_BITS = 4
+#: Significant digits of a number that is chosen, from `HUNDRED_LOG_ODDS` on, and of one that was measured.
+#: One digit and four answer as many questions (experiments/results/settings.md).
+CHOSEN_DIGITS = 2
+HUNDRED_LOG_ODDS = 100.0
+MEASURED_DIGITS = 4
+#: The share of cells that must be round, equal to another one, or explained by a formula, to be evidence.
+#: 0.4 and 0.85 answer as many questions (experiments/results/settings.md).
+CELL_SHARE = 0.7
+#: Half a unit of the last digit that is written, as a share: what rounding may change. Cells of three digits.
+CELL_ROUNDING = 0.006
+#: Least change of a column, as a share, that is worth an explanation: times of weak scaling hardly change.
+LEAST_CHANGE = 0.1
+#: Rows beyond the first from which it is no chance that a formula with a free constant holds, or that no two cells
+#: are equal. One row and four answer as many questions (experiments/results/settings.md).
+MORE_ROWS = 2
+#: Rows and columns that are looked at for arithmetic: more of them take seconds.
+ARITHMETIC_ROWS = 64
+ARITHMETIC_COLUMNS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +96,20 @@ class Evidence:
             return 0.0, []
         whole = bool(np.all(sizes == np.floor(sizes)))
         digits = np.array([_digits(value) for value in sizes])
-        few = (digits == 1) | ((digits <= READING.chosen_digits) & (sizes >= READING.hundred))
-        bits = np.ldexp(np.frexp(sizes)[0], READING.chosen_bits)
+        few = (digits == 1) | ((digits <= CHOSEN_DIGITS) & (sizes >= HUNDRED_LOG_ODDS))
+        bits = np.ldexp(np.frexp(sizes)[0], CHOSEN_BITS)
         rounded = few | ((sizes == np.floor(sizes)) & (bits == np.floor(bits)))
         different = len(np.unique(sizes))
         repeated = 1.0 - (different - 1) / max(len(sizes) - 1, 1)
         matched: list[tuple[float, str]] = [(1.0, "whole numbers") if whole else (-1.0, "fractions")]
-        if np.mean(rounded) >= READING.share:
+        if np.mean(rounded) >= CELL_SHARE:
             matched.append((1.5, "round numbers or powers of two"))
-        elif float(np.median(digits)) >= READING.measured_digits:
+        elif float(np.median(digits)) >= MEASURED_DIGITS:
             matched.append((-1.5, f"{np.median(digits):.0f} significant digits"))
-        if len(sizes) > READING.more_rows:
-            if repeated > 1.0 - READING.share:
+        if len(sizes) > MORE_ROWS:
+            if repeated > 1.0 - CELL_SHARE:
                 matched.append((1.5, "values that repeat from row to row"))
-            elif np.mean(rounded) < READING.share:
+            elif np.mean(rounded) < CELL_SHARE:
                 matched.append((-1.5, "hardly two equal values"))
         return sum(score for score, _ in matched), [reason for _, reason in matched]
 
@@ -138,7 +132,7 @@ def evidence_of(cells: Cells | Sequence[Any]) -> Evidence:
 
 def names_kinds(evidence: Evidence) -> bool:
     """Tell whether a column of texts names kinds of runs: several, and not almost one for each row."""
-    return 1 < len(evidence.levels) <= max(2.0, READING.max_levels * len(evidence.texts))
+    return 1 < len(evidence.levels) <= max(2.0, MAX_KIND_LEVELS * len(evidence.texts))
 
 
 def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
@@ -171,7 +165,7 @@ def alone(columns: Texts) -> bool:
     (False, True)
     """
     series = numbered([*columns.values()])
-    return bool(series.max() + 1 > READING.max_combinations * len(series))
+    return bool(series.max() + 1 > MAX_COMBINATIONS * len(series))
 
 
 def sparse(columns: Texts, counts: Array) -> bool:
@@ -185,7 +179,7 @@ def sparse(columns: Texts, counts: Array) -> bool:
     """
     series, scales = numbered([*columns.values()]), np.unique(counts, return_inverse=True)[1]
     counted = np.bincount(np.unique(np.stack([series, scales]), axis=1)[0])
-    return len(np.unique(scales)) >= READING.least_counts > float(np.median(counted[series]))
+    return len(np.unique(scales)) >= READING_LEAST_COUNTS > float(np.median(counted[series]))
 
 
 def numbered(columns: Sequence[Objects]) -> Index:
@@ -234,8 +228,8 @@ def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: 
     {'speedup': 'a constant / t'}
     """
     usable = {n: v for n, v in columns.items() if np.nanmin(v, initial=1.0) > 0.0 and np.isfinite(v).sum() > 1}
-    names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][: READING.arithmetic_columns]
-    rows = np.arange(min(READING.arithmetic_rows, len(next(iter(columns.values()), []))))
+    names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][:ARITHMETIC_COLUMNS]
+    rows = np.arange(min(ARITHMETIC_ROWS, len(next(iter(columns.values()), []))))
     logs = {n: np.log(usable[n][rows]) for n in names}
     parts = np.unique(series[rows], return_inverse=True)[1]
     matched: dict[str, Consequence] = {}
@@ -276,6 +270,6 @@ def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
     means = (plain @ member) / np.maximum(counts, 1.0)
     away = np.where(known, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
     cells, free = known.sum(axis=1), (counts > 0.0).sum(axis=1)
-    enough = (cells >= free + READING.more_rows) & (cells >= READING.share * np.isfinite(target).sum())
+    enough = (cells >= free + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
     changed = np.where(known, target, -np.inf).max(axis=1) - np.where(known, target, np.inf).min(axis=1)
-    return np.asarray(enough & (changed >= READING.least_change) & (away <= READING.rounding))
+    return np.asarray(enough & (changed >= LEAST_CHANGE) & (away <= CELL_ROUNDING))

@@ -29,32 +29,27 @@ from genperf.table.clean import LARGEST, SMALLEST
 from genperf.table.content import files_of, head_of
 from genperf.table.text import FIRST_ROWS, guess_delimiter
 
-
-@dataclass(frozen=True)
-class AggregationSettings:
-    """When rows are aggregated, and what the aggregation may hold."""
-
-    #: Files larger than this together are aggregated without a request: in memory a table takes about ten times as
-    #: much, which is most of what DuckDB may hold instead (`memory_limit`).
-    min_bytes: int = 64_000_000
-    #: And a Parquet file of more rows, whose size shows little: a column of one value takes nothing. A text of
-    #: `min_bytes` has about as many. A summary has at most as many configurations, and a column as many texts that may
-    #: report how runs ended.
-    min_rows: int = 2_000_000
-    #: Rows up to which every value of a configuration is held for its median; above it, that takes a second
-    #: pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
-    max_exact_rows: int = 20_000_000
-    #: How far from the middle the first pass brackets a median, as a share of the rows. DuckDB's approximate medians of
-    #: 10⁴ values were within 0.007 of the middle, of 10⁵ to 5·10⁶ within 0.0007; one outside is computed by itself.
-    median_bracket: float = 0.01
-    #: What DuckDB may hold at once; what does not fit goes to temporary files.
-    memory_limit: str = "1GB"
-    #: Digits kept of means and variances: sums of many numbers depend on the order in which threads add them from the
-    #: sixteenth digit on.
-    significant_digits: int = 12
+# When rows are aggregated, and what the aggregation may hold.
+#: Files larger than this together are aggregated without a request: in memory a table takes about ten times as
+#: much, which is most of what DuckDB may hold instead (`MEMORY_LIMIT`).
+MIN_BYTES = 64_000_000
+#: And a Parquet file of more rows, whose size shows little: a column of one value takes nothing. A text of
+#: `MIN_BYTES` has about as many. A summary has at most as many configurations, and a column as many texts that may
+#: report how runs ended.
+AGGREGATION_MIN_ROWS = 2_000_000
+#: Rows up to which every value of a configuration is held for its median; above it, that takes a second
+#: pass. 10⁷ rows took 0.34 GB (docs/dependencies.md).
+MAX_EXACT_ROWS = 20_000_000
+#: How far from the middle the first pass brackets a median, as a share of the rows. DuckDB's approximate medians of
+#: 10⁴ values were within 0.007 of the middle, of 10⁵ to 5·10⁶ within 0.0007; one outside is computed by itself.
+MEDIAN_BRACKET = 0.01
+#: What DuckDB may hold at once; what does not fit goes to temporary files.
+MEMORY_LIMIT = "1GB"
+#: Digits kept of means and variances: sums of many numbers depend on the order in which threads add them from the
+#: sixteenth digit on.
+SIGNIFICANT_DIGITS = 12
 
 
-AGGREGATION = AggregationSettings()
 #: What is known of the values of a configuration beside their median, with the power of their unit in each.
 STATISTICS = {"_mean": 1, "_variance": 2, "_shortest": 1, "_longest": 1}
 #: The cell of a configuration's failed runs, and the column with the place of a configuration in DuckDB's summary.
@@ -67,8 +62,8 @@ def worth_aggregating(source: Any) -> bool:
         return False
     files = files_of(source)
     regular = [name for name in files if Path(name).is_file()]
-    large = sum(map(os.path.getsize, regular)) > AGGREGATION.min_bytes
-    large = large or sum(map(_parquet_rows, regular)) > AGGREGATION.min_rows
+    large = sum(map(os.path.getsize, regular)) > MIN_BYTES
+    large = large or sum(map(_parquet_rows, regular)) > AGGREGATION_MIN_ROWS
     return _same_columns(regular) or (large and find_spec("duckdb") is not None)
 
 
@@ -118,7 +113,7 @@ class LargeSource:
             raise TableError("reading several or large files needs DuckDB", hint=hint, where=self.name) from None
         # A path that names a server would make it fetch an extension, and the file.
         local = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-        self._connection: Any = duckdb.connect(config={"memory_limit": AGGREGATION.memory_limit, **local})
+        self._connection: Any = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, **local})
         # It would be drawn on standard output, where results stand.
         self._run("set enable_progress_bar = false")
         files = files_of(source)
@@ -155,10 +150,10 @@ class LargeSource:
         """Return the different texts of a column; with `numbers` also those of numbers, and no more than are judged."""
         cell = f"cast(rows.{_name(column)} as varchar)"
         where = "" if numbers else f"where try_cast({cell} as double) is null"
-        limit = AGGREGATION.min_rows + 1
+        limit = AGGREGATION_MIN_ROWS + 1
         distinct = self._run(f"select distinct {cell} as t from rows {where} limit {limit}").fetchall()
         if numbers and len(distinct) == limit:
-            what = f"column '{column}' says how runs ended in more than {AGGREGATION.min_rows:,} different texts"
+            what = f"column '{column}' says how runs ended in more than {AGGREGATION_MIN_ROWS:,} different texts"
             raise TableError(what, hint="--status with a column of few words", where=self.name)
         return sorted(text for (text,) in distinct if text is not None)
 
@@ -201,8 +196,8 @@ class LargeSource:
 
     def _statistics(self, names: Sequence[str]) -> pd.DataFrame:
         """Return what `summarise` does, by columns of the view `measured`."""
-        exact = self._run("select count(*) from rows").fetchone()[0] <= AGGREGATION.max_exact_rows
-        function, beside = ("quantile_cont", 0.0) if exact else ("approx_quantile", AGGREGATION.median_bracket)
+        exact = self._run("select count(*) from rows").fetchone()[0] <= MAX_EXACT_ROWS
+        function, beside = ("quantile_cont", 0.0) if exact else ("approx_quantile", MEDIAN_BRACKET)
         by = ", ".join(names)
         # 8 before 16, also where they are text.
         order = ", ".join(f"try_cast(cast({name} as varchar) as double), {name}" for name in names)
@@ -217,13 +212,13 @@ class LargeSource:
             f"from measured group by {by} order by {order}"
         )
         count = self._run("select count(*) from summary").fetchone()[0]
-        if count > AGGREGATION.min_rows:
+        if count > AGGREGATION_MIN_ROWS:
             what = "a column that differs from row to row is named as a factor or a group"
             raise TableError(f"{count} different settings: {what}", hint="name only what was set", where=self.name)
         summary: pd.DataFrame = self._run("select * from summary").df()
         for name in ("_mean", "_variance"):
             values = summary[name].to_numpy(dtype=float, na_value=np.nan)
-            summary[name] = [float(f"{v:.{AGGREGATION.significant_digits - 1}e}") for v in values]
+            summary[name] = [float(f"{v:.{SIGNIFICANT_DIGITS - 1}e}") for v in values]
         high = summary.pop("high")
         return summary if exact else summary.assign(x=self._medians(summary.assign(high=high), names))
 

@@ -13,7 +13,10 @@ from genperf.errors import TableError
 from genperf.formula import quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
-    READING,
+    LEAST_GROWTH,
+    MAX_COLUMNS,
+    MAX_EMPTY_CELLS,
+    NAMED_LOG_ODDS,
     Consequence,
     Evidence,
     consequences,
@@ -178,8 +181,8 @@ def read_columns(
     >>> print(reading.meanings["wall"])
     measured: its header or its unit is that of a time
     """
-    if len(columns) > READING.max_columns:
-        what = f"the roles of at most {READING.max_columns:,} columns are recognised, and there are {len(columns):,}"
+    if len(columns) > MAX_COLUMNS:
+        what = f"the roles of at most {MAX_COLUMNS:,} columns are recognised, and there are {len(columns):,}"
         hint = "genperf fit with the roles by name: --time COL --extrinsic COL; or a table with fewer columns"
         raise TableError(what, hint=hint)
     refuse_job_steps(columns)
@@ -249,7 +252,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         (texts and names_kinds(evidence), "kind", f"{len(evidence.levels)} levels"),
         (texts, "label", "a text for almost each row"),
         (set(evidence.levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
-        (bool(np.mean(evidence.texts == "") > READING.max_empty), "empty", "many cells are empty"),
+        (bool(np.mean(evidence.texts == "") > MAX_EMPTY_CELLS), "empty", "many cells are empty"),
         (not evidence.varies and canonical is None, "constant", "one number"),
     )
     role = next((Meaning(role, (reason,)) for holds, role, reason in rules if holds), None)
@@ -257,7 +260,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         return role
     score, reasons = evidence.score()
     if canonical is not None:
-        score += READING.named
+        score += NAMED_LOG_ODDS
         reasons = [f"its header is a name of {canonical.replace('_', ' ')}", *reasons]
     return Meaning("setting" if score >= 0.0 else "measured", tuple(reasons))
 
@@ -375,7 +378,7 @@ def _with_relative(reading: Reading) -> Reading:
     if not grown or reading.scale is None:
         return reading
     name = max(grown, key=lambda n: grown[n])
-    header = Header("rate", "s", "units", shared=grown[name] <= READING.growth)
+    header = Header("rate", "s", "units", shared=grown[name] <= LEAST_GROWTH)
     meaning = replace(
         reading.meanings[name], role="measured", reasons=("it goes with a throughput that no column has",)
     )
@@ -427,7 +430,7 @@ def measured_roles(
         roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
     of_workers = all(batch == "batch" and not evidence.varies for batch, evidence in batches.items())
     known = sized or header.of == "job" or given.get("scaling") or given.get("work")
-    if "time" in roles and of_workers and not known and grows < -READING.growth:
+    if "time" in roles and of_workers and not known and grows < -LEAST_GROWTH:
         roles["scaling"] = "strong" if header.of == "step" else "job"
     return roles, derived
 

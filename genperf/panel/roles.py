@@ -13,7 +13,7 @@ from typing import Any, Literal
 from genperf.arrays import Objects
 from genperf.errors import LISTED, TableError
 from genperf.formula import quote_name
-from genperf.panel.evidence import READING, alone
+from genperf.panel.evidence import LEAST_GROWTH, alone
 from genperf.panel.options import says_failed
 from genperf.table.cells import Cells
 from genperf.table.clean import labels, mostly_numbers
@@ -169,7 +169,7 @@ def measurement_of_column(
     """
     header = header or header_of(name)
     if not header.kind:
-        return {"throughput" if growth > READING.growth else "quantity": name}, {}
+        return {"throughput" if growth > LEAST_GROWTH else "quantity": name}, {}
     if header.kind == "time":
         return {"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, {}
     if header.kind == "quantity":
@@ -215,7 +215,7 @@ def _counted(name: str, header: Header, names: Sequence[str], scale: str | None,
 def _rate(name: str, header: Header, of_all: str, growth: float) -> Measured:
     """Return a throughput, derived where it is that of one worker or of steps that take no shorter on more workers."""
     quoted, (seconds, _) = quote_name(name), TIME_UNITS[header.unit]
-    if header.counted in STEP_WORDS and not header.shared and growth <= READING.growth:
+    if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
         return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
     formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")
     if formula == quoted:

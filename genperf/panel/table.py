@@ -40,25 +40,19 @@ _SHOWN: dict[str, Any] = {"index": False, "float_format": "{:g}".format, "na_rep
 WHOLE_TABLE = ("factor_constant", "runs_failed", "groups_failed", "further_measured")
 
 
-@dataclass(frozen=True)
-class DesignSettings:
-    """When a note is worth reading, and when rows with equal factors are hardly repeats."""
-
-    #: Of the logarithms of two factors, from which on they count as one: a condition index of 45. Above 30 collinearity
-    #: is strong (Belsley, Kuh and Welsch, Regression Diagnostics, 1980).
-    correlation: float = 0.999
-    #: Levels and pairs that are named at most.
-    shown: int = 3
-    #: A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
-    #: was forgotten: settings have few values, measurements as many as rows. Half and double answer as many questions
-    #: (experiments/results/settings.md).
-    max_setting_values: int = 20
-    #: The largest of a configuration's values over the smallest, in the median of the configurations, from which on
-    #: something else than noise parts them. 1 and 4 answer as many questions (experiments/results/settings.md).
-    apart: float = 2.0
-
-
-DESIGN = DesignSettings()
+# When a note is worth reading, and when rows with equal factors are hardly repeats.
+#: Of the logarithms of two factors, from which on they count as one: a condition index of 45. Above 30 collinearity
+#: is strong (Belsley, Kuh and Welsch, Regression Diagnostics, 1980).
+COLLINEAR = 0.999
+#: Levels and pairs that are named at most.
+SHOWN_LEVELS = 3
+#: A column in no role with more values than this is taken for a measurement, and not for a setting of the run that
+#: was forgotten: settings have few values, measurements as many as rows. Half and double answer as many questions
+#: (experiments/results/settings.md).
+MAX_SETTING_VALUES = 20
+#: The largest of a configuration's values over the smallest, in the median of the configurations, from which on
+#: something else than noise parts them. 1 and 4 answer as many questions (experiments/results/settings.md).
+REPEATS_APART = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -576,7 +570,7 @@ def _once(medians: Table) -> Iterator[str]:
         if factor.distinct > 1 and len(once) == len(medians):
             yield f"'{factor.name}' has another level in each configuration: it tells nothing of the next one"
         elif factor.distinct > 1 and once:
-            named = f"measured in one configuration each, of '{factor.name}': {listed(once, DESIGN.shown)}"
+            named = f"measured in one configuration each, of '{factor.name}': {listed(once, SHOWN_LEVELS)}"
             yield f"{named}; what is particular to such a level cannot be separated from noise"
 
 
@@ -597,8 +591,8 @@ def _together(medians: Table) -> Iterator[str]:
     columns = pd.DataFrame({n: np.log(v) if medians.factor(n).positive else v for n, v in values.items()})
     pairs = [p for p in itertools.combinations(values, 2) if len({*map(counted_by, p)} & {*LEVELS}) < 2]
     correlations = [(one, other, columns[one].corr(columns[other])) for one, other in pairs]
-    tied = [pair for pair in correlations if abs(pair[2]) >= DESIGN.correlation]
-    for one, other, correlation in tied[: DESIGN.shown]:
+    tied = [pair for pair in correlations if abs(pair[2]) >= COLLINEAR]
+    for one, other, correlation in tied[:SHOWN_LEVELS]:
         way = "rise together" if correlation > 0.0 else "are tied, one falls as the other rises"
         separated = "their effects cannot be separated; leave one out"
         yield f"'{one}' and '{other}' {way} (correlation {correlation:.3f}): {separated}"
@@ -620,7 +614,7 @@ def with_repeat_notes(table: Table) -> Table:
         return table
     notes, runs = [], table.frame.groupby(configuration)
     others = [name for name in table.unused if name not in table.phases.values()]
-    settings = [n for n in others if table.frame[n].nunique(dropna=False) <= DESIGN.max_setting_values]
+    settings = [n for n in others if table.frame[n].nunique(dropna=False) <= MAX_SETTING_VALUES]
     mixed = [f"'{name}'" for name in settings if runs[name].nunique(dropna=False).gt(1).any()]
     if mixed:
         differ = f"rows with equal factors, taken for repeats, differ in {listed(mixed)}"
@@ -628,7 +622,7 @@ def with_repeat_notes(table: Table) -> Table:
         notes.append(Note(f"{differ}: name what matters as a factor or --group{repeat}", "configuration_mixed"))
     measured = runs[table.target.column]
     ratio = float((measured.max() / measured.min())[measured.size() > 1].median())
-    if ratio >= DESIGN.apart:
+    if ratio >= REPEATS_APART:
         apart = f"repeats of a configuration differ by a factor of {ratio:.2g} in the median"
         several = "if the table holds runs of two clusters or programs"
         hint = "name the column that tells them apart (--group), or add one"

@@ -16,21 +16,17 @@ from genperf.vocabulary.names import counts_devices
 POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
 
 
-@dataclass(frozen=True)
-class LimitSettings:
-    """Where a scale may exhaust what one machine has: cores, memory, slots of a server."""
-
-    #: Probability that a doubling is the last one that helps. A guess.
-    chance: float = 0.2
-    #: Doublings beyond the largest measured count between which a limit may lie. Guesses.
-    beyond: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 3.0)
-    #: Powers in which a step grows with the count beyond a limit, each with its probability: in the first power more
-    #: only wait, and in the second they hinder each other, so that the work in a second falls. Chosen for drawn loads
-    #: that turn beyond the data (`experiments/turning.py`): with no second power 78 % are covered, with half 93 %.
-    powers: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
+# Where a scale may exhaust what one machine has: cores, memory, slots of a server.
+#: Probability that a doubling is the last one that helps. A guess.
+LIMIT_CHANCE = 0.2
+#: Doublings beyond the largest measured count between which a limit may lie. Guesses.
+LIMIT_DOUBLINGS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 3.0)
+#: Powers in which a step grows with the count beyond a limit, each with its probability: in the first power more
+#: only wait, and in the second they hinder each other, so that the work in a second falls. Chosen for drawn loads
+#: that turn beyond the data (`experiments/turning.py`): with no second power 78 % are covered, with half 93 %.
+LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
 
 
-LIMIT = LimitSettings()
 _SERVED = frozenset(words_of("headers.served"))
 
 
@@ -139,8 +135,8 @@ def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:
         return ()
     inside = np.unique(counts)
     doublings = np.log2(inside / inside[0])
-    beyond = doublings[-1] + np.array(LIMIT.beyond)
-    left = (1.0 - LIMIT.chance) ** np.concatenate([doublings[:-1], beyond])
+    beyond = doublings[-1] + np.array(LIMIT_DOUBLINGS)
+    left = (1.0 - LIMIT_CHANCE) ** np.concatenate([doublings[:-1], beyond])
     # Within the measured range a limit is looked for at the counts themselves.
     ends = inside[0] * 2.0 ** np.concatenate([doublings[:-1], 0.5 * (beyond[1:] + beyond[:-1])])
     return tuple(zip(ends.tolist(), (-np.diff(left)).tolist(), strict=True))

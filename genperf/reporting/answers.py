@@ -14,7 +14,7 @@ from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError, attempted
 from genperf.facts import Cause, Facts, Normal, Planned, Record
 from genperf.prediction.predict import THROUGHPUT
-from genperf.reporting.place import PAGE, Place, short, with_intervals
+from genperf.reporting.place import ALIASED_PAIRS, Place, short, with_intervals
 from genperf.search import suggest
 from genperf.words.answer import sentences_of
 from genperf.words.growth import first_sentence, pays_judged, pays_sentence, percent_text
@@ -213,7 +213,7 @@ def _largest_part(place: Place) -> Section:
     pairs = [pair for pair in aliased(result, columns) if not any({*pair} <= group for group in groups)]
     sentences += [
         f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
-        for a, b in (pairs if limit.parts else [])[: PAGE.aliased_pairs]
+        for a, b in (pairs if limit.parts else [])[:ALIASED_PAIRS]
     ]
     return Section(about, limit_short(limit), tuple(sentences))
 

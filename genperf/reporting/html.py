@@ -21,7 +21,19 @@ from genperf.formula import JAVASCRIPT
 from genperf.panel import Table
 from genperf.prediction import discrepancies_of
 from genperf.reporting.engine import rules, with_formulas
-from genperf.reporting.place import PAGE, View, place_of, question_of, short
+from genperf.reporting.place import (
+    BYTES_PER_ANCHOR,
+    BYTES_PER_DRAW,
+    LEAST_SCALES,
+    MAX_DRAW_BYTES,
+    MAX_REJECTED,
+    PAGE_FOLDS,
+    PLAIN_GROUPS,
+    View,
+    place_of,
+    question_of,
+    short,
+)
 from genperf.reporting.proposal import asset, filled
 from genperf.reporting.provenance import command_of, measured_text, versions
 from genperf.reporting.sheet import capacity_of, quantity_of, sheet
@@ -141,12 +153,12 @@ def page(
         group_columns=", ".join(what.group),
         plain_groups=[
             {"name": " · ".join(g["key"]), "answers": g["sheet"]["answers"], "first": g["sheet"]["summary"]["sentence"]}
-            for g in groups[: PAGE.plain_groups]
+            for g in groups[:PLAIN_GROUPS]
             if "sheet" in g
         ],
         validated=data["validation"] is not None,
-        rejected=rejected[: PAGE.max_rejected],
-        rejected_more=max(0, len(rejected) - PAGE.max_rejected),
+        rejected=rejected[:MAX_REJECTED],
+        rejected_more=max(0, len(rejected) - MAX_REJECTED),
         command=command_of(first, pooled=any("pooled_share" in r.options for r in what.results.values())),
         versions=", ".join(f"{name} {number}" for name, number in versions().items()),
     )
@@ -154,7 +166,7 @@ def page(
 
 def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
     """Return the groups in the table's order, but the one first that `ask` takes, and those without a page last."""
-    live = sum(map(_bytes, whole.results.values())) <= PAGE.max_draw_bytes
+    live = sum(map(_bytes, whole.results.values())) <= MAX_DRAW_BYTES
     contents: dict[int, dict[str, Any]] = {}
     doing("answering for groups", 0, len(whole.results))
     work = partial(_group, names=whole.group, view=view, live=live, alone=len(whole.results) == 1)
@@ -196,9 +208,9 @@ def _group(
 
 def _bytes(result: FitResult) -> int:
     """Return about how many bytes of a page are a model's draws and anchors, and those of its further quantities."""
-    drawn = sum(m.draws.size * PAGE.bytes_per_draw for m in result.members)
+    drawn = sum(m.draws.size * BYTES_PER_DRAW for m in result.members)
     anchors = sum(len(d.logarithms) * (len(d.anchors) + 1) for d in discrepancies_of(result.members))
-    return drawn + anchors * PAGE.bytes_per_anchor + sum(map(_bytes, result.further.values()))
+    return drawn + anchors * BYTES_PER_ANCHOR + sum(map(_bytes, result.further.values()))
 
 
 def _lead(whole: FitResult | GroupedResult) -> str:
@@ -232,9 +244,9 @@ def scheme_of(table: Table, along: str | None = None) -> str:
     named = [f for f in table.numeric if along and f.name in (along, panel.mapping.get(along))]
     for factor in named or panel.counts:
         scales = np.unique(table.columns[factor.name])
-        if len(scales) >= PAGE.least_scales:
+        if len(scales) >= LEAST_SCALES:
             return f"extrapolate:{factor.name}:{scales[-2]:g}"
-    return f"kfold:{min(PAGE.folds, len(table.medians()))}"
+    return f"kfold:{min(PAGE_FOLDS, len(table.medians()))}"
 
 
 def held_out(

@@ -30,52 +30,48 @@ from genperf.result import FitResult, answering
 from genperf.table import Factor
 from genperf.words.numbers import count_text, samples_called
 
-
-@dataclass(frozen=True)
-class PageSettings:
-    """How far a page looks, in times the largest measured count, what it answers, and how much it holds."""
-
-    #: The answers are about it: one doubling, the nearest question there is.
-    answered: float = 2.0
-    #: Up to it efficiency and knee are looked for, as `explain` does.
-    evaluated: float = 16.0
-    #: The figures end there: three doublings, one more than a verdict trusts.
-    drawn: float = 8.0
-    #: `drawn_steps`, `slider_steps`: counts per doubling in the figures, and on the slider. Guesses: a curve through 3
-    #: looks smooth, and 8 leave stops 9 % apart.
-    drawn_steps: int = 3
-    slider_steps: int = 8
-    #: The slider stops at every whole count up to this one.
-    whole_stops: int = 16
-    #: Pairs of terms that cannot be told apart which are named, at most.
-    aliased_pairs: int = 2
-    #: Measured configurations of one group in the page: 300 points take 10 kB.
-    max_measured: int = 300
-    #: Measured values of a factor at which its slider stops.
-    max_values: int = 40
-    #: Constants in the table.
-    max_constants: int = 60
-    #: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
-    #: groups then take less than 5 MB.
-    max_draw_bytes: int = 3_000_000
-    #: `bytes_per_draw`, `bytes_per_anchor`: of a draw of a constant as text, and of an anchor's coordinate.
-    bytes_per_draw: int = 6
-    bytes_per_anchor: int = 11
-    #: Groups whose answers a page without JavaScript shows.
-    plain_groups: int = 40
-    #: Rejected rows that are listed.
-    max_rejected: int = 50
-    #: How configurations are held out where the user does not say it: with so many scales or more, the largest is
-    #: predicted from the smaller ones, as three are the least that a knee can be fitted to; else `folds`, a convention.
-    least_scales: int = 4
-    folds: int = 5
-    #: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
-    least_efficiency: float = 0.75
-    #: Rows of a proposal: more do not print on two pages.
-    proposal_rows: int = 20
+# How far a page looks, in times the largest measured count, what it answers, and how much it holds.
+#: The answers are about it: one doubling, the nearest question there is.
+ANSWERED_MULTIPLE = 2.0
+#: Up to it efficiency and knee are looked for, as `explain` does.
+EVALUATED_MULTIPLE = 16.0
+#: The figures end there: three doublings, one more than a verdict trusts.
+DRAWN_MULTIPLE = 8.0
+#: Counts per doubling in the figures, and on the slider. Guesses: a curve through 3
+#: looks smooth, and 8 leave stops 9 % apart.
+DRAWN_STEPS = 3
+SLIDER_STEPS = 8
+#: The slider stops at every whole count up to this one.
+WHOLE_STOPS = 16
+#: Pairs of terms that cannot be told apart which are named, at most.
+ALIASED_PAIRS = 2
+#: Measured configurations of one group in the page: 300 points take 10 kB.
+MAX_MEASURED = 300
+#: Measured values of a factor at which its slider stops.
+MAX_VALUES = 40
+#: Constants in the table.
+MAX_PAGE_CONSTANTS = 60
+#: Bytes of draws and anchors. Where the groups need more, sliders stop at predictions that are in the page: 500
+#: groups then take less than 5 MB.
+MAX_DRAW_BYTES = 3_000_000
+#: Of a draw of a constant as text, and of an anchor's coordinate.
+BYTES_PER_DRAW = 6
+BYTES_PER_ANCHOR = 11
+#: Groups whose answers a page without JavaScript shows.
+PLAIN_GROUPS = 40
+#: Rejected rows that are listed.
+MAX_REJECTED = 50
+#: How configurations are held out where the user does not say it: with so many scales or more, the largest is
+#: predicted from the smaller ones, as three are the least that a knee can be fitted to; else so many
+#: folds, a convention.
+LEAST_SCALES = 4
+PAGE_FOLDS = 5
+#: The least efficiency of a count that is asked for. Committees name 0.5 to 0.8; most often three quarters.
+LEAST_EFFICIENCY = 0.75
+#: Rows of a proposal: more do not print on two pages.
+PROPOSAL_ROWS = 20
 
 
-PAGE = PageSettings()
 ONE = "a report is about one target"
 
 
@@ -230,7 +226,7 @@ def place_of(
             raise
         only, why = None if result.schema.varying else result.panel.axis.factor, error.message
         if only is not None:
-            given.setdefault(only.name, PAGE.answered * only.upper)
+            given.setdefault(only.name, ANSWERED_MULTIPLE * only.upper)
             why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
         return Place(result, question, single(result.query(given), ONE), why_not=why, only=only)
     name = factor.name
@@ -238,10 +234,10 @@ def place_of(
     if not counted:
         machine = {column.name for column in result.panel.machine.columns.values()}
         usual = {n: value for n, value in most_measured(result.panel, name).items() if n not in machine}
-        given = {**usual, **given, name: PAGE.answered * factor.upper}
+        given = {**usual, **given, name: ANSWERED_MULTIPLE * factor.upper}
     at = single(result.query(given), ONE)
     count = float(at[name])
-    upto = max(factor.upper * PAGE.evaluated, count)
+    upto = max(factor.upper * EVALUATED_MULTIPLE, count)
     answered = answering(result, at)
     steps = ladder(answered, at, name, upto)
     curve = scaling_along(answered, steps, interval=question.interval, places=with_intervals(count, steps))
@@ -262,13 +258,13 @@ def thinned(counts: Array, steps: int, keep: Array) -> Index:
 
 def slider(counts: Array) -> Index:
     """Return the places of the counts at which the slider stops."""
-    return thinned(counts, PAGE.slider_steps, np.arange(1.0, PAGE.whole_stops + 1.0))
+    return thinned(counts, SLIDER_STEPS, np.arange(1.0, WHOLE_STOPS + 1.0))
 
 
 def with_intervals(count: float, steps: Ladder) -> Index:
     """Return the steps whose efficiency is shown with an interval: those of the figure and of the answers."""
     answered = [steps.nearest(steps.along.upper), *steps.of_growth(count)]
-    return np.unique([*thinned(steps.counts, PAGE.drawn_steps, np.empty(0)), *answered])
+    return np.unique([*thinned(steps.counts, DRAWN_STEPS, np.empty(0)), *answered])
 
 
 def short(value: float, digits: int = 6) -> float:

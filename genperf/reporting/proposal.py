@@ -19,7 +19,7 @@ from genperf.errors import GenperfError
 from genperf.formula import call
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction.verdict import RULES, VERDICTS
-from genperf.reporting.place import PAGE, View, place_of, question_of
+from genperf.reporting.place import EVALUATED_MULTIPLE, LEAST_EFFICIENCY, PROPOSAL_ROWS, View, place_of, question_of
 from genperf.reporting.provenance import command_of, measured_text
 from genperf.result import FitResult, GroupedResult
 from genperf.table.cells import frame_of
@@ -41,7 +41,7 @@ def proposal_page(
     GenperfError
         For several groups, and where the efficiency is not known.
     """
-    view, limit = view or View(), PAGE.least_efficiency if efficiency is None else efficiency
+    view, limit = view or View(), LEAST_EFFICIENCY if efficiency is None else efficiency
     if len(what.results) > 1:
         raise GenperfError("a proposal is about one group", hint=f"--only {','.join(next(iter(what.results)))}")
     if not 0.0 < limit < 1.0:
@@ -56,7 +56,7 @@ def proposal_page(
     # Beyond it every verdict is blind.
     upto = max(largest * 2.0**RULES.blind, target or 0.0)
     at = place.scaling.at if target is None else place.values
-    far, formula = PAGE.evaluated * upto, place.work.formula
+    far, formula = EVALUATED_MULTIPLE * upto, place.work.formula
     answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
@@ -117,8 +117,8 @@ def _shown_places(answer: Scaling, upto: float, further: float) -> Index:
     beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(upto / largest) + 1e-9) + 1.0)
     near = [int(np.argmin(np.abs(counts - count))) for count in (counts[0], *beyond, further)]
     places = np.unique([*answer.steps.measured[0], *near])
-    if len(places) > PAGE.proposal_rows:
-        places = places[np.unique(np.linspace(0, len(places) - 1, PAGE.proposal_rows).round().astype(int))]
+    if len(places) > PROPOSAL_ROWS:
+        places = places[np.unique(np.linspace(0, len(places) - 1, PROPOSAL_ROWS).round().astype(int))]
     return np.asarray(places, dtype=np.int64)
 
 

@@ -20,7 +20,20 @@ from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, summary
 from genperf.reporting.engine import Formula, Model, engine, fitting, formula, judging
-from genperf.reporting.place import PAGE, Job, Place, short, shorts, slider, thinned
+from genperf.reporting.place import (
+    DRAWN_MULTIPLE,
+    DRAWN_STEPS,
+    EVALUATED_MULTIPLE,
+    MAX_MEASURED,
+    MAX_PAGE_CONSTANTS,
+    MAX_VALUES,
+    Job,
+    Place,
+    short,
+    shorts,
+    slider,
+    thinned,
+)
 from genperf.result import FitResult
 from genperf.search.layouts import split_columns
 from genperf.search.problem import Goal, capacity_constraints
@@ -102,13 +115,11 @@ def _predicting(result: FitResult, place: Place, live: bool) -> dict[str, Any]:
     known = result is place.result or bool(known_rows(result, place.query.columns, 1).all())
     factors = []
     for index, factor in enumerate(result.schema.factors):
-        measured = sorted({float(m.values[index]) for m in medians})[: PAGE.max_values] if factor.numeric else []
+        measured = sorted({float(m.values[index]) for m in medians})[:MAX_VALUES] if factor.numeric else []
         factors.append({**msgspec.structs.asdict(factor), "numeric": factor.numeric, "measured": measured})
     return {
         "factors": factors,
-        "measured": [
-            [*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats] for m in medians[: PAGE.max_measured]
-        ],
+        "measured": [[*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats] for m in medians[:MAX_MEASURED]],
         "engine": engine(model, interval) if live else None,
         "stops": _stops(result, place, interval) if known and not live else None,
         "judging": judging(model),
@@ -133,8 +144,8 @@ def _path(path: Ladder, names: list[str]) -> dict[str, Any]:
 def _drawn(path: Ladder) -> Index:
     """Return which stops of the slider are in the figures."""
     counts = path.counts[slider(path.counts)]
-    drawn = thinned(counts, PAGE.drawn_steps, np.array([path.along.upper]))
-    return np.asarray(drawn[counts[drawn] <= path.along.upper * PAGE.drawn * 1.0001])
+    drawn = thinned(counts, DRAWN_STEPS, np.array([path.along.upper]))
+    return np.asarray(drawn[counts[drawn] <= path.along.upper * DRAWN_MULTIPLE * 1.0001])
 
 
 def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
@@ -142,8 +153,8 @@ def _efficiency(scaling: Scaling | None) -> dict[str, Any] | None:
     if scaling is None or scaling.refusal:
         return None
     counts = scaling.curve[scaling.along].to_numpy(float)
-    largest = scaling.upto * PAGE.drawn / PAGE.evaluated
-    rows = [i for i in thinned(counts, PAGE.drawn_steps, np.empty(0)) if counts[i] <= largest * 1.0001]
+    largest = scaling.upto * DRAWN_MULTIPLE / EVALUATED_MULTIPLE
+    rows = [i for i in thinned(counts, DRAWN_STEPS, np.empty(0)) if counts[i] <= largest * 1.0001]
     part = scaling.curve.iloc[rows]
     points = scaling.points[scaling.points["what"] == "efficiency"]
     return {
@@ -188,7 +199,7 @@ def _constants(result: FitResult, interval: float) -> list[list[Any]]:
         [member, name, *shorts(ends, 5), constant_unit(unit, target), state]
         for place, (member, name, *ends, unit, state) in rows
         if place in heaviest
-    ][: PAGE.max_constants]
+    ][:MAX_PAGE_CONSTANTS]
 
 
 def _doublings(result: FitResult, interval: float) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from genperf.prediction import Member, discrepancies_of, stack_of
 from genperf.result import layout
 from genperf.result.arrays import LARGEST, encoded, unpacked
 from genperf.result.fit_result import FitResult, GroupedResult
-from genperf.table.content import CONTENT, read_bounded
+from genperf.table.content import MAX_FILE_BYTES, read_bounded
 from genperf.table.text import DELIMITERS
 
 _MAKE = "make one with genperf fit TABLE … -o model.json"
@@ -178,7 +178,7 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
     """
     where = str(path)
     try:
-        return parse_model(read_bounded(path, CONTENT.max_bytes), where)
+        return parse_model(read_bounded(path, MAX_FILE_BYTES), where)
     except FileNotFoundError:
         raise ModelError("no such file", where=where, hint=_MAKE) from None
     except IsADirectoryError:

@@ -20,23 +20,19 @@ from genperf.search.space import Columns, Space
 DEADLINE, BUDGET, CAPACITY, VERDICT = "the deadline", "the budget", "the capacity", "the verdict"
 
 
-@dataclass(frozen=True)
-class SearchSettings:
-    """How much is evaluated at once, and in all."""
-
-    #: Configurations evaluated at once: 65,536 rows of a dozen columns stay in the processor's cache.
-    block_rows: int = 1 << 16
-    #: Draws × configurations at once, where a central value needs all draws: 4 million take 32 MB.
-    block_values: int = 1 << 22
-    #: Configurations in a block at least, however many draws there are.
-    least_rows: int = 256
-    #: Objectives that agree in so many digits are equal: what is left are rounding errors.
-    tied_digits: int = 9
-    #: More are refused where a central value needs all draws: 10,000 take 13 seconds (experiments/results/optimize.md).
-    max_drawn_configurations: int = 100_000
+# How much is evaluated at once, and in all.
+#: Configurations evaluated at once: 65,536 rows of a dozen columns stay in the processor's cache.
+BLOCK_ROWS = 1 << 16
+#: Draws × configurations at once, where a central value needs all draws: 4 million take 32 MB.
+BLOCK_VALUES = 1 << 22
+#: Configurations in a block at least, however many draws there are.
+LEAST_BLOCK_ROWS = 256
+#: Objectives that agree in so many digits are equal: what is left are rounding errors.
+TIED_DIGITS = 9
+#: More are refused where a central value needs all draws: 10,000 take 13 seconds (experiments/results/optimize.md).
+MAX_DRAWN_CONFIGURATIONS = 100_000
 
 
-SEARCH = SearchSettings()
 #: The cost where no machines are counted.
 ZERO = Formula("0", Number(0.0))
 #: Draws of alternatives together: a probability of one half is then known to half a per cent.
@@ -115,19 +111,19 @@ class Search:
         """Evaluate the grid, block by block: first the constraints that read no prediction, then what they leave."""
         count = len(self.problem.constraints)
         evaluation = Evaluation(np.zeros(count, np.intp), np.zeros(count, np.intp))
-        grid, rows = np.arange(self.space.grid.size), SEARCH.block_rows
+        grid, rows = np.arange(self.space.grid.size), BLOCK_ROWS
         if self.problem.simple:
             grid = np.concatenate([self._possible(block, evaluation) for block in _blocks(grid, rows)])
         # The draws of all members, where a central time is a median over them.
         draws = sum(len(m.draws) for m in self.result.members)
         if any(m.discrepancy is not None for m in self.result.members):
-            if len(grid) > SEARCH.max_drawn_configurations:
+            if len(grid) > MAX_DRAWN_CONFIGURATIONS:
                 raise GenperfError(
                     f"every prediction of this model is a median over {draws:,} draws, and {len(grid):,} "
-                    f"configurations are to be evaluated; at most {SEARCH.max_drawn_configurations:,} are",
+                    f"configurations are to be evaluated; at most {MAX_DRAWN_CONFIGURATIONS:,} are",
                     hint="vary fewer values (workers=1:256:*2), add a constraint, or fit one family",
                 )
-            rows = max(SEARCH.least_rows, min(rows, SEARCH.block_values // draws))
+            rows = max(LEAST_BLOCK_ROWS, min(rows, BLOCK_VALUES // draws))
         if grid.size:
             blocks = [self._answers(block, evaluation) for block in _blocks(grid, rows)]
             evaluation.positions, evaluation.objective, evaluation.cost = map(np.concatenate, zip(*blocks, strict=True))
@@ -291,7 +287,7 @@ class Search:
 def best_first(objective: Array, cost: Array) -> Index:
     """Return the places of objectives from the least on; of equal ones, but for rounding errors, the cheapest first."""
     with np.errstate(divide="ignore"):
-        digit = 10.0 ** (np.floor(np.log10(np.abs(objective))) - SEARCH.tied_digits)
+        digit = 10.0 ** (np.floor(np.log10(np.abs(objective))) - TIED_DIGITS)
     rounded = np.where(digit > 0.0, np.round(objective / np.where(digit > 0.0, digit, 1.0)) * digit, objective)
     return np.lexsort((cost, rounded))
 
@@ -300,7 +296,7 @@ def winners(drawn: Array) -> Array:
     """Return whether each row has the least finite objective of each draw, shape (draws, rows); ties share one."""
     least = drawn.min(axis=1, keepdims=True)
     with np.errstate(all="ignore"):
-        tied = np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-SEARCH.tied_digits, atol=0.0)
+        tied = np.isfinite(least) & np.isclose(drawn, least, rtol=10.0**-TIED_DIGITS, atol=0.0)
     return np.asarray(tied / np.maximum(tied.sum(axis=1, keepdims=True), 1))
 
 

@@ -183,19 +183,13 @@ def _cell(name: str, value: object, settings: Collection[str]) -> str:
 Group = Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class OptimumSettings:
-    """How much of the best configurations is looked at and shown, and how groups are compared."""
-
-    #: Configurations whose intervals are computed, at most, to keep a deadline: a second or two.
-    max_intervals: int = 20_000
-    #: Of a longer Pareto front so many are shown, evenly along it.
-    shown_front: int = 50
-    #: Intervals computed at once: twice the number of answers first, then doubled up to this many.
-    max_block: int = 512
-
-
-OPTIMUM = OptimumSettings()
+# How much of the best configurations is looked at and shown, and how groups are compared.
+#: Configurations whose intervals are computed, at most, to keep a deadline: a second or two.
+MAX_INTERVALS = 20_000
+#: Of a longer Pareto front so many are shown, evenly along it.
+SHOWN_FRONT = 50
+#: Intervals computed at once: twice the number of answers first, then doubled up to this many.
+MAX_BLOCK = 512
 
 
 def optimize(
@@ -366,9 +360,9 @@ def _wins(solved: Sequence[_Solved], best: pd.DataFrame) -> Array:
 
 def _along(positions: Index) -> Index:
     """Return a Pareto front, thinned evenly along it where it is long."""
-    if positions.size <= OPTIMUM.shown_front:
+    if positions.size <= SHOWN_FRONT:
         return positions
-    places = np.linspace(0, positions.size - 1, OPTIMUM.shown_front).round().astype(int)
+    places = np.linspace(0, positions.size - 1, SHOWN_FRONT).round().astype(int)
     return np.asarray(positions[places])
 
 
@@ -472,7 +466,7 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
     kept: list[Index] = []
     frames: list[pd.DataFrame] = []
     looked, size, count, alone = 0, 2 * top, 0, dict[str, int]()
-    while count < top and looked < min(len(order), OPTIMUM.max_intervals):
+    while count < top and looked < min(len(order), MAX_INTERVALS):
         some = order[looked : looked + size]
         frame = search.answers(some)
         limits = search.keeps(frame, some)
@@ -480,7 +474,7 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
         keeps = np.logical_and.reduce(list(limits.values()))
         kept.append(some[keeps])
         frames.append(frame[keeps])
-        looked, count, size = looked + len(some), count + int(keeps.sum()), min(2 * size, OPTIMUM.max_block)
+        looked, count, size = looked + len(some), count + int(keeps.sum()), min(2 * size, MAX_BLOCK)
     if not count:
         raise _no_answer(search, evaluation, looked, alone)
     note = ""

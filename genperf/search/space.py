@@ -22,19 +22,15 @@ from genperf.prediction import Schema, read_query
 Columns = dict[str, AnyArray]
 
 
-@dataclass(frozen=True)
-class GridSettings:
-    """How large a grid may be."""
-
-    #: More are refused. Ten million take about ten seconds (experiments/results/optimize.md).
-    max_configurations: int = 20_000_000
-    #: A range reaches its last value where it is so near to it, in steps: rounding errors.
-    relative_slack: float = 1e-9
-    #: A range of more values is refused without their count: a number of hundreds of digits tells nobody anything.
-    countable: float = 1e18
+# How large a grid may be.
+#: More are refused. Ten million take about ten seconds (experiments/results/optimize.md).
+MAX_CONFIGURATIONS = 20_000_000
+#: A range reaches its last value where it is so near to it, in steps: rounding errors.
+RELATIVE_SLACK = 1e-9
+#: A range of more values is refused without their count: a number of hundreds of digits tells nobody anything.
+COUNTABLE_VALUES = 1e18
 
 
-GRID = GridSettings()
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"^({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*(\*?)\s*({_NUMBER}))?$")
 
@@ -102,7 +98,7 @@ def read_grid(over: Mapping[str, Any]) -> Grid:
     if not over:
         raise GenperfError("nothing is varied", hint="--over workers=1:256")
     axes = tuple(_axis(name, given) for name, given in over.items())
-    if math.prod(len(axis.values) for axis in axes) > GRID.max_configurations:
+    if math.prod(len(axis.values) for axis in axes) > MAX_CONFIGURATIONS:
         longest = max(axes, key=lambda axis: len(axis.values))
         _refuse_size({a.name: len(a.values) for a in axes}, longest.name, longest.values.min(), longest.values.max())
     return Grid(axes)
@@ -157,12 +153,12 @@ def _range(name: str, match: re.Match[str]) -> Array:
         raise GenperfError(f"{range_} needs a start above 0 and a factor above 1", hint=f"{name}=1:256:*2")
     if step <= 0:
         raise GenperfError(f"{range_} needs a step above 0", hint=f"{name}={first}:{last}:1")
-    steps = (math.log(high / low) / math.log(step) if power else (high - low) / step) + GRID.relative_slack
-    if not steps < GRID.countable:
-        most = f"at most {GRID.max_configurations:,} are evaluated"
+    steps = (math.log(high / low) / math.log(step) if power else (high - low) / step) + RELATIVE_SLACK
+    if not steps < COUNTABLE_VALUES:
+        most = f"at most {MAX_CONFIGURATIONS:,} are evaluated"
         raise GenperfError(f"{range_} holds too many values: {most}", hint=f"{name}={first}:{last}:*2")
     count = int(steps) + 1
-    if count > GRID.max_configurations:
+    if count > MAX_CONFIGURATIONS:
         _refuse_size({name: count}, name, low, high)
     counted = np.arange(count, dtype=float)
     return low * step**counted if power else low + step * counted
@@ -176,7 +172,7 @@ def _refuse_size(counts: Mapping[str, int], longest: str, low: float, high: floa
     if low > 0:
         coarse, left = f"{low:g}:{high:.15g}:*2", int(math.log2(high / low)) + 1
     raise GenperfError(
-        f"{shown} make {size:,} configurations; at most {GRID.max_configurations:,} are evaluated",
+        f"{shown} make {size:,} configurations; at most {MAX_CONFIGURATIONS:,} are evaluated",
         hint=f"{longest}={coarse} leaves {size // counts[longest] * left:,}",
     )
 

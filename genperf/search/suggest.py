@@ -39,22 +39,13 @@ from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
 from genperf.words.next_run import next_sentence
 
-
-@dataclass(frozen=True)
-class FormSettings:
-    """What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
-
-    Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the
-    regimes that begin before it, and none behind it.
-    """
-
-    #: The probability that a regime begins within a doubling, and by what it changes ln T there: a doubled time.
-    #: Guesses; `experiments/results/next-runs.md` holds the advice against the largest run that can be paid.
-    new_regime: float = 0.1
-    jump: float = 0.7
-
-
-FORM = FormSettings()
+# What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
+# Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the
+# regimes that begin before it, and none behind it.
+#: The probability that a regime begins within a doubling, and by what it changes ln T there: a doubled time.
+#: Guesses; `experiments/results/next-runs.md` holds the advice against the largest run that can be paid.
+NEW_REGIME = 0.1
+REGIME_JUMP = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +119,7 @@ def knowledge(
     centred = now.drawn - now.weights @ now.drawn
     between = (now.weights[:, None] * centred).T @ centred
     far = distance_beyond(result.schema, columns)
-    regime = FORM.new_regime * FORM.jump**2 * np.minimum.outer(far, far)
+    regime = NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(far, far)
     # The square of a correlation two standard deviations from none.
     chance = 0.0 if len(now.weights) == 1 else float(4.0 * np.sum(now.weights**2))
     return Knowledge(between + now.within + regime, now.noise, chance)

@@ -13,35 +13,29 @@ import threading
 import tomllib
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from genperf.errors import GenperfError, TableError, did_you_mean
 
-
-@dataclass(frozen=True)
-class ContentSettings:
-    """How much is read at most, and how long is waited: a file may come from someone else."""
-
-    #: Bytes of what does not show its size beforehand, a compressed file, standard input, a pipe or a device: they are
-    #: read into memory, where a table takes about ten times as much.
-    max_bytes: int = 256_000_000
-    #: Bytes or characters at the beginning of a file in which its kind and its delimiter are recognised: 200 rows of
-    #: 300.
-    head: int = 1 << 16
-    #: Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing
-    #: in the file. A cell takes 8 to 60 bytes.
-    max_parquet_cells: int = 50_000_000
-    #: Files of a folder: each takes about a millisecond and becomes a row.
-    max_files: int = 20_000
-    #: Seconds until a process opens the other end of a named pipe; what it does after that may take any time. A guess:
-    #: two commands of one line start within a second, also on a busy machine within ten.
-    pipe_seconds: float = 10.0
+# How much is read at most, and how long is waited: a file may come from someone else.
+#: Bytes of what does not show its size beforehand, a compressed file, standard input, a pipe or a device: they are
+#: read into memory, where a table takes about ten times as much.
+MAX_FILE_BYTES = 256_000_000
+#: Bytes or characters at the beginning of a file in which its kind and its delimiter are recognised: 200 rows of
+#: 300.
+HEAD_BYTES = 1 << 16
+#: Cells of a Parquet file that are read into memory, whatever its size: a column of one value takes nothing
+#: in the file. A cell takes 8 to 60 bytes.
+MAX_PARQUET_CELLS = 50_000_000
+#: Files of a folder: each takes about a millisecond and becomes a row.
+MAX_FILES = 20_000
+#: Seconds until a process opens the other end of a named pipe; what it does after that may take any time. A guess:
+#: two commands of one line start within a second, also on a busy machine within ten.
+PIPE_SECONDS = 10.0
 
 
-CONTENT = ContentSettings()
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
 #: Files of other formats, by how they begin, and texts that only an importer reads.
@@ -58,7 +52,7 @@ def read_content(source: str | Path) -> tuple[str, bytes]:
     if str(source) != "-":
         return str(source), _decompressed(_read_file(source), str(source))
     name, stream = "standard input", getattr(sys.stdin, "buffer", sys.stdin)
-    return name, _decompressed(_bounded(stream.read(CONTENT.max_bytes + 1), name, CONTENT.max_bytes), name)
+    return name, _decompressed(_bounded(stream.read(MAX_FILE_BYTES + 1), name, MAX_FILE_BYTES), name)
 
 
 def _refuse_address(source: str | Path) -> None:
@@ -94,8 +88,8 @@ def _files_in(folder: str) -> list[str]:
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
         paths = (os.path.join(place, name) for name in sorted(names) if not name.startswith("."))
         files += [path for path in paths if os.path.isfile(path) and os.path.getsize(path)]
-        if len(files) > CONTENT.max_files:
-            what = f"holds more than {CONTENT.max_files:,} files"
+        if len(files) > MAX_FILES:
+            what = f"holds more than {MAX_FILES:,} files"
             raise TableError(what, hint="name a folder or a pattern of the runs alone", where=folder)
     if not files:
         raise TableError(
@@ -133,7 +127,7 @@ def head_of(path: str) -> bytes:
         raise TableError("is a pipe or a device, which cannot be read twice", hint=hint, where=path)
     try:
         with open(path, "rb") as file:
-            return file.read(CONTENT.head)
+            return file.read(HEAD_BYTES)
     except OSError as error:
         raise _unreadable(path, error) from None
 
@@ -167,7 +161,7 @@ def refuse_other_text(text: str, name: str) -> None:
     """
     if _WEB_PAGE.match(text):
         raise TableError("is a web page, not a table", hint="download the file itself, or copy its table", where=name)
-    start = text[: CONTENT.head]
+    start = text[:HEAD_BYTES]
     if re.match(r'\s*\{\s*"program": ?"genperf"', start):
         hint = "ask, predict, explain, report, suggest, compare and optimize take it"
         raise TableError("is a model, not a table of runs", hint=hint, where=name)
@@ -227,7 +221,7 @@ def decoded(data: bytes, name: str) -> str:
 
 def _read_file(path: str | Path) -> bytes:
     try:
-        return read_bounded(os.path.expanduser(path), CONTENT.max_bytes)
+        return read_bounded(os.path.expanduser(path), MAX_FILE_BYTES)
     except (OSError, ValueError, RuntimeError) as error:
         raise _unreadable(path, error) from None
 
@@ -253,11 +247,11 @@ def _decompressed(data: bytes, name: str) -> bytes:
         return data
     try:
         with _opener(kind, name)(io.BytesIO(data)) as file:
-            content = bytes(file.read(CONTENT.max_bytes + 1))
+            content = bytes(file.read(MAX_FILE_BYTES + 1))
     except (OSError, EOFError, ValueError, zlib.error, import_module("lzma").LZMAError):
         raise TableError("the compressed file is damaged or cut off", where=name) from None
-    if len(content) > CONTENT.max_bytes:
-        what = f"holds more than {CONTENT.max_bytes // 1_000_000} MB when it is decompressed"
+    if len(content) > MAX_FILE_BYTES:
+        what = f"holds more than {MAX_FILE_BYTES // 1_000_000} MB when it is decompressed"
         hint = "decompress it first: a plain table of that size is summarised while it is read"
         raise TableError(what, hint=hint, where=name)
     if _compression(content) is not None:
@@ -306,12 +300,12 @@ def open_stream(path: str | Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
 
     threading.Thread(target=wait, daemon=True).start()
     try:
-        return os.fdopen(opened.result(CONTENT.pipe_seconds), mode)
+        return os.fdopen(opened.result(PIPE_SECONDS), mode)
     except TimeoutError:
         with contextlib.suppress(OSError):
             # Opened at both ends at once, the pipe lets the thread end.
-            for handle in (os.open(path, os.O_RDWR | os.O_NONBLOCK), opened.result(CONTENT.pipe_seconds)):
+            for handle in (os.open(path, os.O_RDWR | os.O_NONBLOCK), opened.result(PIPE_SECONDS)):
                 os.close(handle)
         who, does = ("writer", "writes to") if mode == "rb" else ("reader", "reads")
         what, hint = f"is a pipe that no process {does}", f"start the {who} first, or name a file"
-        raise GenperfError(f"{what}; waited {CONTENT.pipe_seconds:g} s", hint=hint, where=str(path)) from None
+        raise GenperfError(f"{what}; waited {PIPE_SECONDS:g} s", hint=hint, where=str(path)) from None

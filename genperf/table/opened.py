@@ -19,7 +19,7 @@ import numpy as np
 from genperf.errors import TableError
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
-from genperf.table.content import CONTENT, decoded, files_of, of_windows, read_content, refuse_other_text
+from genperf.table.content import MAX_PARQUET_CELLS, decoded, files_of, of_windows, read_content, refuse_other_text
 from genperf.table.facts import begins_with_facts, is_log, source_of_log, source_of_steps, with_facts
 from genperf.table.folder import joined, tidied
 from genperf.table.parsed import parsed_column
@@ -140,13 +140,13 @@ def _from_parquet(data: bytes, name: str) -> Source:
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
         rows, columns = file.metadata.num_rows, file.metadata.num_columns
-        frame = file.read().to_pandas() if rows * columns <= CONTENT.max_parquet_cells else None
+        frame = file.read().to_pandas() if rows * columns <= MAX_PARQUET_CELLS else None
     except Exception as error:  # pyarrow's errors have no common class
         reason = str(error).split("\n")[0]
         raise TableError(f"is not a Parquet file that can be read ({reason})", where=name) from None
     if frame is None:
         hint = '--aggregate summarises them while they are read, with pip install "genperf[large]"'
-        most = f"at most {CONTENT.max_parquet_cells:,} cells are read into memory"
+        most = f"at most {MAX_PARQUET_CELLS:,} cells are read into memory"
         raise TableError(f"holds {rows:,} rows of {columns} columns; {most}", hint=hint, where=name)
     return _from_frame(frame, name)
 

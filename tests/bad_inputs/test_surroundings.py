@@ -44,7 +44,7 @@ def test_a_pipe_is_read_and_written(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_a_pipe_without_its_other_end_is_refused(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content, "CONTENT", content.ContentSettings(pipe_seconds=0.1))
+    monkeypatch.setattr(content, "PIPE_SECONDS", 0.1)
     os.mkfifo(tmp_path / "pipe")
     for command in (
         ("check", "pipe", *TABLE),
@@ -59,7 +59,7 @@ def test_a_pipe_without_its_other_end_is_refused(shell: Shell, tmp_path: Path, m
 
 
 def test_a_slow_writer_is_waited_for(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content, "CONTENT", content.ContentSettings(pipe_seconds=0.05))
+    monkeypatch.setattr(content, "PIPE_SECONDS", 0.05)
     os.mkfifo(tmp_path / "slow")
 
     def write() -> None:

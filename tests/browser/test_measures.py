@@ -12,7 +12,6 @@ from test_report_page import fitted, runs
 
 import genperf as gp
 from genperf.reporting import Job, View, page
-from genperf.reporting.place import PageSettings
 from genperf.result import FitResult, GroupedResult
 
 FOUR = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
@@ -170,7 +169,7 @@ def test_groups_side_by_side_without_an_engine(
 ) -> None:
     from genperf.reporting import html
 
-    monkeypatch.setattr(html, "PAGE", PageSettings(max_draw_bytes=10))
+    monkeypatch.setattr(html, "MAX_DRAW_BYTES", 10)
     browser.open(page(groups), NARROW)
     browser.js("const s = $('beside'); s.value = '1'; s.dispatchEvent(new Event('change'))")
     browser.settle()

@@ -9,7 +9,6 @@ from chromium import Browser
 import genperf as gp
 from genperf.panel.target import Target
 from genperf.reporting import html, page
-from genperf.reporting.place import PageSettings
 from genperf.result import FitResult
 
 
@@ -31,7 +30,7 @@ def test_name_and_unit_stand_everywhere(
     browser: Browser, memory: FitResult, monkeypatch: pytest.MonkeyPatch, live: bool
 ) -> None:
     if not live:
-        monkeypatch.setattr(html, "PAGE", PageSettings(max_draw_bytes=0))
+        monkeypatch.setattr(html, "MAX_DRAW_BYTES", 0)
     browser.open(page(memory))
     browser.js("document.querySelectorAll('details').forEach((d) => (d.open = true))")
     text = browser.js("return document.body.innerText + [...document.querySelectorAll('svg')].map((e) => "

@@ -15,7 +15,6 @@ import genperf as gp
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import Axis, Beyond, Process, Product
 from genperf.reporting import View, held_out, html, page
-from genperf.reporting.place import PageSettings
 from genperf.result import FitResult, GroupedResult
 
 HOSTILE = ['a"b', "</script><script>bad()</script>", "<img src=x onerror=bad()>", "{{ 7*7 }}", "&lt;b&gt;", "x" * 300]
@@ -309,7 +308,7 @@ def test_one_factor_that_counts_no_workers(
     browser: Browser, monkeypatch: pytest.MonkeyPatch, written_down: bool
 ) -> None:
     if written_down:
-        monkeypatch.setattr(html, "PAGE", PageSettings(max_draw_bytes=0))
+        monkeypatch.setattr(html, "MAX_DRAW_BYTES", 0)
     frame = runs().query("framework == 'mxnet' and workers == 2")
     result = fitted(frame, "a*batch + c", extrinsic="", intrinsic="batch")
     browser.open(page(result))
@@ -323,7 +322,7 @@ def test_one_factor_that_counts_no_workers(
 def test_predictions_written_down_where_there_are_too_many_draws(
     browser: Browser, groups: GroupedResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "PAGE", PageSettings(max_draw_bytes=10))
+    monkeypatch.setattr(html, "MAX_DRAW_BYTES", 10)
     browser.open(page(groups))
     assert browser.js("return engine") is None
     counts = browser.js("return sheet.path.counts")

@@ -8,7 +8,6 @@ from layouts import CAPACITY_GIB, layout_runs
 
 import genperf as gp
 from genperf.reporting import View, html, page
-from genperf.reporting.place import PageSettings
 from genperf.result import FitResult
 from genperf.search import layouts
 
@@ -94,7 +93,7 @@ def test_another_capacity_changes_what_fits_and_stays_in_the_address(browser: Br
 def test_without_draws_the_page_holds_the_memory_along_the_scale(
     browser: Browser, fitted: FitResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "PAGE", PageSettings(max_draw_bytes=0))
+    monkeypatch.setattr(html, "MAX_DRAW_BYTES", 0)
     browser.open(page(fitted, View(AT, capacity={"memory": CAPACITY_GIB})))
     expected = fitted.predict(AT).iloc[0]
     assert float(browser.js("return $('further-0').dataset.value")) == pytest.approx(expected.memory, rel=1e-6)

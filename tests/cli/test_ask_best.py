@@ -9,7 +9,7 @@ from helpers import Shell, shell_of
 from genperf.growth.measured import series_of
 from genperf.growth.readings import readings_of
 from genperf.panel import read_table
-from genperf.panel.work import LIMIT
+from genperf.panel.work import LIMIT_POWERS
 
 #: Twice the threads do twice the work, less what they wait for each other.
 SECONDS = {1: 100.0, 2: 52.0, 4: 29.0, 8: 20.0, 16: 19.5, 32: 23.0}
@@ -54,8 +54,8 @@ def test_nothing_is_reported_where_more_help(shell: Shell) -> None:
 
 
 def test_beyond_a_limit_more_wait_or_hinder_each_other() -> None:
-    assert sum(part for _, part in LIMIT.powers) == pytest.approx(1.0)
-    assert [power for power, _ in LIMIT.powers] == [1.0, 2.0]
+    assert sum(part for _, part in LIMIT_POWERS) == pytest.approx(1.0)
+    assert [power for power, _ in LIMIT_POWERS] == [1.0, 2.0]
     import pandas as pd
 
     runs = pd.DataFrame({"threads": [1, 2, 4], "s": [1.0, 0.6, 0.4]})

@@ -106,7 +106,7 @@ def test_a_compressed_file_is_read_up_to_a_bound(
     path = tmp_path / "runs"
     path.write_bytes(module.compress(b"workers,seconds\n" + b"1,2\n" * 1000))  # type: ignore[attr-defined]
     assert len(read_text(path)[1]) == 4016
-    monkeypatch.setattr(content, "CONTENT", content.ContentSettings(max_bytes=4015))
+    monkeypatch.setattr(content, "MAX_FILE_BYTES", 4015)
     with pytest.raises(TableError, match="holds more than 0 MB when it is decompressed"):
         read_text(path)
 

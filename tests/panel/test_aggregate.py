@@ -1,7 +1,6 @@
 """Rows summarised while they are read: the numbers that pandas gives, in bounded memory, faults counted."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,7 @@ def logs(folder: Path, frame: pd.DataFrame, kind: str) -> str:
 def test_the_numbers_are_those_of_pandas(
     kind: str, exact_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "AGGREGATION", replace(module.AGGREGATION, max_exact_rows=exact_rows))
+    monkeypatch.setattr(module, "MAX_EXACT_ROWS", exact_rows)
     frame = rows()
     table = read_table(logs(tmp_path, frame, kind), **ROLES, aggregate=True)
     assert isinstance(table, AggregatedTable)
@@ -171,7 +170,7 @@ def test_hours_and_minutes_are_no_plain_numbers_of_a_summary(tmp_path: Path) -> 
 def test_refused(
     source: str, asked: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "AGGREGATION", replace(module.AGGREGATION, min_rows=50))
+    monkeypatch.setattr(module, "AGGREGATION_MIN_ROWS", 50)
     logs(tmp_path, rows(), "csv")
     logs(tmp_path, rows(), "parquet")
     with pytest.raises(GenperfError) as caught:
@@ -194,7 +193,7 @@ def test_without_duckdb_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: py
 def test_large_files_are_aggregated_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = logs(tmp_path, rows(), "parquet")
     assert not isinstance(read_table(name, **ROLES), AggregatedTable)
-    monkeypatch.setattr(module, "AGGREGATION", replace(module.AGGREGATION, min_bytes=1000))
+    monkeypatch.setattr(module, "MIN_BYTES", 1000)
     assert isinstance(read_table(name, **ROLES), AggregatedTable)
     assert not isinstance(read_table(name, **ROLES, aggregate=False), AggregatedTable)
 

@@ -8,7 +8,7 @@ import pytest
 from helpers import runs_of, shell_of
 
 import genperf as gp
-from genperf.panel.table import DESIGN, design_notes
+from genperf.panel.table import SHOWN_LEVELS, design_notes
 
 
 def runs() -> pd.DataFrame:
@@ -31,7 +31,7 @@ def test_levels_that_one_configuration_has_are_named() -> None:
     once = pd.DataFrame([(8, 2, f"net{k}", 0.3) for k in range(5)], columns=["batch", "workers", "net", "s"])
     (note,) = notes(pd.concat([runs(), once]))
     assert "net0, net1, net2, … (5 in all)" in note
-    assert DESIGN.shown == 3
+    assert SHOWN_LEVELS == 3
 
 
 def test_a_factor_that_varies_at_one_level_is_named() -> None:

@@ -14,7 +14,6 @@ import genperf as gp
 from genperf.errors import GenperfError
 from genperf.prediction import Spread
 from genperf.reporting import Job, View, html, page
-from genperf.reporting.place import PageSettings
 from genperf.reporting.provenance import command_of
 from genperf.result import FitResult, GroupedResult
 
@@ -209,7 +208,7 @@ def test_many_groups_make_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their draws would be too many: predictions are written down at the counts of the slider instead."""
     result = fitted(runs())
     alone = page(GroupedResult(("net",), {("net 0",): result}))
-    monkeypatch.setattr(html, "PAGE", PageSettings(max_draw_bytes=100))
+    monkeypatch.setattr(html, "MAX_DRAW_BYTES", 100)
     many = page(GroupedResult(("net",), {(f"net {k}",): result for k in range(20)}))
     # 500 groups then take about 5 MB.
     assert (len(many) - len(alone)) / 19 < 10_500

@@ -12,7 +12,6 @@ import genperf as gp
 from genperf.errors import GenperfError
 from genperf.prediction import read_query
 from genperf.search import Goal, Job
-from genperf.search.evaluation import SearchSettings
 
 #: T = 1 + 0.02·batch + 8/workers + 0.05·workers, off by up to 3 % either way.
 RUNS = pd.DataFrame(
@@ -76,7 +75,7 @@ def test_the_best_are_those_of_brute_force(result: gp.FitResult, minimize: str, 
 
 def test_blocks_do_not_change_the_answer(result: gp.FitResult, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = gp.optimize(result, OVER, "workers > batch / 8", "cost")
-    monkeypatch.setattr("genperf.search.evaluation.SEARCH", SearchSettings(block_rows=7))
+    monkeypatch.setattr("genperf.search.evaluation.BLOCK_ROWS", 7)
     pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").best, whole.best)
     pd.testing.assert_frame_equal(gp.optimize(result, OVER, "workers > batch / 8", "cost").front, whole.front)
 
@@ -312,7 +311,7 @@ def test_a_model_of_draws_is_searched_too(monkeypatch: pytest.MonkeyPatch) -> No
     order = (told.workers * told.time).sort_values(kind="stable").index[:10]
     assert found.best.workers.tolist() == told.workers[order].tolist()
     assert found.best.time.to_numpy() == pytest.approx(told.time[order].to_numpy())
-    monkeypatch.setattr("genperf.search.evaluation.SEARCH", SearchSettings(max_drawn_configurations=20))
+    monkeypatch.setattr("genperf.search.evaluation.MAX_DRAWN_CONFIGURATIONS", 20)
     assert gp.optimize(result, {"workers": "1:24"}, "workers < 21").feasible == 20
     with pytest.raises(GenperfError, match="24 configurations are to be evaluated; at most 20"):
         gp.optimize(result, {"workers": "1:24"})

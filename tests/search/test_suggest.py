@@ -21,7 +21,7 @@ from genperf.panel.target import Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.search import suggest
-from genperf.search.suggest import FormSettings, Knowledge, knowledge, places_of
+from genperf.search.suggest import Knowledge, knowledge, places_of
 from genperf.table import Factor
 
 WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
@@ -32,7 +32,7 @@ LN2 = np.log(2.0)
 @pytest.fixture(autouse=True)
 def no_new_regime(monkeypatch: pytest.MonkeyPatch) -> None:
     """The algebra of one form: no other regime begins beyond the data."""
-    monkeypatch.setattr(import_module("genperf.search.suggest"), "FORM", FormSettings(new_regime=0.0))
+    monkeypatch.setattr(import_module("genperf.search.suggest"), "NEW_REGIME", 0.0)
 
 
 def normal(count: int, seed: int) -> np.ndarray:
@@ -240,7 +240,8 @@ def test_the_advice_names_what_was_asked_about_where_only_what_follows_from_it_d
 
 def test_a_run_shows_the_regimes_that_begin_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without another uncertainty, doublings i and j of 3 beyond the data share min(i, j) of the regimes' variance."""
-    monkeypatch.setattr(import_module("genperf.search.suggest"), "FORM", FormSettings(new_regime=1.0, jump=1.0))
+    monkeypatch.setattr(import_module("genperf.search.suggest"), "NEW_REGIME", 1.0)
+    monkeypatch.setattr(import_module("genperf.search.suggest"), "REGIME_JUMP", 1.0)
     known = knowledge(model(slope(0.0)), {"gpus": np.array([2.0, 8.0, 16.0, 32.0])})
     assert known.covariance == pytest.approx(
         np.array([[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]]), abs=1e-6

@@ -27,7 +27,7 @@ def test_zstd_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cut.csv").write_bytes(packed[:-6])
     with pytest.raises(TableError, match="damaged or cut off"):
         open_source(tmp_path / "cut.csv")
-    monkeypatch.setattr(content, "CONTENT", content.ContentSettings(max_bytes=5))
+    monkeypatch.setattr(content, "MAX_FILE_BYTES", 5)
     with pytest.raises(TableError, match="holds more than 0 MB when it is decompressed"):
         open_source(tmp_path / "runs.csv")
 
@@ -76,9 +76,9 @@ def test_parquet_is_judged_by_its_rows(tmp_path: Path, monkeypatch: pytest.Monke
     frame.to_parquet(tmp_path / "runs.parquet")
     path = str(tmp_path / "runs.parquet")
     assert not large.worth_aggregating(path)
-    monkeypatch.setattr(large, "AGGREGATION", large.AggregationSettings(min_rows=100))
+    monkeypatch.setattr(large, "AGGREGATION_MIN_ROWS", 100)
     assert large.worth_aggregating(path)
-    monkeypatch.setattr(opened, "CONTENT", opened.CONTENT.__class__(max_parquet_cells=239))
+    monkeypatch.setattr(opened, "MAX_PARQUET_CELLS", 239)
     with pytest.raises(TableError, match="holds 120 rows of 2 columns; at most 239 cells are read into memory"):
         read_table(path, time="seconds", extrinsic="workers", aggregate=False)
 
