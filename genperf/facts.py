@@ -263,6 +263,10 @@ class Planned:
     fails: bool = False
     late: bool = False
     dear: bool = False
+    #: The machine that the question names, where it names one, as its values, and why it does not keep the plan.
+    named: Choice | None = None
+    named_at: tuple[tuple[str, Any], ...] = ()
+    breaks: tuple[str, ...] = ()
 
     @property
     def at(self) -> dict[str, float]:
@@ -272,10 +276,11 @@ class Planned:
     @property
     def numbers(self) -> dict[str, Any]:
         """The counts, `total` and `cost` with their ends, `best` and `fastest`; None where none keeps the plan."""
+        there = {} if self.named is None else {"named": {**self.named.to_dict(self.name), "breaks": [*self.breaks]}}
         if self.best is None:
-            return {"plan": None}
+            return {"plan": there or None}
         fastest = self.fastest.to_dict(self.name)
-        return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest}}
+        return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest, **there}}
 
 
 @dataclass(frozen=True)

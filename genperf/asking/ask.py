@@ -19,7 +19,8 @@ from genperf.errors import GenperfError, attempted
 from genperf.facts import Curve, Expectation, Facts, Growth, Interval, Planned, Record
 from genperf.normal.record import record_like
 from genperf.panel.axis import several_nodes
-from genperf.panel.configurations import left_open
+from genperf.panel.configurations import left_open, parts_given
+from genperf.panel.machine import PLACES
 from genperf.prediction import Query
 from genperf.prediction.bands import Forecast
 from genperf.result import FitResult, answering
@@ -59,10 +60,11 @@ def gathered(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
     interval, result = question.interval, answering(result, at)
     work, plan = work_of(result, question), None
     if question.plan is not None:
-        # The count of workers follows from the plan, all else from the question or from a measured run.
-        start = single(result.query(at), ONE)
-        plan = planned(result, start, question.plan, work, question.price, question.per, interval)
-        at = {**plan.at, **at}
+        # A machine that the question names stays; else its count follows from the plan.
+        start, about = single(result.query(at), ONE), (question.price, question.per, interval)
+        named = {n: v for n, v in at.items() if not {*PLACES}.isdisjoint(parts_given(result.panel, {n: np.ones(1)}))}
+        plan = planned(result, start, question.plan, work, *about, named=named)
+        at = at if named else {**plan.at, **at}
     query = result.query(at)
     target = single(query, ONE)
     curve = curve_of(result, target, work, interval)

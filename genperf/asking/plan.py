@@ -16,6 +16,7 @@ from genperf.panel.quantities import paid_for, quantities_of
 from genperf.result import FitResult
 from genperf.search.evaluation import best_first, winners
 from genperf.search.problem import Goal
+from genperf.table.cells import source_of_columns
 
 
 def plan_of(samples: str | None, deadline: str | None = None, budget: str | None = None) -> Plan | None:
@@ -54,6 +55,7 @@ def planned(
     price: Paid | None = None,
     per: str | None = None,
     interval: float = 0.9,
+    named: Mapping[str, Any] | None = None,
 ) -> Planned:
     """Return the cheapest count of workers that does a piece of work in time and within the budget.
 
@@ -63,9 +65,11 @@ def planned(
     Parameters
     ----------
     at : mapping
-        The configuration; its count of workers is not read.
+        The configuration; its count of workers is not read, unless it is fixed.
     interval : float
         Nominal coverage, whose upper end keeps deadline and budget.
+    named : mapping, optional
+        What a question fixes of a machine: how long it takes there comes first.
 
     Raises
     ------
@@ -95,8 +99,10 @@ def planned(
         raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
     count = result.panel.along()
     steps = ladder(result, at, full_nodes=True)
-    columns, counts = steps.columns, steps.counts
-    predicted = result.predict_columns(steps.source, interval)
+    # The machine of the question is the last row.
+    columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
+    counts = columns[count.name]
+    predicted = result.predict_columns(source_of_columns(columns), interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     spent = "machine_hours" if price is None else "cost"
     known = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.node)}, price, per)
@@ -112,17 +118,23 @@ def planned(
         totals, costs = (Interval(*(amount[place] * ends[:, place]).tolist()) for amount in (total, cost))
         return Choice(float(counts[place]), totals, costs, str(predicted["verdict"][place]))
 
-    tried = float(counts[0]), float(counts[-1])
+    tried = float(steps.counts[0]), float(steps.counts[-1])
+    here: dict[str, Any] = {}
+    if named:
+        limits = {"it may fail": fails, "late": late, "too dear": dear}
+        breaks = tuple(what for what, broken in limits.items() if broken[-1])
+        here = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
+        fails[-1] = True
     about = (plan, count.name, tried, work.sample, work.whole, paid_for(result.panel, per)[0], price, interval)
     kept = np.flatnonzero(~(fails | late | dear))
     if not len(kept):
         cheapest, fastest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (cost, total))
         lacks = bool(fails.all()), bool(late[~fails].all()), bool(dear[~fails].all())
-        return Planned(*about, 2.0 * count.upper, cheapest, fastest, None, *lacks)
+        return Planned(*about, 2.0 * count.upper, cheapest, fastest, None, *lacks, **here)
     first = kept[best_first(cost[kept], cost[kept])][:COMPARED]
     fastest = choice(int(kept[best_first(total[kept], cost[kept])][0]))
     curves = curves_of(result, {name: cells[first] for name, cells in columns.items()})
     drawn = np.exp(curves.paths) / value[first]
     possible = (drawn * total[first] <= (plan.deadline or np.inf)) & (drawn * cost[first] <= (plan.budget or np.inf))
     best = float((curves.weights @ winners(np.where(possible, drawn * cost[first], np.inf)))[0])
-    return Planned(*about, float(counts[first[0]]), choice(first[0]), fastest, best)
+    return Planned(*about, float(counts[first[0]]), choice(first[0]), fastest, best, **here)

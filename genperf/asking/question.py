@@ -7,8 +7,10 @@ from typing import Any
 import numpy.typing as npt
 
 from genperf.attribution.derived import Work
+from genperf.errors import FormulaError, did_you_mean, listed
 from genperf.facts import Expectation, Interval, Paid, Plan, Training
-from genperf.formula import Number, parse, substitute
+from genperf.formula import Node, Number, names_in, substitute
+from genperf.panel import Panel
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import Forecast
 from genperf.result import FitResult
@@ -46,11 +48,28 @@ def work_of(result: FitResult, question: Question) -> Work:
     panel, kind = result.panel.within(question.constants), result.schema.scaling
     if not result.schema.target.is_time:
         return Work(None, question.sample, False, question.steps)
-    known = parse(question.work).node if question.work else panel.measured_work or panel.samples
+    known = given_work(panel, question.work) if question.work else panel.measured_work or panel.samples
     if known is None and kind is not None and KINDS[kind].shared:
         return Work(None, result.schema.timed, True, question.steps)
     constants = {name: Number(value) for name, value in question.constants.items()}
     return Work(None if known is None else substitute(known, constants), question.sample, False, question.steps)
+
+
+def given_work(panel: Panel, work: str) -> Node:
+    """Return a work of a step over the columns of a model.
+
+    Raises
+    ------
+    FormulaError
+        For a name that the model does not have, with its place.
+    """
+    node, known = panel.over_columns(work), {*(f.name for f in panel.factors), *panel.constants}
+    unknown = min(names_in(node) - known, default=None)
+    if unknown is None:
+        return node
+    hint = did_you_mean(unknown, known) or f"--intrinsic {unknown}, or one of {listed(sorted(known))}"
+    what = f"'{unknown}' of the work of a step is no factor of the model"
+    raise FormulaError(what, text=work, column=max(work.find(unknown), 0), width=len(unknown), hint=hint)
 
 
 def expectation(

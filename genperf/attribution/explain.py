@@ -13,6 +13,7 @@ from genperf.attribution.scaling import Knee, scaling
 from genperf.attribution.terms import TERMS_BLOCK_ROWS, aliased, term_tables
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
+from genperf.panel.configurations import kept_beside
 from genperf.panel.quantities import beside
 from genperf.prediction import substitution_notes
 from genperf.prediction.query import known_names
@@ -105,7 +106,12 @@ def explain(
         members=members,
         scaling=scaling(result, there, interval=interval, **about) if knee else None,
         sensitivity=sensitivity(result, None if sobol is True else sobol, interval) if sobol else None,
-        comparison=compare(result, base, base | known_names(versus, result.schema), interval=interval)
+        comparison=compare(
+            result,
+            base,
+            kept_beside(result.panel, base, versus) | known_names(versus, result.schema),
+            interval=interval,
+        )
         if versus
         else None,
         notes=(*(str(note) for note in query.notes), *_notes(result, elasticities)),

@@ -24,6 +24,8 @@ NAMED_LOG_ODDS = 4.0
 #: The exponent with the count from which on a time falls, or a throughput grows: 13 % less per doubling. Of work
 #: of each worker a time does not fall; of work that all share it may fall by as little near the last that helps.
 LEAST_GROWTH = 0.2
+#: Rows of a column that numbers them: fewer are consecutive by chance. A guess.
+LEAST_NUMBERED = 4
 #: The share of empty cells above which a column is of no use: its rows would be lost. Half and double
 #: answer as many questions (experiments/results/settings.md).
 MAX_EMPTY_CELLS = 0.2

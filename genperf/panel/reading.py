@@ -10,10 +10,11 @@ import numpy as np
 
 from genperf.arrays import Array, Index
 from genperf.errors import TableError
-from genperf.formula import quote_name
+from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
     LEAST_GROWTH,
+    LEAST_NUMBERED,
     MAX_COLUMNS,
     MAX_EMPTY_CELLS,
     NAMED_LOG_ODDS,
@@ -189,7 +190,9 @@ def read_columns(
     roles = ColumnRoles.of(given or {})
     evidence = {name: evidence_of(cells) for name, cells in columns.items()}
     headers = {name: described(name, (units or {}).get(name, "")) for name in columns}
-    requested = {column for name in at or {} if (column := column_named(name, columns)) is not None}
+    # A work of a step is over settings.
+    named = [*(at or {}), *(parse(str(work)).names if (work := (given or {}).get("work")) else ())]
+    requested = {column for name in named if (column := column_named(name, columns)) is not None}
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
     meanings |= _something_measured(meanings, evidence, requested)
     # A header of a measurement that is only a letter or a unit: `s`.
@@ -254,6 +257,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         (set(evidence.levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
         (bool(np.mean(evidence.texts == "") > MAX_EMPTY_CELLS), "empty", "many cells are empty"),
         (not evidence.varies and canonical is None, "constant", "one number"),
+        (canonical is None and evidence.score()[0] < 0.0 and _numbers_rows(evidence), "label", "it numbers the rows"),
     )
     role = next((Meaning(role, (reason,)) for holds, role, reason in rules if holds), None)
     if role is not None:
@@ -263,6 +267,12 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
         score += NAMED_LOG_ODDS
         reasons = [f"its header is a name of {canonical.replace('_', ' ')}", *reasons]
     return Meaning("setting" if score >= 0.0 else "measured", tuple(reasons))
+
+
+def _numbers_rows(evidence: Evidence) -> bool:
+    """Return whether whole numbers go on by one from some number to another, each once: a number for each row."""
+    known = np.sort(evidence.known)
+    return len(known) >= LEAST_NUMBERED and bool(np.all(known % 1.0 == 0.0) and np.all(np.diff(known) == 1.0))
 
 
 def _something_measured(
@@ -454,6 +464,10 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any],
         roles = replace(roles, measured={**roles.measured, **({"unit": unit} if unit not in ("", "s") else {})})
     if devices:
         # The ways of a layout multiply to its devices.
+        none = next((n for n in ways if np.min(evidence[n].known, initial=1.0) <= 0.0), None)
+        if none is not None:
+            what = f"column '{none}' goes down to {np.min(evidence[none].known):g}, and the ways of a layout multiply"
+            raise TableError(f"{what} to its devices", hint="write 1 where nothing is split that way")
         evidence[DEVICES] = evidence_of(np.prod([evidence[n].values for n in ways], axis=0).tolist())
         derived = {**derived, DEVICES: "*".join(map(quote_name, ways))}
         named[DEVICES] = "workers"

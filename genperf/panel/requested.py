@@ -96,6 +96,9 @@ def place_of(name: str, source: Source) -> str | None:
     for alias, column in source.aliases.items():
         if column in columns and column_named(name, {alias: ()}) is not None:
             return column
+    if is_a_part(name, columns):
+        # The devices are no devices of a node, however alike the words.
+        return None
     wanted = _words(name)
     near = [
         column

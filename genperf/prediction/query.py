@@ -14,6 +14,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Index, Mask
 from genperf.errors import Note, TableError, did_you_mean, misspelt, suggest
 from genperf.formula import parse
+from genperf.formula.amounts import amount
 from genperf.panel.configurations import completed, levels_text
 from genperf.panel.machine import PARTS
 from genperf.prediction.schema import Schema
@@ -182,7 +183,10 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 def _repeats_a_name(name: str, value: Any, before: Sequence[tuple[str, Any]], schema: Schema) -> bool:
     """Return whether an earlier name of the same factor has the same value."""
     column = schema.panel.meant(name)
-    return any(schema.panel.meant(n) == column and str(v) == str(value) for n, v in before)
+    return any(
+        schema.panel.meant(n) == column and str(amount(str(v)) or v) == str(amount(str(value)) or value)
+        for n, v in before
+    )
 
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

@@ -192,7 +192,8 @@ class Place:
         plan = None
         if question.plan is not None and not self.scaling.refusal:
             about = question.plan, self.work, question.price, question.per, question.interval
-            plan = planned(self.result, self.values, *about)
+            fixed = {self.scaling.along: self.count} if self.target_given else None
+            plan = planned(self.result, self.values, *about, named=fixed)
         return facts_of(self.result, question, self.query, self.scaling, predicted, named, plan)
 
     @property

@@ -3,7 +3,7 @@
 from genperf.facts import Choice, Plan, Planned
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
-from genperf.words.numbers import count_text, durations_text, interval_note, prose, singular, three_digits
+from genperf.words.numbers import count_text, durations_text, interval_note, join_values, prose, singular, three_digits
 from genperf.words.verdict import BLIND, LIKELY_TO_FIT, trust_text
 
 
@@ -15,13 +15,15 @@ def limits_text(plan: Plan) -> list[str]:
 
 def plan_sentence(planned: Planned) -> str:
     """Return the cheapest count that keeps a plan, or why none does."""
+    there = [] if planned.named is None else [_named_text(planned, planned.named)]
     limits, name, (first, last) = limits_text(planned.plan), planned.name, planned.tried
     what = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
     aim = " ".join((what, " and ".join(limits))).strip()
     if planned.best is None:
-        return prose(f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough: {_why(planned)}")
+        return prose(*there, f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough: {_why(planned)}")
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
     texts = [
+        *there,
         f"{aim}, the cheapest count of {first:g} to {last:g}{keep} is {count_text(planned.count, name)}: "
         f"{_choice_text(planned, planned.cheapest, notes=True)}{_doubt(planned.cheapest)}",
         f"no other is cheaper with a probability of {100 * planned.best:.0f} %",
@@ -31,6 +33,16 @@ def plan_sentence(planned: Planned) -> str:
         choice = _choice_text(planned, planned.fastest)
         texts.append(f"the fastest{keep} is {fastest}: {choice}{_doubt(planned.fastest)}")
     return prose(*texts)
+
+
+def _named_text(planned: Planned, one: Choice) -> str:
+    """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
+    many = f"{three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
+    text = f"{many} take {_choice_text(planned, one, notes=True)} at {join_values(dict(planned.named_at))}{_doubt(one)}"
+    limits = limits_text(planned.plan)
+    if planned.breaks:
+        return f"{text}: {' and '.join(planned.breaks)}"
+    return f"{text}: it keeps {'both' if len(limits) > 1 else 'the limit'}" if limits else text
 
 
 def _money(planned: Planned) -> str:
