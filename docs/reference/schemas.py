@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "gpus.json --at gpus=8 --or gpus=16",
     ),
     "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "cores.json --knee"),
-    "import": ("training-log log.txt -o log.csv",),
+    "import": ("log.txt -o log.csv",),
     "list": ("models", "world", "runs", "datasets"),
     "optimize": (
         "gpus.json --over gpus=1:16 --price 2/h",

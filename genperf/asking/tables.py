@@ -57,7 +57,7 @@ from genperf.words.verdict import trust_text
 #: The name of a count that is given without one.
 SCALE = "count"
 #: The kinds of notes that an answer repeats, of the table and of the fit.
-TABLE_NOTES = ("rows_rejected", "runs_failed", "job", "job_likely", "repeats_apart")
+TABLE_NOTES = ("rows_rejected", "runs_failed", "runs_stopped", "job", "job_likely", "repeats_apart")
 FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -29,8 +30,7 @@ class _Import(shared.Command):
 
 
 @shared.command("import", cls=_Import)
-@click.argument("format")
-@click.argument("files", metavar="FILE…", nargs=-1, required=True)
+@click.argument("sources", metavar="[FORMAT] SOURCE…", nargs=-1, required=True)
 @option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that is not in the files.")
 @option("--from-name", metavar="PATTERN", help="Factors in the files' names: run_{workers}_{batch}.json.")
 @shared.shown(
@@ -39,17 +39,24 @@ class _Import(shared.Command):
     shared.output("CSV", "Write the table here; to standard output where omitted."),
     shared.RAW,
 )
-def import_(format: str, files: tuple[str, ...], settings: tuple[str, ...], from_name: str | None, out: Output) -> None:
-    """Turn FILEs of another tool into a table for genperf.
+def import_(sources: tuple[str, ...], settings: tuple[str, ...], from_name: str | None, out: Output) -> None:
+    """Turn whatever there is of your runs into a table for genperf.
 
-    Rows of several files become one table; its column `source` names the file.
+    A SOURCE is a file, a pattern or a folder: tables, logs, records. A FORMAT before it is needed only for the formats
+    below; rows of several files become one table.
     """
     from genperf.cli.options import pairs
-    from genperf.importers import csv_lines, import_files
+    from genperf.importers import FORMATS, READ_BY_SHAPE, csv_lines, import_files
 
+    format, *files = sources
     output = out.output
     if out.as_json and output in (None, "-"):
         raise click.UsageError("--json describes the table that is written: it needs -o FILE.")
+    if not files and format in (*FORMATS, *READ_BY_SHAPE):
+        raise click.UsageError(f"Missing argument 'SOURCE…': the files of {format}.")
+    if format not in FORMATS:
+        _import_source(files if format in READ_BY_SHAPE else list(sources), pairs(settings, "--set"), from_name, out)
+        return
     table = import_files(format, files, pairs(settings, "--set"), from_name)
     write_whole(output or "-", "".join(csv_lines(table, out.raw)))
     roles = _roles(table)
@@ -77,6 +84,28 @@ def import_(format: str, files: tuple[str, ...], settings: tuple[str, ...], from
     else:
         hint = "name what differs between the runs: --set workers=8, or --from-name 'run_{workers}.json'"
         out.note(f"no factor varies: {hint}")
+
+
+def _import_source(files: list[str], settings: dict[str, str], from_name: str | None, out: Output) -> None:
+    """Write a source as it is understood, and print how it was read."""
+    from genperf.errors import GenperfError, suggest
+    from genperf.importers import FORMATS, import_sources
+    from genperf.table.content import files_of
+    from genperf.table.opened import as_csv
+
+    if len(files) > 1 and not set("./\\*?") & set(files[0]) and not Path(files[0]).exists():
+        raise GenperfError(f"there is no format '{files[0]}'", hint=suggest(files[0], FORMATS))
+    source = import_sources(files, settings, from_name)
+    write_whole(out.output or "-", as_csv(source))
+    steps = [str(step) for step in source.steps]
+    out.written({"table": out.output, "rows": len(source), "columns": [*source.columns], "notes": steps})
+    for text in steps:
+        out.note(text)
+    path = out.output if out.output and out.output != "-" else "TABLE"
+    files_read = sum(1 if name == "-" else len(files_of(name)) for name in files)
+    rows = f"{counted(len(source), 'row')} of {counted(files_read, 'file')}"
+    out.note(f"wrote {path}: {rows}" if path == out.output else rows)
+    out.note(f"next: {shlex.join(['genperf', 'ask', path])}")
 
 
 def _roles(table: Imported) -> list[str]:

@@ -26,7 +26,7 @@ _HINTS = {
     errno.ENAMETOOLONG: "give it a shorter name",
 }
 #: Parameters of the commands that name files to read, and files to write.
-_READ, _WRITTEN = ("table", "model", "source", "files", "data", "candidates"), ("output", "plot")
+_READ, _WRITTEN = ("table", "model", "source", "sources", "files", "data", "candidates"), ("output", "plot")
 
 
 def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -9,25 +9,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from genperf.errors import GenperfError, Note, TableError, listed, suggest
 from genperf.importers import (
     extra_p,
     hyperfine,
-    lightning,
     mlperf,
     nccl_tests,
     nsight,
     pytest_benchmark,
     pytorch_profiler,
-    serving,
     tensorboard,
-    trainer_state,
-    training_log,
 )
 from genperf.importers.imported import SOURCE, Imported, csv_lines, factors_from_name, joined
+from genperf.table.cells import Source
 from genperf.table.clean import is_number
 from genperf.table.content import HEAD_BYTES, SIGNATURES, files_of, head_of
-from genperf.table.opened import read_text
+from genperf.table.facts import source_of_steps
+from genperf.table.folder import joined as joined_files
+from genperf.table.opened import open_source, read_text, understood
 
 
 class Format(NamedTuple):
@@ -44,10 +45,8 @@ class Format(NamedTuple):
     binary: bool = False
 
 
-_LOGS = "logs of Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, Composer"
 _TRACES = "torch.profiler's Chrome traces: a row a step, with its phases"
 _EXPORTS = "Nsight Systems' SQLite exports: a row a step, with its phases"
-_STATE = "trainer_state.json of Hugging Face's Trainer"
 _EVENTS = "TensorBoard's event files: a row a logged step"
 #: A signature stands with the reader, or where a table's own reader names the format.
 FORMATS = {
@@ -55,15 +54,51 @@ FORMATS = {
     "extra-p": Format("Extra-P's text, JSON and JSON Lines", extra_p.read, extra_p.SIGNATURE),
     "pytorch-profiler": Format(_TRACES, pytorch_profiler.read, SIGNATURES["pytorch-profiler"]),
     "mlperf": Format("logs of MLPerf training", mlperf.read, SIGNATURES["mlperf"]),
-    "training-log": Format(_LOGS, training_log.read, training_log.SIGNATURE),
-    "trainer-state": Format(_STATE, trainer_state.read, trainer_state.SIGNATURE),
-    "lightning": Format("metrics.csv of PyTorch Lightning's CSVLogger", lightning.read, lightning.SIGNATURE),
     "nccl-tests": Format("what nccl-tests print: times of collectives", nccl_tests.read, nccl_tests.SIGNATURE),
-    "serving": Format("results of vLLM's and SGLang's serving benchmarks", serving.read, serving.SIGNATURE),
     "pytest-benchmark": Format("pytest-benchmark's JSON", pytest_benchmark.read, pytest_benchmark.SIGNATURE),
     "tensorboard": Format(_EVENTS, tensorboard.read, tensorboard.SIGNATURE, True),
     "nsight": Format(_EXPORTS, nsight.read, nsight.SIGNATURE, True),
 }
+
+
+#: Formats that had an importer, and are read by their shape now: naming one stays possible.
+READ_BY_SHAPE = ("training-log", "trainer-state", "lightning", "serving")
+
+
+def import_sources(
+    files: Sequence[str], settings: Mapping[str, str] | None = None, from_name: str | None = None
+) -> Source:
+    """Read whatever a person has of their runs as one table: files, patterns and folders of tables, logs and records.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Paths, patterns of paths, folders, or "-" for standard input.
+    settings : mapping of str to str, optional
+        Columns of all rows; one that the runs hold stays as it is there.
+    from_name : str, optional
+        The pattern of columns in a file's name (`factors_from_name`).
+
+    Raises
+    ------
+    TableError
+        Where nothing can be read.
+    """
+
+    def opened(path: str) -> Source:
+        source = open_source(path)
+        given = factors_from_name(from_name, path) if from_name else {}
+        return _with_columns(source_of_steps(source) or source if given else source, given)
+
+    paths = list(dict.fromkeys(path for given in files for path in ([given] if given == "-" else files_of(given))))
+    source = opened(paths[0]) if len(paths) == 1 else joined_files(paths, " ".join(files), opened)
+    return understood(_with_columns(source, settings or {}))
+
+
+def _with_columns(source: Source, values: Mapping[str, str]) -> Source:
+    """Return a source with further columns of one value."""
+    further = {n: np.full(len(source), value, dtype=object) for n, value in values.items() if n not in source.cells}
+    return replace(source, cells={**further, **source.cells})
 
 
 def import_files(

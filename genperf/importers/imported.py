@@ -174,7 +174,7 @@ def refuse_clashes(names: Iterable[str], columns: Iterable[str], where: str) -> 
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 #: What a value is: a number or a word; or else, where no name like the pattern is made of those, anything.
-_VALUES = (r"(\d+\.\d+|[^\W_]+)", r"(\d+\.\d+|[^/]+)")
+_VALUES = (re.compile(r"\d+\.\d+|[^\W_]+"), re.compile(r"[^/]+"))
 
 
 def factors_from_name(pattern: str, path: str) -> dict[str, str]:
@@ -193,12 +193,46 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
         hint = "run_{workers}_{batch}.json"
         raise GenperfError(f"'{pattern}' must name each factor once, in braces", where="--from-name", hint=hint)
     parts = "/".join(PurePath(path).parts[-(pattern.count("/") + 1) :])
-    fixed = [re.escape(piece).replace(r"\*", "[^/]*") for piece in pieces[::2]]
-    match = next(filter(None, (re.fullmatch(kind.join(fixed), parts) for kind in _VALUES)), None)
+    # `*` stands for anything; between two pieces stands a value.
+    texts = [re.split(r"(\*)", piece) for piece in pieces[::2]]
+    elements = texts[0] + [element for text in texts[1:] for element in (None, *text)]
+    match = next(filter(None, (_matched(elements, parts, value) for value in _VALUES)), None)
     if match is None:
         hint = "put * where anything may stand"
         raise GenperfError(f"the file's name does not match '{pattern}' (--from-name)", where=path, hint=hint)
-    return {name: value.strip() for name, value in zip(names, match.groups(), strict=True)}
+    return {name: value.strip() for name, value in zip(names, match, strict=True)}
+
+
+def _matched(elements: Sequence[str | None], text: str, value: re.Pattern[str]) -> list[str] | None:
+    """Return the values in a text, where the elements are None, as long as they can be; None where it does not match.
+
+    From the end: the places from which the rest matches, so that many values take no longer than one after the other.
+    """
+
+    def ends(element: str | None, start: int) -> list[int]:
+        if element == "*" or element is None:
+            slash = (text + "/").index("/", start)
+            stops = range(slash, start - (element == "*"), -1)
+            return [end for end in stops if element == "*" or value.fullmatch(text, start, end)]
+        return [start + len(element)] if text.startswith(element, start) else []
+
+    # For each element and place the farthest end from which the next ones match.
+    reached: list[dict[int, int]] = [{len(text): len(text)}]
+    for element in reversed(elements):
+        rest, here = reached[-1], dict[int, int]()
+        for start in range(len(text) + 1):
+            end = next((end for end in ends(element, start) if end in rest), None)
+            if end is not None:
+                here[start] = end
+        reached.append(here)
+    place, values = 0, list[str]()
+    for element, here in zip(elements, reversed(reached[1:]), strict=True):
+        if place not in here:
+            return None
+        if element is None:
+            values.append(text[place : here[place]])
+        place = here[place]
+    return values
 
 
 #: What the types of JSON's values are called.

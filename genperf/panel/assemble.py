@@ -203,6 +203,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     measured = columns.origins([measurement.column]) - {f.name for f in roles.factors}
     failed = options.failures.failed(opened.cells, len(opened), sorted(measured), opened.name)
     refuse_only_failures(failed, opened.name)
+    stopped = failed & options.failures.stopped(opened.cells, len(opened), sorted(measured), opened.name)
     work = _add_target(measurement, options, columns)
     keep, read_by_filter = columns.filter(options.where)
     if not keep.any() and not opened.ragged:
@@ -219,7 +220,8 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
     remaining = [c for c in opened.cells if c not in checked and c not in columns.derived]
     derived = {name: columns.number(name) for name in columns.derived if name not in checked}
-    lost = keep & columns.usable(settings) & failed
+    # A run that was stopped may well fit.
+    lost = keep & columns.usable(settings) & failed & ~stopped
     failures = pd.DataFrame({name: checked[name][lost] for name in settings})
     others = {name: opened.read.get(name, opened.cells[name]) for name in remaining}
     # Of the types that they have: pandas finds no other ones.
@@ -247,7 +249,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
             *opened.steps,
             *measurement.notes(),
             *_rejection_notes(rejected),
-            *failure_notes(opened.count(lost)),
+            *failure_notes(opened.count(lost), opened.count(keep & stopped)),
             *failed_groups(failures, frame, roles.group),
             *constant_notes(factors),
             *zero_count_notes(factors),

@@ -19,6 +19,7 @@ from genperf.vocabulary import any_of, words_of
 Names = str | Sequence[str]
 #: A name in a list: in quotes where it holds a comma, or up to the next comma.
 _LISTED = re.compile(r'\s*"([^"]*,[^"]*)"\s*(?=,|$)|([^,]+)')
+_STOPPED, _MEMORY = (re.compile(rf"\b{any_of(f'cells.{kind}')}\b") for kind in ("stopped", "memory"))
 _FAILED = re.compile(
     "".join(rf"(?<!\b{word} )" for word in words_of("cells.denial")) + rf"\b{any_of('cells.failed')}\b"
 )
@@ -86,6 +87,26 @@ class FailureRule:
             if name in self.values or cells[name].dtype.kind not in "iufb":
                 mask |= self.says(name, labels(cells[name]), where)
         return mask
+
+    def stopped(self, cells: Mapping[str, AnyArray], rows: int, measured: Sequence[str], where: str) -> Mask:
+        """Return which runs were stopped from outside, shape (rows,): that shows nothing of whether they fit."""
+        mask = np.zeros(rows, dtype=bool)
+        for name in self.columns_of(cells, measured, where):
+            if name not in self.values and cells[name].dtype.kind not in "iufb":
+                mask |= np.array([says_stopped(text) for text in labels(cells[name])], dtype=bool)
+        return mask
+
+
+def says_stopped(text: str) -> bool:
+    """Tell whether a text says that a run was stopped from outside: by a limit of time, by a user, by a lost node.
+
+    Examples
+    --------
+    >>> says_stopped("TIMEOUT"), says_stopped("CUDA out of memory"), says_stopped("OOM, then timeout")
+    (True, False, False)
+    """
+    words = re.sub(r"[\s_-]+", " ", text.lower())
+    return bool(_STOPPED.search(words)) and not _MEMORY.search(words)
 
 
 def says_failed(text: str) -> bool:

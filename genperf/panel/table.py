@@ -459,8 +459,11 @@ def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
     return tuple(Note(f"factor '{name}' has one value, {v}: {effect}", "factor_constant") for name, v in values.items())
 
 
-def failure_notes(count: int) -> tuple[Note, ...]:
-    """Say how many runs failed."""
+def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
+    """Say how many runs failed, and how many were stopped from outside."""
+    if stopped:
+        text = f"{counted(stopped, 'run')} stopped by a limit or a user, and left out: that shows nothing of memory"
+        return (Note(text, "runs_stopped"), *failure_notes(count))
     if not count:
         return ()
     kept = f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"

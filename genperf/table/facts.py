@@ -287,7 +287,7 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, tuple[int, 
     numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
     if len(numbers) < len(values) or len({*values}) == 1:
         return values[-1], None
-    steady = numbers[max(1, int(WARM_UP * len(numbers))) :] if len(numbers) > 2 else numbers
+    steady = numbers[max(1, int(WARM_UP * len(numbers))) :] if len(numbers) > 1 else numbers
     low, middle, high = np.quantile(steady, (0.05, 0.5, 0.95)).tolist()
     return middle, (len(steady), round(low, 12), round(high, 12))
 
@@ -295,10 +295,10 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, tuple[int, 
 def is_counter(key: str, values: Sequence[Any]) -> bool:
     """Tell whether a key numbers the lines of a run: its values rise."""
     numbers = [v for v in values if isinstance(v, float)]
-    if len(numbers) < 3 or _words_of(key).isdisjoint(_COUNTERS):
+    if len(numbers) < 2 or _words_of(key).isdisjoint(_COUNTERS):
         return False
     rises = np.diff(numbers) >= 0.0
-    return len({*numbers}) > 2 and float(np.mean(rises)) > 0.7 and not is_result(key)
+    return len({*numbers}) > 1 and float(np.mean(rises)) > 0.7 and not is_result(key)
 
 
 def with_facts(source: Source) -> Source:

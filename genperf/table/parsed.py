@@ -147,6 +147,8 @@ def _converted(
     if len(kinds) > 1:
         return None
     (kind,) = kinds
+    if kind not in ("", "s") and "" in units and header_of(name).kind == "time":
+        return None  # a stray letter beside one number of a time is no unit of all
     target, over, under = _target(name, units, kind, unit)
     if kind and "" in units and any(sizes[u][1:] != (over, under) or is_other_word(u) for u in named):
         return None  # whether a plain number beside '5 ms' is in ms or s is not known

@@ -39,7 +39,7 @@ _NEVER_A_TIME = frozenset({*_COUNTED, *_COUNTED.values()} - {*words_of("headers.
 _DATA = frozenset(prefix + unit for prefix in ("", "k", "m", "g", "t") for unit in words_of("headers.data")) - {"b"}
 _PLAIN = _RATES | {*words_of("headers.plain")}
 STATISTICS = words_of("headers.statistic")
-_SECTION = re.compile(rf"{any_of('headers.section')}[./](?=[a-z_])", re.IGNORECASE)
+_SECTION = re.compile(rf"{any_of('headers.section')}[./|](?=[a-z_])", re.IGNORECASE)
 _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
 
 Kind = Literal["time", "rate", "quantity", ""]

@@ -54,6 +54,7 @@ FILES = {
         *(f"a,{n},8,OOM,out of memory" for n in (1, 2, 4)),
         "b,1,1,,killed",
     ),
+    "stopped.csv": runs("workers,seconds", *scaled(COUNTS), "32,TIMEOUT"),
     "empty.csv": "",
     "header.csv": "workers,seconds\n",
     "quote.csv": 'workers,seconds\n"1,2\n',
@@ -178,6 +179,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "Runs that failed": [
         ["check", "allfailed.csv", *TIME],
         ["check", "failed.csv", *TIME, "--intrinsic", "batch"],
+        ["check", "stopped.csv"],
         ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "state", "--group", "net"],
         ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--status", "stat"],
         ["check", "failed.csv", *TIME, "--intrinsic", "batch", "--failed", "state=OMM"],

@@ -71,7 +71,7 @@ def test_more_gpus_help_and_are_never_blamed_without_need() -> None:
 
 
 def test_runs_that_fail_at_scale() -> None:
-    runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "seconds": [8.0, 4.0, 2.0, "timeout", "timeout"]})
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8, 16], "seconds": [8.0, 4.0, 2.0, "crashed", "crashed"]})
     fits = learned(runs, extrinsic="gpus")
     assert fits.demands["gpus"].slope > 0.0
     assert fits.probability({"gpus": np.array([1.0, 4.0, 8.0, 64.0])}).round() == pytest.approx([1, 1, 0, 0])
