@@ -8,7 +8,7 @@ import numpy as np
 
 from genperf.errors import LISTED, counted
 from genperf.formula import Call, Name, Node, Number, Text, bind_values, names_in, render
-from genperf.models.generic import CONSTANT_TERM, products_of
+from genperf.models.generic import CONSTANT_TERM
 from genperf.prediction import Member
 from genperf.result import FitResult
 
@@ -60,15 +60,15 @@ def written_lines(result: FitResult) -> list[str]:
         return []
     values = {name: float(value) for name, value in result.best.values.items()}
     terms = expression.without_zeros(values).terms
-    powered = [_product(t.node) for t in terms if t.name != CONSTANT_TERM]
+    powered = [product_of(t.node) for t in terms if t.name != CONSTANT_TERM]
+    # A power or an interaction that all terms have; of one product the interactions.
     of_terms = {c.name for c in expression.constants if c.meaning is not None and c.meaning.term}
-    # An interaction, which all terms have.
-    beside = [node for factors in powered for node in factors[1:] if not of_terms & names_in(node)]
-    shared = {*beside} if products_of(expression) else set()
+    alone = [node for factors in powered for node in factors[1:] if of_terms and not of_terms & names_in(node)]
+    shared = shared_factors(powered) if len(powered) > 1 else alone
     unit = f" ({target.unit})" if target.unit else ""
     lines = [f"{target.name}{unit} ="]
     for term in terms:
-        coefficient, *others = (node for node in _product(term.node) if node not in shared)
+        coefficient, *others = (node for node in product_of(term.node) if node not in shared)
         written = [_number(_value(coefficient, values)), *_joined([_factor(node, values) for node in others])]
         if term.name != CONSTANT_TERM or float(written[0]) != 0.0:
             lines.append(f"  {'+ ' if len(lines) > 1 else ''}{' * '.join(written)}")
@@ -82,10 +82,17 @@ def written_lines(result: FitResult) -> list[str]:
     return lines
 
 
-def _product(node: Node) -> list[Node]:
+def shared_factors(products: list[list[Node]]) -> list[Node]:
+    """Return the factors that all of several products have, in order, but for their coefficients."""
+    if len(products) < 2:
+        return []
+    return [node for node in products[0][1:] if all(node in others[1:] for others in products[1:])]
+
+
+def product_of(node: Node) -> list[Node]:
     """Return the factors of a product, from left to right."""
     if isinstance(node, Call) and node.function == "multiply":
-        return [*_product(node.arguments[0]), *_product(node.arguments[1])]
+        return [*product_of(node.arguments[0]), *product_of(node.arguments[1])]
     return [node]
 
 
@@ -110,7 +117,7 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
     if abs(size) < LEAST_EFFECT_WRITTEN:
         return _Factor("", 0.0)
     factor, conditions, levels = _Factor(_number(math.exp(size)), abs(size)), [], []
-    for part in _product(column):
+    for part in product_of(column):
         match part:
             case Call("log", (base,)):
                 factor = _power(base, size)
@@ -121,7 +128,7 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
                 conditions.append(f"{name} > {step:g}")
     if not conditions or not factor.text:
         return factor
-    if len(conditions) == 1 and levels and len(_product(column)) == 1:
+    if len(conditions) == 1 and levels and len(product_of(column)) == 1:
         name, level = levels[0]
         return _Factor(f"{level} {factor.text}", factor.effect, name)
     return replace(factor, text=f"({factor.text} where {' and '.join(conditions)})")

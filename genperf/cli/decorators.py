@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -92,12 +93,14 @@ def gathered(
 
 def _picture(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return a file's name whose ending is that of a picture, as click's callback of `--plot`."""
-    if value is not None and value.rpartition(".")[2].lower() not in PICTURES:
+    # A name without an ending is a folder, where a command draws several figures.
+    folder = ctx.command.name == "explain" and value is not None and "." not in Path(value).name
+    if value is not None and not folder and value.rpartition(".")[2].lower() not in PICTURES:
         raise click.BadParameter(f"'{value}' ends in none of {', '.join('.' + e for e in PICTURES)}")
     if value is not None and find_spec("matplotlib") is None:
         # Before the work, whose result could not be drawn.
         raise GenperfError("plots need matplotlib", hint='pip install "genperf[plots]"')
-    return writable(ctx, param, value)
+    return value if folder else writable(ctx, param, value)
 
 
 def _show_table_options(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from genperf.attribution import Explanation
+    from genperf.attribution.equation import Style
     from genperf.panel import Table
     from genperf.result import FitResult, GroupedResult
     from genperf.scaling import Scaling
@@ -46,7 +48,13 @@ TARGETS = ("python", "latex", "javascript", "extra-p")
         type=click.Choice(TARGETS),
         help=f"Only the fitted formula, without its interval: {', '.join(TARGETS)}.",
     ),
-    option("--latex", "to", flag_value="latex", help="As --to latex."),
+    option("--latex", "to", flag_value="latex", help="As --to latex: the equation, with meaningful digits."),
+    option(
+        "--constants",
+        metavar="STYLE",
+        type=click.Choice(["markdown", "csv", "latex"]),
+        help="Only the table of constants with intervals and statistics of the fit: markdown, csv or latex (booktabs).",
+    ),
     option("--importance", metavar="TABLE", help="Permutation importance for learners on the table that was fitted."),
     option("--unit", metavar="UNIT", help="Of the times in the TABLE of --importance; seconds where omitted."),
 )
@@ -83,7 +91,10 @@ TARGETS = ("python", "latex", "javascript", "extra-p")
 @shared.shown(
     *shared.RESULT,
     shared.output("FILE", "Of --to: write here; to standard output where omitted."),
-    shared.plot("Draw the terms along the count of workers; or what --versus, --sobol or --knee compute"),
+    shared.plot(
+        "Draw the terms along the count of workers; or what --versus, --sobol or --knee compute. Into a folder: the"
+        " figures of a paper, as pdf. A picture"
+    ),
 )
 def explain(
     model: str,
@@ -93,6 +104,7 @@ def explain(
     versus: tuple[str, ...],
     members: bool,
     to: str | None,
+    constants: Style | None,
     importance: str | None,
     unit: str | None,
     knee: str | None,
@@ -109,6 +121,7 @@ def explain(
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf import attribution, validation
     from genperf.attribution.comparison import single
+    from genperf.attribution.equation import constants_table
     from genperf.cli.options import configuration, group_at, model_or_table, number, one_group, values_at
     from genperf.reporting.export import export
 
@@ -121,6 +134,9 @@ def explain(
     chosen = one_group(fitted, group, model)
     if to is not None:
         write_whole(out.output or "-", export(chosen, to).rstrip("\n") + "\n")
+        return
+    if constants is not None:
+        write_whole(out.output or "-", constants_table(chosen, constants, interval) + "\n")
         return
     here = {name: cells for name, cells in values.items() if name not in fitted.group} or None
     other = configuration(versus, "--versus", fitted)
@@ -149,7 +165,25 @@ def explain(
         explanation = replace(explanation, importance=validation.importance(table, seed=seed))
     if not out.written(explanation):
         _show(explanation, chosen, members, out)
+    if out.plot and "." not in Path(out.plot).name:
+        _draw_paper(Path(out.plot), chosen, explanation, interval, seed, out)
+        return
     out.draw(lambda: _figure(explanation, chosen, here, interval))
+
+
+def _draw_paper(
+    folder: Path, chosen: FitResult, explanation: Explanation, interval: float, seed: int, out: Output
+) -> None:
+    """Write the figures of a paper into a folder."""
+    from genperf.plots import image, paper
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GenperfError(f"no folder can be made: {error.strerror}", where=str(folder)) from None
+    for name, figure in paper(chosen, explanation, interval, seed).items():
+        write_whole(str(folder / f"{name}.pdf"), image(figure, "pdf"))
+        out.note(f"wrote {folder / f'{name}.pdf'}")
 
 
 def _show_causes(

@@ -16,6 +16,7 @@ from genperf.estimate.problem import problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.formula import render
 from genperf.models import Choice
+from genperf.models.generic import products_of
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Status
 from genperf.solver import polish, solution_of, solve
@@ -72,7 +73,9 @@ def estimate(
     chosen = {"lambda_by": "cross-validation" if on_path else "the noise of the residuals"}
     # Of a series the largest scale shows more: what is predicted lies beyond it.
     several = sum(f.distinct > 1 for f in table.factors) > 1
-    held_out = {"held_out_error": 100.0 * fitted.held_out} if several else {}
+    held_out: dict[str, str | float] = {"held_out_error": 100.0 * fitted.held_out} if several else {}
+    if growth is not NO_GROWTH:
+        held_out["structures"] = _compared(candidates)
     return replace(out, options={**out.options, **chosen, **held_out})
 
 
@@ -91,6 +94,19 @@ def _fitted(candidate: Candidate, medians: Table, options: FitOptions, seed: int
         solution = solution_of(polish(problem, np.vstack([start, others])))
     error = candidate.error if np.isfinite(candidate.error) else None
     return Fitted(candidate.expression, problem, solution, held_out=error)
+
+
+def _compared(candidates: Sequence[Candidate]) -> str:
+    """Return the least error of each structure on the same held-out configurations, as a text."""
+    errors: dict[str, float] = {}
+    for candidate in candidates:
+        constants = [c.meaning for c in candidate.expression.constants if c.meaning is not None]
+        products = products_of(candidate.expression)
+        shared = [m.factor for m in constants if m.part == "extrinsic"]
+        plain = "separable" if len(shared) == len({*shared}) else "per-term"
+        label = f"product {products}" if products else plain
+        errors[label] = min(errors.get(label, np.inf), candidate.error)
+    return ", ".join(f"{label} {100.0 * error:.1f} %" for label, error in errors.items())
 
 
 def _chosen_total(chosen: Expression, usable: Sequence[Expression]) -> list[Note]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from genperf.arrays import AnyArray, Array, Columns
-from genperf.attribution import Comparison, Scaling, Sensitivity
+from genperf.attribution import Comparison, Explanation, Scaling, Sensitivity, sensitivity
 from genperf.attribution.terms import FORM, HIDDEN, parts_of
 from genperf.errors import GenperfError, counted
 from genperf.facts import Curve
+from genperf.panel import read_table
 from genperf.panel.configurations import medians_along
 from genperf.plots.colors import BLUE, DASHES, FAINT, GREEN, INK, ORANGE, PALETTE, SKY, VERDICT_STYLE, VERMILION
 from genperf.plots.style import around, banded, cut, doubling_axis, legend, new_figure, plain_numbers, shown
 from genperf.prediction import central_times
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
-from genperf.validation import Validation
+from genperf.table.factor import Role
+from genperf.validation import Validation, validate
 from genperf.words.numbers import samples_called
 from genperf.words.quantity import constant_unit, heading, only_for_times
 
@@ -39,6 +42,8 @@ FIGURE_MAX_TERMS = len(PALETTE) - 1
 MAX_GROUPS = len(PALETTE) * len(DASHES)
 #: Per cent at which the axis of the efficiency ends, at most.
 HIGHEST_EFFICIENCY = 200.0
+#: Configurations from which predictions of a paper's figure are held out.
+LEAST_HELD_OUT = 10
 #: Models in one figure.
 MAX_MODELS = 5
 #: Rows of constants in one figure.
@@ -405,6 +410,45 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
         ax.set_xlabel(title)
         legend(ax)
     return figure
+
+
+def elasticities(explanation: Explanation) -> Figure:
+    """Draw each factor's elasticity at the first configuration of an explanation, with its interval."""
+    first = explanation.elasticities.drop_duplicates("factor").iloc[::-1]
+    figure, ax = new_figure(7.2, 1.3 + 0.4 * max(len(first), 1))
+    value, *ends = _arrays(first, "elasticity", "lower", "upper")
+    at = np.arange(len(first))
+    ax.axvline(0.0, color=FAINT, linewidth=0.8)
+    ax.errorbar(value, at, xerr=around(value, *ends), fmt="o", color=BLUE, markersize=5)
+    ax.set_yticks(at, [shown(name) for name in first["factor"]])
+    ax.set_ylim(-0.6, len(first) - 0.4)
+    ax.set_xlabel(f"elasticity of the {shown(explanation.quantity.name)}")
+    return figure
+
+
+def paper(result: FitResult, explanation: Explanation, interval: float = 0.9, seed: int = 0) -> dict[str, Figure]:
+    """Draw the figures that a paper has of a fitted model, by name, in one style.
+
+    Constants with their intervals (of a formula), elasticities, predicted over measured values and the sensitivity to
+    each factor. Where the model has all of its configurations, and ten at least, predictions are held out in five
+    folds; else they are those of the fit.
+    """
+    out = {"constants": constants(result, interval)} if result.is_formula else {}
+    if len(explanation.elasticities):
+        out["elasticities"] = elasticities(explanation)
+    schema = result.schema
+    known, names = schema.medians, [f.name for f in schema.factors]
+    if len(known) == schema.configurations >= LEAST_HELD_OUT:
+        frame = pd.DataFrame([m.values for m in known], columns=names).assign(_value=[m.value for m in known])
+        roles: dict[str, Any] = {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
+        roles |= {"time": "_value"} if schema.target.is_time else {"quantity": f"_value:{schema.target.unit}"}
+        table = read_table(frame, **{role: some for role, some in roles.items() if some})
+        out["predicted"] = predicted_against_measured(validate(table, [result.model], "kfold:5", seed=seed))
+    else:
+        out["predicted"] = predicted_against_measured(result, interval=interval)
+    with suppress(GenperfError):
+        out["sensitivity"] = sobol(explanation.sensitivity or sensitivity(result, interval=interval))
+    return out
 
 
 def sobol(sensitivity: Sensitivity) -> Figure:

@@ -3,6 +3,7 @@
 import keyword
 import re
 
+from genperf.attribution.equation import equation
 from genperf.errors import GenperfError, counted
 from genperf.formula import LANGUAGES, in_language, render
 from genperf.result import FitResult
@@ -46,7 +47,7 @@ def export(result: FitResult, to: str) -> str:
         )
     expression, constants = result.best.expression, result.best.values
     if to == "latex":
-        return expression.latex(constants, digits=3)
+        return equation(result)
     node = expression.filled(constants)
     if to == "extra-p":
         return render(node, lambda value: f"{value:.6g}").replace("**", "^")

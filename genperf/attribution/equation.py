@@ -1,0 +1,264 @@
+"""The generic expression as a paper prints it: the equation in LaTeX, and a table of its constants."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from genperf.arrays import Array
+from genperf.attribution.written import product_of, shared_factors
+from genperf.errors import GenperfError
+from genperf.formula import Call, Name, Node, Number, Text, bind_values, latex, names_in
+from genperf.formula.render import latex_name
+from genperf.models.generic import CONSTANT_TERM
+from genperf.result import FitResult
+
+Style = Literal["markdown", "csv", "latex"]
+#: Significant digits, but where all are requested: with three a large power is right to some per cent.
+LEAST_DIGITS, MOST_DIGITS = 3, 5
+#: A factor that changes ln T by less is left out: half a per cent.
+LEAST = 0.005
+
+
+@dataclass
+class _Written:
+    """One product: what its factors print, and by what the coefficient grows where they are not normalised."""
+
+    text: list[str] = field(default_factory=list)
+    #: By categorical factor: its levels, and what they multiply by.
+    levels: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    #: Shape (1 + draws,).
+    unit: Array | float = 1.0
+
+
+class _Equation:
+    """The best member's constants and draws, and how they are printed."""
+
+    def __init__(self, result: FitResult, all_digits: bool) -> None:
+        member, self.all_digits = result.best, all_digits
+        self.result, self.expression = result, member.expression
+        drawn = np.vstack([member.constants, member.draws]).astype(float)
+        self.values = dict(zip(self.expression.constant_names, drawn.T, strict=True))
+        self.best = member.values
+
+    def number(self, drawn: Array) -> str:
+        """Return the first of some values with the digits that the spread of the others leaves."""
+        value, spread = float(drawn[0]), float(np.subtract(*np.quantile(drawn[1:], [0.95, 0.05]))) / 2.0
+        if self.all_digits:
+            text = f"{value!r}"
+        elif spread > 0.0 and value != 0.0:
+            # Two digits of the half width of the interval.
+            digits = 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(spread))
+            text = f"{value:.{min(max(digits, LEAST_DIGITS), MOST_DIGITS)}g}"
+        else:
+            text = f"{value:.{MOST_DIGITS}g}"
+        mantissa, e, exponent = text.partition("e")
+        return rf"{mantissa}\times 10^{{{int(exponent)}}}" if e else mantissa
+
+    def add(self, node: Node, out: _Written) -> None:
+        """Add one factor of a product."""
+        match node:
+            case Call("power", (Call("divide", (Name(name), Number(centre))), Name(exponent))):
+                p = self.values[exponent]
+                if abs(p[0]) >= LEAST:
+                    power = self.number(p)
+                    out.text.append(latex_name(name) + ("" if power == "1" else f"^{{{power}}}"))
+                    out.unit = out.unit * centre**-p
+            case Call("exp", (Call("multiply", (Name(d), Call("where", (Call(_, (Name(name), Text(level))), *_)))),)):
+                out.levels.setdefault(name, []).append((level, self.number(np.exp(self.values[d]))))
+            case Call("exp", (Call("multiply", (Name(d), Call("where", (Call(_, (Name(name), Number(one))), *_)))),)):
+                if abs(self.best[d]) >= LEAST:
+                    out.text.append(rf"{self.number(np.exp(self.values[d]))}^{{[{latex_name(name)}>{one:g}]}}")
+            case _:
+                constants = names_in(node) & {*self.values}
+                if max((abs(self.best[name]) for name in constants), default=1.0) >= LEAST:
+                    bound = bind_values(node, self.best)
+                    out.text.append(rf"\left({latex(bound, lambda v: f'{v:.3g}')}\right)")
+
+    def product(self, nodes: list[Node]) -> _Written:
+        """Write the factors of a product; the levels of a factor in one bracket, the first of which is the base."""
+        out = _Written()
+        for node in nodes:
+            self.add(node, out)
+        bases = {f.name: f.levels[0] for f in self.result.schema.factors if f.levels}
+        for name, levels in out.levels.items():
+            known = {level for level, _ in levels}
+            base = next((b for b in self.of(name) if b not in known), bases[name])
+            listed = r",\,".join(rf"\text{{{_plain(level)}}}\,{by}" for level, by in [(base, "1"), *levels])
+            out.text.append(rf"\{{{listed}\}}_{{{latex_name(name)}}}")
+        return out
+
+    def of(self, name: str) -> tuple[str, ...]:
+        """Return the levels of a categorical factor."""
+        return next(f.levels for f in self.result.schema.factors if f.name == name)
+
+
+def equation(result: FitResult, all_digits: bool = False) -> str:
+    r"""Return the fitted expression as LaTeX, aligned: C + (Σ a_i I_i^p_i)·Π E_j^q_j·Π levels.
+
+    What all terms share is printed once. Coefficients are the paper's a_i, of factors that are not normalised. A number
+    has the digits that its interval leaves; a level's base is the one that multiplies by 1. Another family prints as it
+    is.
+
+    Parameters
+    ----------
+    all_digits : bool
+        Whether every digit is printed.
+
+    Raises
+    ------
+    GenperfError
+        Where the model is an average of several expressions.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> rows = [(b, l, n) for b in (8, 16, 32) for l in (2, 4, 8) for n in (1, 2, 4)]
+    >>> runs = pd.DataFrame(rows, columns=["b", "l", "n"])
+    >>> runs["t"] = (0.1 * runs.b + 0.2 * runs.l) * runs.n**0.5
+    >>> table = gp.read_table(runs, time="t", intrinsic="b,l", extrinsic="n")
+    >>> print(equation(gp.fit(table, "generic", structure="separable", lam=0.0, draws=10)))
+    \begin{aligned}
+    T ={}& \bigl(0.1\,b + 0.2\,l\bigr)\\
+    &\times n^{0.5}
+    \end{aligned}
+    """
+    if not result.is_formula:
+        raise GenperfError("an average of several expressions has no equation", hint="--model generic fits one")
+    expression = result.best.expression
+    if expression.family != "generic":
+        return expression.latex(result.best.values, digits=3)
+    writer = _Equation(result, all_digits)
+    terms = expression.without_zeros(result.best.values).terms
+    powered = {t.name: product_of(t.node) for t in terms if t.name != CONSTANT_TERM}
+    common = shared_factors([*powered.values()])
+    shared = writer.product(common)
+    parts = []
+    for factors in powered.values():
+        own = writer.product([node for node in factors[1:] if node not in common])
+        scale = _coefficient(writer.values, factors[0]) * own.unit * shared.unit
+        parts.append(r"\,".join([writer.number(np.asarray(scale)), *own.text]))
+    constant = [t.node for t in terms if t.name == CONSTANT_TERM]
+    first = [writer.number(_coefficient(writer.values, constant[0]))] if constant else []
+    first = [text for text in first if float(text.partition(r"\times")[0]) != 0.0]
+    together = len(powered) > 1 and bool(shared.text)
+    rows = _rows(parts)
+    sum_of_terms = " + ".join(rows) if len(rows) == 1 else "\\\\\n&\\quad {}+ ".join(rows)
+    body = rf"\bigl({sum_of_terms}\bigr)" if together else sum_of_terms
+    if first:
+        body = f"{first[0]} + {body}"
+    if shared.text:
+        body += "\\\\\n&\\times " + r"\,".join(shared.text)
+    return f"\\begin{{aligned}}\nT ={{}}& {body}\n\\end{{aligned}}"
+
+
+def _rows(parts: list[str]) -> list[str]:
+    """Join short terms into rows of an aligned equation."""
+    rows: list[str] = []
+    for part in parts:
+        if rows and len(rows[-1]) + len(part) < 150:
+            rows[-1] += f" + {part}"
+        else:
+            rows.append(part)
+    return rows
+
+
+def _coefficient(values: Mapping[str, Array], node: Node) -> Array:
+    """Return a coefficient of every draw; one that is held has one value."""
+    if isinstance(node, Name):
+        return values[node.name]
+    assert isinstance(node, Number)
+    return np.full(len(next(iter(values.values()))), node.value)
+
+
+def _plain(text: str) -> str:
+    return "".join("\\" + c if c in "_$%&#{}" else c for c in text)
+
+
+def constants_table(result: FitResult, style: Style = "markdown", interval: float = 0.9) -> str:
+    """Return the constants of a fitted expression with their intervals, and the statistics of the fit.
+
+    The column `paper` has coefficients of factors that are not normalised, as in `equation`. Intervals of a `generic`
+    model are those of its structure.
+
+    Examples
+    --------
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
+    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
+    >>> print(constants_table(result, "csv").splitlines()[0])
+    constant,value,lower,upper,unit,state,paper
+    """
+    member = result.best
+    frame = result.constants(interval)
+    frame = frame[frame["member"] == member.name].drop(columns="member").drop_duplicates("constant")
+    frame["paper"] = frame["constant"].map(_unnormalised(result)).astype(float)
+    if style == "csv":
+        return frame.to_csv(index=False).rstrip("\n")
+    digits = f"{100.0 * interval:g} %"
+    cells = [
+        (
+            str(row["constant"]),
+            _digits(row["value"], row["upper"] - row["lower"]),
+            f"{_digits(row['lower'], row['upper'] - row['lower'])} to "
+            f"{_digits(row['upper'], row['upper'] - row['lower'])}",
+            "" if math.isnan(row["paper"]) else f"{row['paper']:.3g}",
+            str(row["unit"]),
+            str(row["state"]),
+        )
+        for row in frame.to_dict("records")
+    ]
+    heads = ("constant", "value", digits, "not normalised", "unit", "state")
+    statistics = [(name, text) for name, text in _statistics(result)]
+    if style == "markdown":
+        rows = [heads, ("---",) * len(heads), *cells]
+        lines = ["| " + " | ".join(row) + " |" for row in rows]
+        return "\n".join([*lines, "", "; ".join(f"{name}: {text}" for name, text in statistics)])
+    escape: Callable[[str], str] = lambda text: _plain(text).replace("[", "{[}")  # noqa: E731
+    body = [" & ".join(map(escape, row)) + r" \\" for row in cells]
+    below = [rf"\multicolumn{{{len(heads)}}}{{l}}{{{escape(name)}: {escape(text)}}} \\" for name, text in statistics]
+    head = " & ".join(map(escape, heads)) + r" \\"
+    columns = "l" + "r" * 3 + "ll"
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\midrule", *below]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _digits(value: float, width: float) -> str:
+    """Return a value with two digits of the half width of its interval."""
+    if not width > 0.0 or value == 0.0:
+        return f"{value:.3g}"
+    digits = 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(width / 2.0))
+    return f"{value:.{min(max(digits, 1), MOST_DIGITS)}g}"
+
+
+def _unnormalised(result: FitResult) -> dict[str, float]:
+    """Return each coefficient of a generic expression as it is where factors are not normalised."""
+    expression = result.best.expression
+    if expression.family != "generic":
+        return {}
+    writer, out = _Equation(result, all_digits=False), dict[str, float]()
+    for term in expression.terms:
+        first, *factors = product_of(term.node)
+        if term.name != CONSTANT_TERM and isinstance(first, Name):
+            unit = np.asarray(writer.product(factors).unit * np.ones(1))
+            out[first.name] = float(result.best.values[first.name] * unit[0])
+    return out
+
+
+def _statistics(result: FitResult) -> list[tuple[str, str]]:
+    """Return the statistics of the fit, by name."""
+    held_out = "not measured" if result.held_out_error is None else f"{result.held_out_error:.1f} %"
+    strength, compared = (result.options.get(name) for name in ("lambda", "structures"))
+    return [
+        ("configurations", str(result.schema.configurations)),
+        ("R-squared", f"{result.metrics.get('r2', math.nan):.4f}"),
+        ("mean relative error", f"{result.metrics.get('mape', math.nan):.1f} %"),
+        ("held-out error", held_out),
+        ("loss", str(result.options.get("loss", ""))),
+        ("lambda", f"{strength:.3g}" if isinstance(strength, float) else str(strength)),
+        *([("held-out errors of structures", compared)] if isinstance(compared, str) else []),
+    ]
