@@ -138,9 +138,9 @@ def equation(result: FitResult, all_digits: bool = False) -> str:
     shared = writer.product(common)
     parts = []
     for factors in powered.values():
-        own = writer.product([node for node in factors[1:] if node not in common])
-        scale = _coefficient(writer.values, factors[0]) * own.unit * shared.unit
-        parts.append(r"\,".join([writer.number(np.asarray(scale)), *own.text]))
+        term = writer.product([node for node in factors[1:] if node not in common])
+        scale = _coefficient(writer.values, factors[0]) * term.unit * shared.unit
+        parts.append(r"\,".join([writer.number(np.asarray(scale)), *term.text]))
     constant = [t.node for t in terms if t.name == CONSTANT_TERM]
     first = [writer.number(_coefficient(writer.values, constant[0]))] if constant else []
     first = [text for text in first if float(text.partition(r"\times")[0]) != 0.0]
