@@ -48,7 +48,7 @@ def fit(
     from genperf import fitting as door
     from genperf.cli.fitted import constants_shown, fitted_lines, group_notes
     from genperf.cli.options import pairs, read
-    from genperf.estimate.options import DEFAULTS
+    from genperf.estimate.options import QUICK_DRAWS
     from genperf.result import FitResult, load_model, model_pieces
 
     output = out.output
@@ -59,7 +59,7 @@ def fit(
     options = {**fitting, "also_models": pairs(also_model, "--also-model"), "pool": pool}
     if quick:
         structure = "separable" if options["structure"] == "auto" else options["structure"]
-        options |= {"draws": DEFAULTS.quick_draws, "structure": structure}
+        options |= {"draws": QUICK_DRAWS, "structure": structure}
     saved = 0
 
     def save(so_far: GroupedResult) -> None:

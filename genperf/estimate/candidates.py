@@ -13,9 +13,9 @@ import numpy as np
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, Note, counted
 from genperf.estimate.grow import NO_GROWTH, Growth, GrowthProblem, grow
-from genperf.estimate.options import DEFAULTS, FitOptions
+from genperf.estimate.options import LAMBDA_PATH, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.estimate.problem import STARTS, continued_starts, problem_of, spread_starts
+from genperf.estimate.problem import CONTINUED_STARTS, continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.formula import render
 from genperf.losses import penalty_named
@@ -24,55 +24,48 @@ from genperf.models.interactions import Interaction
 from genperf.panel import Table
 from genperf.solver import IMPOSSIBLE_COST, ROUGHLY, Problem, no_values, polish
 
-
-@dataclass(frozen=True)
-class SelectionSettings:
-    """Choosing a structure and λ by cross-validation inside the training part."""
-
-    #: Folds of the cross-validation. Over twelve extrapolations of `pytorch_cpu.csv` the mean error was 15.1 % with
-    #: folds and 18.3 % with inner extrapolation (explored; `experiments/decisions/choice-by-folds.md`).
-    folds: int = 5
-    #: Configurations from which on folds are made: fewer leave too little to train on.
-    min_rows: int = 4
-    #: Relative error that a held-out row counts at most, so that one outlier does not decide.
-    largest_error: float = 2.0
-    #: Constants per configuration, at most, of an expression that is one of many: two configurations for each constant.
-    #: Four err 7 % more, one 2 % less (experiments/results/settings.md).
-    constants_per_row: float = 0.5
-    #: Constants of such an expression at most: a table of many levels would take minutes.
-    max_constants: int = 120
-    #: Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
-    max_rows: int = 1000
-    #: Decimals of a relative error that are compared: expressions that fit exactly are equal.
-    fit_digits: int = 6
-    #: Paired standard errors by which a simpler expression may err more than the best one
-    #: (`experiments/decisions/choice-by-folds.md`).
-    standard_errors: float = 0.5
-    #: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
-    #: half, one in seven labelled pairs of `experiments/papers.md` was explained by an overlap that five runs cannot
-    #: show.
-    undetermined_errors: float = 1.0
-    # The search; `experiments/decisions/halving.md` has the figures.
-    #: Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
-    starts: int = 4
-    #: Such starts beside those that continue a fit: of a smaller expression, or of the chosen expression when it is
-    #: fitted last. There the cost was that of a whole search on the tables of `experiments/results/generic.md`, in a
-    #: tenth of its time.
-    beside: int = 2
-    #: How much more than the best one an expression may err, as a share, to continue along the path of λ.
-    promising: float = 0.15
-    #: Relative increase of the error from which on a larger expression counts as worse.
-    worse: float = 0.02
-    #: Relative increase of the error from which on no stronger penalty is tried: as far as an average reaches.
-    too_strong: float = 0.1
-    #: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
-    patience: int = 3
-    #: Decrease of the mean relative error from which on another overlap of measured phases is named: 1 % of the
-    #: time is near the noise of repeats. Half and double change no answer (experiments/results/settings.md).
-    clear_gain: float = 0.01
-
-
-SELECTION = SelectionSettings()
+# Choosing a structure and λ by cross-validation inside the training part.
+#: Folds of the cross-validation. Over twelve extrapolations of `pytorch_cpu.csv` the mean error was 15.1 % with
+#: folds and 18.3 % with inner extrapolation (explored; `experiments/decisions/choice-by-folds.md`).
+SELECTION_FOLDS = 5
+#: Configurations from which on folds are made: fewer leave too little to train on.
+MIN_ROWS = 4
+#: Relative error that a held-out row counts at most, so that one outlier does not decide.
+LARGEST_ERROR = 2.0
+#: Constants per configuration, at most, of an expression that is one of many: two configurations for each constant.
+#: Four err 7 % more, one 2 % less (experiments/results/settings.md).
+CONSTANTS_PER_ROW = 0.5
+#: Constants of such an expression at most: a table of many levels would take minutes.
+MAX_CONSTANTS = 120
+#: Configurations that a choice is made on at most, drawn at random from a larger table: bounds the time.
+MAX_SELECTION_ROWS = 1000
+#: Decimals of a relative error that are compared: expressions that fit exactly are equal.
+FIT_DIGITS = 6
+#: Paired standard errors by which a simpler expression may err more than the best one
+#: (`experiments/decisions/choice-by-folds.md`).
+STANDARD_ERRORS = 0.5
+#: The same where a fold has fewer configurations than there are constants: one, as Breiman et al. have it. With
+#: half, one in seven labelled pairs of `experiments/papers.md` was explained by an overlap that five runs cannot
+#: show.
+UNDETERMINED_ERRORS = 1.0
+# The search; `experiments/decisions/halving.md` has the figures.
+#: Starts from which every part is fitted with the weakest penalty, where no smaller expression is continued.
+LEAST_PENALTY_STARTS = 4
+#: Such starts beside those that continue a fit: of a smaller expression, or of the chosen expression when it is
+#: fitted last. There the cost was that of a whole search on the tables of `experiments/results/generic.md`, in a
+#: tenth of its time.
+STARTS_BESIDE = 2
+#: How much more than the best one an expression may err, as a share, to continue along the path of λ.
+PROMISING_ERROR = 0.15
+#: Relative increase of the error from which on a larger expression counts as worse.
+WORSE_ERROR = 0.02
+#: Relative increase of the error from which on no stronger penalty is tried: as far as an average reaches.
+TOO_STRONG = 0.1
+#: Sizes in a row, smallest first, that may be worse than the best before larger expressions are not tried.
+WORSE_SIZES = 3
+#: Decrease of the mean relative error from which on another overlap of measured phases is named: 1 % of the
+#: time is near the noise of repeats. Half and double change no answer (experiments/results/settings.md).
+CLEAR_GAIN = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +77,7 @@ class Candidate:
     #: Shape (parts, kept, n). Best fits of each part of the rows, of which the whole table is the first.
     sets: Array
     #: Shape (rows,). |predicted/measured − 1| of each configuration when it was held out, at most
-    #: `SelectionSettings.largest_error`; NaN where none was.
+    #: `LARGEST_ERROR`; NaN where none was.
     errors: Array
     #: Shape (folds, rows). Training rows of each fold.
     folds: Mask
@@ -115,9 +108,9 @@ def folds_of(rows: int, rng: np.random.Generator) -> Mask:
     Folds at random choose a structure, also where the model is to extrapolate: over twelve extrapolations of
     `pytorch_cpu.csv` they chose better than the largest scales held out (`experiments/decisions/choice-by-folds.md`).
     """
-    if rows < SELECTION.min_rows:
+    if rows < MIN_ROWS:
         return np.ones((0, rows), bool)
-    fold = rng.permutation(rows) % min(SELECTION.folds, rows)
+    fold = rng.permutation(rows) % min(SELECTION_FOLDS, rows)
     return np.array([fold != k for k in range(fold.max() + 1)])
 
 
@@ -154,12 +147,12 @@ def affordable(
         )
     if len(ordered) == 1:
         return ordered, []
-    fewer = int(configurations * SELECTION.constants_per_row) if choice == "search" else configurations - 1
-    most = max(SELECTION.max_constants, fewest)
+    fewer = int(configurations * CONSTANTS_PER_ROW) if choice == "search" else configurations - 1
+    most = max(MAX_CONSTANTS, fewest)
     limit = min(max(fewer, fewest), most)
     usable = [e for e in ordered if e.freedom <= limit and len(e.constants) <= most]
     family, largest, left_out = ordered[0].family, usable[-1], len(ordered) - len(usable)
-    too_few = limit < SELECTION.max_constants
+    too_few = limit < MAX_CONSTANTS
     reason = f"{configurations} configurations are too few" if too_few else f"more than {limit} constants"
     if choice == "largest":
         share = f"{len(largest.constants)} of its {len(ordered[-1].constants)} constants"
@@ -182,10 +175,10 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
     best = min(candidates, key=lambda c: c.error if np.isfinite(c.error) else np.inf)
     if not np.isfinite(best.error):
         alike = [c for c in candidates if _simplicity(c) == _simplicity(best)]
-        return min(alike, key=lambda c: round(c.fit_error, SELECTION.fit_digits))
-    allowed = SELECTION.undetermined_errors if _undetermined(best) else SELECTION.standard_errors
+        return min(alike, key=lambda c: round(c.fit_error, FIT_DIGITS))
+    allowed = UNDETERMINED_ERRORS if _undetermined(best) else STANDARD_ERRORS
     # Beyond these decimals a difference is rounding, which has a standard error as small as itself.
-    rounding = 0.5 * 10.0**-SELECTION.fit_digits
+    rounding = 0.5 * 10.0**-FIT_DIGITS
 
     def as_small(candidate: Candidate) -> bool:
         excess = candidate.errors - best.errors
@@ -207,8 +200,8 @@ def _undetermined(candidate: Candidate) -> bool:
 
 
 def judged_rows(rows: int, rng: np.random.Generator) -> Index:
-    """Return the rows that a choice is made on: all, or `SelectionSettings.max_rows` of them, drawn at random."""
-    return np.arange(rows) if rows <= SELECTION.max_rows else np.sort(rng.permutation(rows)[: SELECTION.max_rows])
+    """Return the rows that a choice is made on: all, or `MAX_SELECTION_ROWS` of them, drawn at random."""
+    return np.arange(rows) if rows <= MAX_SELECTION_ROWS else np.sort(rng.permutation(rows)[:MAX_SELECTION_ROWS])
 
 
 def candidates_of(
@@ -219,13 +212,13 @@ def candidates_of(
     The table has one row per configuration; the whole of it and the training rows of each fold are one batch: sets of
     constants that differ in their weights. Each part is fitted from starts that do not depend on held-out rows: some at
     random, and those that continue the part's fit of a smaller expression. λ goes from weak to strong, from the best
-    fits of each part on, until the error rises. Larger expressions are not tried once `SelectionSettings.patience`
+    fits of each part on, until the error rises. Larger expressions are not tried once `WORSE_SIZES`
     sizes in a row were worse than the best.
     """
     rng = np.random.default_rng([CONTENT_SEED, 2])
     table = table.take(judged_rows(len(table), rng))
     parts = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds_of(len(table), rng)]), options, seed)
-    path = DEFAULTS.lambda_path if options.lam in (None, "cv") else (options.strength,)
+    path = LAMBDA_PATH if options.lam in (None, "cv") else (options.strength,)
     first = parts.with_the_weakest(expressions, path[0])
     if not first:
         raise no_values()
@@ -235,7 +228,7 @@ def candidates_of(
     sized = parts.enlarged(first, growth.sized)
     # One that has grown is also the one without interactions: their sizes may come to nothing.
     plain = [candidate for candidate in first if id(candidate.expression) not in grown]
-    limit = min(c.error for c in (*plain, *sized.values(), *grown.values())) * (1.0 + SELECTION.promising)
+    limit = min(c.error for c in (*plain, *sized.values(), *grown.values())) * (1.0 + PROMISING_ERROR)
     candidates = []
     for candidate in plain:
         candidates.append(candidate)
@@ -267,9 +260,9 @@ class _Parts:
                 if candidate is not None:
                     out.append(candidate)
                     error = min(error, candidate.error)
-            worse_sizes = worse_sizes + 1 if error > best * (1.0 + SELECTION.worse) else 0
+            worse_sizes = worse_sizes + 1 if error > best * (1.0 + WORSE_ERROR) else 0
             best = min(best, error)
-            if worse_sizes == SELECTION.patience:
+            if worse_sizes == WORSE_SIZES:
                 break
         return out
 
@@ -279,7 +272,7 @@ class _Parts:
         rng = np.random.default_rng([self.seed, 3])
         names = set(expression.constant_names)
         smaller = next((c for c in reversed(before) if set(c.expression.constant_names) <= names), None)
-        spread = spread_starts(problem, SELECTION.starts if smaller is None else SELECTION.beside, rng)
+        spread = spread_starts(problem, LEAST_PENALTY_STARTS if smaller is None else STARTS_BESIDE, rng)
         sets = np.broadcast_to(spread, (len(self.rows), *spread.shape))
         if smaller is not None:
             weights = np.where(self.rows, problem.weights, 0.0)
@@ -297,7 +290,7 @@ class _Parts:
             if now is None:
                 break
             out.append(now)
-            if now.error > best * (1.0 + SELECTION.too_strong):
+            if now.error > best * (1.0 + TOO_STRONG):
                 break
             best, last = min(best, now.error), now
         return out
@@ -319,7 +312,7 @@ class _Parts:
             whole, sets = grown[0], grown[0].constants[None, None, :]
             judged = self._judged(growing.expression(whole), whole.problem, sets, predicted)
             out[id(base)] = replace(judged, robust=True)
-            if judged.error > min(c.error for c in out.values()) * (1.0 + SELECTION.worse):
+            if judged.error > min(c.error for c in out.values()) * (1.0 + WORSE_ERROR):
                 break
         return out
 
@@ -335,13 +328,13 @@ class _Parts:
         sets = np.take_along_axis(polished.constants.reshape(starts.shape), order[:, :, None], axis=1)
         with np.errstate(all="ignore"):
             predicted = problem.predict(sets[:, 0])
-        return self._judged(expression, problem, sets[:, : STARTS.continued], predicted)
+        return self._judged(expression, problem, sets[:, :CONTINUED_STARTS], predicted)
 
     def _judged(self, expression: Expression, problem: Problem, sets: Array, predicted: Array) -> Candidate:
         """Return a candidate with its errors on the rows that each fold holds out."""
         errors, folds = np.abs(predicted / self.table.measured - 1.0), self.rows[1:]
         if len(folds):
-            limited = np.fmin(errors[1:], SELECTION.largest_error)
+            limited = np.fmin(errors[1:], LARGEST_ERROR)
             held_out = np.where(folds, 0.0, limited).sum(axis=0)  # one fold holds out each row
         else:
             held_out = np.full(len(self.table), np.nan)

@@ -39,45 +39,39 @@ Cost = Callable[[Array], tuple[float, Array]]
 FREE = (-np.inf, np.inf)
 
 
-@dataclass(frozen=True)
-class FeasibilitySettings:
-    """How the probability of fitting is estimated; `experiments/transformers_fits.py` set the priors of a need."""
-
-    #: Strengths λ of the probit's penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with
-    #: which every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the
-    #: fewest wrong outcomes. Where a plane separates the outcomes, the most likely slopes are infinite without it.
-    strengths: tuple[float, ...] = tuple(10.0 ** (-k / 4) for k in range(33))
-    #: Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
-    part_sd: float = 1.0
-    #: `supposed_part_sd`, `supposed_sequence`: the same of parts in proportion to tokens where it is supposed of the
-    #: parameters, and the tokens of a sample.
-    supposed_part_sd: float = 1.5
-    supposed_sequence: float = 2048.0
-    #: The same of parts that some programs do without.
-    optional_part_sd: float = 3.0
-    #: The same where the parameters are not known: the parts then begin with equal shares.
-    unknown_part_sd: float = 2.0
-    #: Of the power β of a factor beside the parts, and of the levels of a switch, whose meaning the parts have.
-    factor_sd: float = 0.1
-    #: `level_sd`, `need_level_sd`: of the logarithms by which a level changes the capacity, and the need: devices of 16
-    #: and of 80 GB lie 1.6 apart.
-    level_sd: float = 1.0
-    need_level_sd: float = 0.5
-    #: `scatter`, `scatter_sd`: 1/s: how far ln of the need lies from the capacity's before a run is sure; and the
-    #: standard deviation of its logarithm. Fragmentation and what no part has are about a tenth.
-    scatter: float = 0.1
-    scatter_sd: float = 0.7
-    #: σ is no less: memory is often read in whole gigabytes.
-    least_noise: float = 0.01
-    #: By how much the logarithm of the likelihood of held-out outcomes is to be larger without the need before it is
-    #: taken that something else than memory failed: odds of seven, the difference of 4 in AIC from which on the worse
-    #: model has considerably less support (Burnham & Anderson, 2002).
-    doubt: float = 2.0
-    #: Values of κ.
-    calibrations: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
-
-
-SETTINGS = FeasibilitySettings()
+# How the probability of fitting is estimated; `experiments/transformers_fits.py` set the priors of a need.
+#: Strengths λ of the probit's penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with
+#: which every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the
+#: fewest wrong outcomes. Where a plane separates the outcomes, the most likely slopes are infinite without it.
+PROBIT_STRENGTHS: tuple[float, ...] = tuple(10.0 ** (-k / 4) for k in range(33))
+#: Standard deviation of ln of a part's bytes about the known ones, where the network's shape is known.
+PART_SD = 1.0
+#: The same of parts in proportion to tokens where it is supposed of the
+#: parameters, and the tokens of a sample.
+SUPPOSED_PART_SD = 1.5
+SUPPOSED_SEQUENCE = 2048.0
+#: The same of parts that some programs do without.
+OPTIONAL_PART_SD = 3.0
+#: The same where the parameters are not known: the parts then begin with equal shares.
+UNKNOWN_PART_SD = 2.0
+#: Of the power β of a factor beside the parts, and of the levels of a switch, whose meaning the parts have.
+FACTOR_SD = 0.1
+#: Of the logarithms by which a level changes the capacity, and the need: devices of 16
+#: and of 80 GB lie 1.6 apart.
+LEVEL_SD = 1.0
+NEED_LEVEL_SD = 0.5
+#: 1/s: how far ln of the need lies from the capacity's before a run is sure; and the
+#: standard deviation of its logarithm. Fragmentation and what no part has are about a tenth.
+NEED_SCATTER = 0.1
+NEED_SCATTER_SD = 0.7
+#: σ is no less: memory is often read in whole gigabytes.
+LEAST_NEED_NOISE = 0.01
+#: By how much the logarithm of the likelihood of held-out outcomes is to be larger without the need before it is
+#: taken that something else than memory failed: odds of seven, the difference of 4 in AIC from which on the worse
+#: model has considerably less support (Burnham & Anderson, 2002).
+NEED_DOUBT = 2.0
+#: Values of κ.
+CALIBRATIONS: tuple[float, ...] = tuple(10.0 ** (-k / 10) for k in range(16))
 
 
 def feasibility_of(table: Table) -> Feasibility | None:
@@ -108,9 +102,9 @@ def feasibility_of(table: Table) -> Feasibility | None:
         return None
     runs = _outcomes(table)
     fitted, likely = _of_memory(table.panel, runs) or _of_factors(runs, calibrated=False)
-    if likely < -SETTINGS.doubt:  # nothing is likelier than certain
+    if likely < -NEED_DOUBT:  # nothing is likelier than certain
         plain, of_plain = _of_factors(runs, calibrated=True)
-        fitted = plain if of_plain > likely + SETTINGS.doubt else fitted
+        fitted = plain if of_plain > likely + NEED_DOUBT else fitted
     return _bounded(fitted, runs)
 
 
@@ -192,9 +186,9 @@ class _Outcomes:
         margins = np.zeros(len(self.signs))
         for train in folds_of(len(self.signs), np.random.default_rng(CONTENT_SEED)):
             margins[~train] = margins_of(train)[~train]
-        likely = [float(log_ndtr(kappa * self.signs * margins).sum()) for kappa in SETTINGS.calibrations]
+        likely = [float(log_ndtr(kappa * self.signs * margins).sum()) for kappa in CALIBRATIONS]
         best = int(np.argmax(likely))
-        return SETTINGS.calibrations[best], likely[best]
+        return CALIBRATIONS[best], likely[best]
 
 
 def _outcomes(table: Table) -> _Outcomes:
@@ -281,7 +275,7 @@ def _probit(basis: Array, signs: Array, slopes: list[tuple[float, float]]) -> tu
 
     theta = np.zeros(basis.shape[1])
     best, fewest = theta, len(signs) + 1
-    for strength in SETTINGS.strengths:
+    for strength in PROBIT_STRENGTHS:
         theta = _least(partial(cost, strength), theta, bounds, 1e-9)
         margins = signs * (basis @ theta)
         wrong = int(np.sum(margins <= 0.0))
@@ -334,17 +328,17 @@ def _parts(factors: Panel) -> dict[str, Node]:
 def _part_sd(name: str, factors: Panel) -> float:
     """Return the standard deviation of ln of a part's bytes about the known ones."""
     if not factors.has("parameters"):
-        return SETTINGS.unknown_part_sd
+        return UNKNOWN_PART_SD
     if PARTS[name].optional:
-        return SETTINGS.optional_part_sd
+        return OPTIONAL_PART_SD
     shape = all(factors.has(one) for one in ("sequence", "layers", "hidden"))
-    return SETTINGS.part_sd if shape or PARTS[name].of != "tokens" else SETTINGS.supposed_part_sd
+    return PART_SD if shape or PARTS[name].of != "tokens" else SUPPOSED_PART_SD
 
 
 def _scales(names: list[str], sizes: Array, measured: Array, factors: Panel) -> Array:
     """Return the scale factors that the prior is about, shape (parts,): known bytes or equal shares."""
     if factors.has("parameters"):
-        tokens = 1.0 if factors.has("sequence") else SETTINGS.supposed_sequence
+        tokens = 1.0 if factors.has("sequence") else SUPPOSED_SEQUENCE
         scales = np.array([PARTS[n].per_size * (tokens if PARTS[n].of == "tokens" else 1.0) for n in names])
     else:
         scales = np.array([1.0 / _middle(row[row > 0.0]) for row in sizes])
@@ -376,15 +370,15 @@ class _MemoryLaw:
         self.logs = np.log(np.where(self.there, runs.measured, 1.0))
         powers, levels = runs.scaled.shape[1], self.levels.shape[1]
         self.places = np.cumsum([len(parts), 1, 1, 1, powers, levels])
-        scatter = np.log(SETTINGS.scatter)
+        scatter = np.log(NEED_SCATTER)
         self.means = np.concatenate([np.zeros(len(parts)), [-scatter, 0.0, scatter], np.zeros(powers + 2 * levels)])
         # The levels that are words of a switch, whose meaning the parts have.
         switches = [factor.name for factor in switch_columns(factors)]
         switched = np.isin([name for name, _ in runs.levels], switches)
-        of_levels = [np.where(switched, SETTINGS.factor_sd, sd) for sd in (SETTINGS.level_sd, SETTINGS.need_level_sd)]
-        of_scatter = [SETTINGS.scatter_sd, np.inf, SETTINGS.scatter_sd]
+        of_levels = [np.where(switched, FACTOR_SD, sd) for sd in (LEVEL_SD, NEED_LEVEL_SD)]
+        of_scatter = [NEED_SCATTER_SD, np.inf, NEED_SCATTER_SD]
         of_parts = [_part_sd(name, factors) for name in names]
-        self.sds = np.concatenate([of_parts, of_scatter, np.full(powers, SETTINGS.factor_sd), *of_levels])
+        self.sds = np.concatenate([of_parts, of_scatter, np.full(powers, FACTOR_SD), *of_levels])
 
     def split(self, z: Array) -> list[Array]:
         """Return θ, ln s, c, ln σ, β, γ and δ."""
@@ -429,7 +423,7 @@ class _MemoryLaw:
         known = middle[self.runs.succeeded & (counted > 0.0)]
         start[parts + 1] = float(np.max(known)) if known.size else float(np.min(middle))
         limits = [FREE] * len(start)
-        limits[parts + 2] = (float(np.log(SETTINGS.least_noise)), 0.0)
+        limits[parts + 2] = (float(np.log(LEAST_NEED_NOISE)), 0.0)
         limits[self.places[3] : self.places[4]] = self.runs.bounds(free=False)
         return _least(partial(self.cost, counted), start, limits, 1e-7)
 

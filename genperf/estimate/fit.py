@@ -7,9 +7,9 @@ import numpy as np
 
 from genperf.errors import FitError, Note
 from genperf.estimate.alike import at_once, estimate_alike
-from genperf.estimate.candidates import SELECTION, Candidate, affordable, best_of, candidates_of
+from genperf.estimate.candidates import STARTS_BESIDE, Candidate, affordable, best_of, candidates_of
 from genperf.estimate.grow import NO_GROWTH, Growth, huber_weights
-from genperf.estimate.options import DEFAULTS, FitOptions
+from genperf.estimate.options import LAMBDA_PATH, FitOptions
 from genperf.estimate.outcome import Fitted, estimated
 from genperf.estimate.prepare import in_order
 from genperf.estimate.problem import problem_of, spread_starts
@@ -69,7 +69,7 @@ def estimate(
     out = estimated(fitted, table, medians, options, [*notes, *_unreached(fitted.status(options.solver))])
     if fitted.held_out is None:
         return out
-    on_path = fitted.problem.penalty.strength in DEFAULTS.lambda_path
+    on_path = fitted.problem.penalty.strength in LAMBDA_PATH
     chosen = {"lambda_by": "cross-validation" if on_path else "the noise of the residuals"}
     # Of a series the largest scale shows more: what is predicted lies beyond it.
     several = sum(f.distinct > 1 for f in table.factors) > 1
@@ -90,7 +90,7 @@ def _fitted(candidate: Candidate, medians: Table, options: FitOptions, seed: int
         solution = solve(replace(problem, start=candidate.constants), options.solver, seed)
     else:
         # The constants were searched when it was chosen.
-        others = spread_starts(problem, SELECTION.beside, np.random.default_rng([seed, 4]))
+        others = spread_starts(problem, STARTS_BESIDE, np.random.default_rng([seed, 4]))
         solution = solution_of(polish(problem, np.vstack([start, others])))
     error = candidate.error if np.isfinite(candidate.error) else None
     return Fitted(candidate.expression, problem, solution, held_out=error)

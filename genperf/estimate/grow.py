@@ -22,48 +22,41 @@ from genperf.models.interactions import Interaction, with_interactions
 from genperf.panel import Table
 from genperf.solver import ROUGHLY, Problem, polish
 
-
-@dataclass(frozen=True)
-class GrowSettings:
-    """Huber's estimate, learned sizes, growing and pruning; experiments/decisions/learned-sizes.md has the figures."""
-
-    #: Standard deviation of normal residuals over the median of their |r|.
-    mad_to_sd: float = 1.4826
-    #: Huber's k, in robust standard deviations: beyond it a residual counts linearly. Lower than the usual 1.345, since
-    #: the tails of timings are long: 1 is the minimax choice where one row in seven is from any other distribution
-    #: (Huber 1964, "Robust estimation of a location parameter", 1/(1 − ε) = 2Φ(k) − 1 + 2φ(k)/k).
-    bend: float = 1.0
-    #: What a size is supposed to be before any row is seen: 2 % of the time. Half errs 4 % more, double as much
-    #: (experiments/results/settings.md).
-    usual_size: float = 0.02
-    #: Change of ln T that counts as none: no size is smaller, and an interaction that changes it by less is pruned.
-    least_effect: float = 0.003
-    #: No size is larger.
-    most_size: float = 1.0
-    #: Updates of the sizes at most.
-    rounds: int = 30
-    #: Relative change of every size below which the updates end.
-    settled: float = 0.02
-    #: Share of the rows that the variance of the noise is estimated from at least.
-    least_freedom: float = 0.2
-    #: Of the noise: far below any measurement's.
-    least_variance: float = 1e-8
-    #: Size at which every interaction begins.
-    start_size: float = 0.05
-    #: Size at which every kind of an expression's constants begins: a usual exponent. Half and double err as much
-    #: (experiments/results/settings.md).
-    kind_size: float = 0.5
-    #: Times the interactions' sizes are learned, each time about the last polish.
-    cycles: int = 2
-    #: The same for the sizes of an expression's constants, which change the shares of the terms.
-    kind_cycles: int = 4
-    #: Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
-    coefficient_reach: float = 3.0
-    #: λ at least: below it the polish of a perfect fit does not end.
-    least_strength: float = 1e-7
-
-
-GROW = GrowSettings()
+# Huber's estimate, learned sizes, growing and pruning; experiments/decisions/learned-sizes.md has the figures.
+#: Standard deviation of normal residuals over the median of their |r|.
+MAD_TO_SD = 1.4826
+#: Huber's k, in robust standard deviations: beyond it a residual counts linearly. Lower than the usual 1.345, since
+#: the tails of timings are long: 1 is the minimax choice where one row in seven is from any other distribution
+#: (Huber 1964, "Robust estimation of a location parameter", 1/(1 − ε) = 2Φ(k) − 1 + 2φ(k)/k).
+HUBER_BEND = 1.0
+#: What a size is supposed to be before any row is seen: 2 % of the time. Half errs 4 % more, double as much
+#: (experiments/results/settings.md).
+USUAL_SIZE = 0.02
+#: Change of ln T that counts as none: no size is smaller, and an interaction that changes it by less is pruned.
+LEAST_EFFECT = 0.003
+#: No size is larger.
+MOST_SIZE = 1.0
+#: Updates of the sizes at most.
+SIZE_ROUNDS = 30
+#: Relative change of every size below which the updates end.
+SIZES_SETTLED = 0.02
+#: Share of the rows that the variance of the noise is estimated from at least.
+LEAST_SIZE_FREEDOM = 0.2
+#: Of the noise: far below any measurement's.
+LEAST_SIZE_VARIANCE = 1e-8
+#: Size at which every interaction begins.
+START_SIZE = 0.05
+#: Size at which every kind of an expression's constants begins: a usual exponent. Half and double err as much
+#: (experiments/results/settings.md).
+KIND_SIZE = 0.5
+#: Times the interactions' sizes are learned, each time about the last polish.
+SIZE_CYCLES = 2
+#: The same for the sizes of an expression's constants, which change the shares of the terms.
+KIND_CYCLES = 4
+#: Standard deviation of a coefficient beforehand, in units of its scale or its value, whichever is larger.
+COEFFICIENT_REACH = 3.0
+#: λ at least: below it the polish of a perfect fit does not end.
+LEAST_STRENGTH = 1e-7
 
 
 def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
@@ -95,7 +88,7 @@ def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
         residuals = np.abs(predicted / measured - 1.0)
     residuals = np.where(np.isfinite(residuals), residuals, np.inf)
     middle = np.nanmedian(np.where(weights > 0.0, residuals, np.nan), axis=1, keepdims=True)
-    bend = GROW.bend * GROW.mad_to_sd * middle + 1e-12
+    bend = HUBER_BEND * MAD_TO_SD * middle + 1e-12
     return np.asarray(weights * np.minimum(1.0, bend / np.maximum(residuals, bend)))
 
 
@@ -124,9 +117,9 @@ def _shrunk(
     root = np.sqrt(weights)
     solution = np.linalg.lstsq(design[:, free] * root[:, None], target * root, rcond=None)[0]
     unexplained = target - design[:, free] @ solution
-    variance = max(float(np.average(unexplained**2, weights=weights)), GROW.least_variance)
+    variance = max(float(np.average(unexplained**2, weights=weights)), LEAST_SIZE_VARIANCE)
     constants = np.zeros(design.shape[1])
-    for _ in range(GROW.rounds):
+    for _ in range(SIZE_ROUNDS):
         prior = np.where(free, prior_sd**2, sizes[member] ** 2 if count else 1.0)
         precision = square / variance
         precision[np.diag_indices_from(precision)] += 1.0 / prior
@@ -134,15 +127,15 @@ def _shrunk(
         constants = covariance @ moment / variance
         freedoms = np.clip(1.0 - np.diag(covariance) / prior, 0.0, 1.0)
         residuals = target - design @ constants
-        left = max(target.size - freedoms.sum(), GROW.least_freedom * target.size)
+        left = max(target.size - freedoms.sum(), LEAST_SIZE_FREEDOM * target.size)
         before = sizes, variance
-        variance = max(float(np.sum(weights * residuals**2) / left), GROW.least_variance)
+        variance = max(float(np.sum(weights * residuals**2) / left), LEAST_SIZE_VARIANCE)
         squares = np.bincount(member[~free], constants[~free] ** 2, count)
         freedom_of_group = np.bincount(member[~free], freedoms[~free], count)
-        learned = np.sqrt((squares + GROW.usual_size**2) / (freedom_of_group + 1.0))
-        sizes = np.clip(learned, GROW.least_effect, GROW.most_size)
-        settled = np.all(np.abs(sizes / before[0] - 1.0) < GROW.settled)
-        if settled and abs(variance / before[1] - 1.0) < GROW.settled:
+        learned = np.sqrt((squares + USUAL_SIZE**2) / (freedom_of_group + 1.0))
+        sizes = np.clip(learned, LEAST_EFFECT, MOST_SIZE)
+        settled = np.all(np.abs(sizes / before[0] - 1.0) < SIZES_SETTLED)
+        if settled and abs(variance / before[1] - 1.0) < SIZES_SETTLED:
             break
     return constants, sizes, variance
 
@@ -250,13 +243,13 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Part]:
         Those that count in each.
     """
     offered = np.arange(len(growing.offered))
-    sizes = np.concatenate([np.full(growing.learned, GROW.kind_size), np.full(offered.size, GROW.start_size)])
+    sizes = np.concatenate([np.full(growing.learned, KIND_SIZE), np.full(offered.size, START_SIZE)])
     zeros, parts = np.zeros(int(growing.counts.sum())), []
     for alone, counted in zip(constants, rows, strict=True):
         weights = np.where(counted, growing.problem.weights, 0.0)
         problem = _problem(growing, offered, sizes, weights, growing.problem.penalty.strength)
         parts.append(Part(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
-    for _ in range(GROW.kind_cycles if growing.learned else GROW.cycles):
+    for _ in range(KIND_CYCLES if growing.learned else SIZE_CYCLES):
         parts = _polished(growing, [_relearned(growing, part) for part in parts])
     return parts
 
@@ -270,10 +263,10 @@ def _relearned(growing: GrowthProblem, part: Part) -> Part:
     of_effects = np.repeat(np.arange(part.kept.size), growing.counts[part.kept])
     groups = np.concatenate([growing.kinds, kinds + of_effects])
     at, effects, sizes, variance = _learned(replace(part.problem, weights=robust), at, groups, part.sizes)
-    alive = effects[kinds:] >= GROW.least_effect
+    alive = effects[kinds:] >= LEAST_EFFECT
     at = np.concatenate([at[:plain], at[plain:][alive[of_effects]]])
     kept, sizes = part.kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
-    strength = max(2.0 * variance / part.counted.sum(), GROW.least_strength)
+    strength = max(2.0 * variance / part.counted.sum(), LEAST_STRENGTH)
     return Part(part.counted, kept, sizes, _problem(growing, kept, sizes, robust, strength), part.alone, at)
 
 
@@ -351,7 +344,7 @@ def _learned(problem: Problem, at: Array, groups: Index, sizes: Array) -> tuple[
     design = slopes / predicted[:, None]
     free = ((at > problem.lower) & (at < problem.upper)) | (groups >= 0)
     target = np.log(measured / predicted) + design[:, free] @ at[free]
-    reach = GROW.coefficient_reach * np.maximum(problem.scale, np.abs(at))
+    reach = COEFFICIENT_REACH * np.maximum(problem.scale, np.abs(at))
     prior_sd = np.where(problem.coefficient, reach, problem.scale)
     fitted, sizes, variance = _shrunk(design[:, free], target, weights, groups[free], prior_sd[free], sizes)
     constants = at.copy()

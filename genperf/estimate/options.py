@@ -10,24 +10,17 @@ from genperf.models.generic import STRUCTURES
 from genperf.models.network import checked_hints
 from genperf.solver import solver_named
 
-
-@dataclass(frozen=True)
-class DefaultSettings:
-    """Options where the user gives none."""
-
-    #: λ. Just enough that constants which the data does not determine converge: a coefficient that explains the whole
-    #: mean costs as much as an error of 0.7 %.
-    lam: float = 1e-4
-    #: Values of λ for `lam="cv"`, weakest first; each fit starts from the one before. Strongest first merges terms that
-    #: do not part again: held-out error 0.15 against 0.097 (`experiments/decisions/choice-by-folds.md`).
-    lambda_path: tuple[float, ...] = (1e-4, 3e-4, 1e-3, 3e-3)
-    #: Bootstrap replicates: the 5 % quantile of 200 draws has a standard error of 1.5 percentage points.
-    draws: int = 200
-    #: Of a first look (`--quick`): 3 percentage points.
-    quick_draws: int = 50
-
-
-DEFAULTS = DefaultSettings()
+# Options where the user gives none.
+#: λ. Just enough that constants which the data does not determine converge: a coefficient that explains the whole
+#: mean costs as much as an error of 0.7 %.
+DEFAULT_LAMBDA = 1e-4
+#: Values of λ for `lam="cv"`, weakest first; each fit starts from the one before. Strongest first merges terms that
+#: do not part again: held-out error 0.15 against 0.097 (`experiments/decisions/choice-by-folds.md`).
+LAMBDA_PATH: tuple[float, ...] = (1e-4, 3e-4, 1e-3, 3e-3)
+#: Bootstrap replicates: the 5 % quantile of 200 draws has a standard error of 1.5 percentage points.
+BOOTSTRAP_DRAWS = 200
+#: Of a first look (`--quick`): 3 percentage points.
+QUICK_DRAWS = 50
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ class FitOptions:
     lam: float | Literal["cv"] | None = None
     solver: str = "projected"
     #: Bootstrap replicates.
-    draws: int = DEFAULTS.draws
+    draws: int = BOOTSTRAP_DRAWS
     #: Constants held at a value.
     fix: Mapping[str, float] = field(default_factory=dict)
     #: What is known of the network between nodes (`genperf.models.network.HINTS`); `auto` alone reads it.
@@ -71,7 +64,7 @@ class FitOptions:
     @property
     def strength(self) -> float:
         """The given λ, or the default one."""
-        return DEFAULTS.lam if self.lam is None or self.lam == "cv" else float(self.lam)
+        return DEFAULT_LAMBDA if self.lam is None or self.lam == "cv" else float(self.lam)
 
 
 def _plain(value: object) -> str:

@@ -23,36 +23,29 @@ from genperf.result.arrays import in_single_precision
 from genperf.solver import POLISH, PolishSettings, Problem, Solution, blocks, polish
 from genperf.solver.search import CROSSOVER, LEAST_COEFFICIENT, MUTATION
 
-
-@dataclass(frozen=True)
-class OutcomeSettings:
-    """How errors grow, and when a constant counts as held by a bound or as not determined."""
-
-    #: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
-    #: range (`experiments/results/generic.md`).
-    unknown_misfit: float = 0.1
-    #: Root mean square over mean absolute value of normal errors, about √(π/2).
-    rms_over_mean: float = 1.25
-    #: Least share of the error at the largest scale that is attributed to the extrapolation, however large the misfit
-    #: inside the range: errors that are all misfit would promise equal errors at any distance. Half and double err as
-    #: much (experiments/results/settings.md).
-    min_growth: float = 1.0 / 3.0
-    #: Singular value over the largest one below which a direction is not determined: the predictions move so little
-    #: along it. It is well above rounding; half changes no answer, double errs as much
-    #: (experiments/results/settings.md).
-    flat_ratio: float = 1e-5
-    #: Share of such a direction from which a constant takes part in it. Half and double change no answer
-    #: (experiments/results/settings.md).
-    min_part: float = 0.05
-    #: Resampled tables from which the error of a row that was not fitted is estimated.
-    resamples: int = 50
-    #: Share of the rows from which the standard deviation of the residuals is estimated at least.
-    least_freedom: float = 0.2
-    #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
-    bound_room: float = 1e-6
-
-
-OUTCOME = OutcomeSettings()
+# How errors grow, and when a constant counts as held by a bound or as not determined.
+#: Misfit of ln T where too few configurations are measured to estimate it: 10 %, a usual error of a fit inside its
+#: range (`experiments/results/generic.md`).
+UNKNOWN_MISFIT = 0.1
+#: Root mean square over mean absolute value of normal errors, about √(π/2).
+RMS_OVER_MEAN = 1.25
+#: Least share of the error at the largest scale that is attributed to the extrapolation, however large the misfit
+#: inside the range: errors that are all misfit would promise equal errors at any distance. Half and double err as
+#: much (experiments/results/settings.md).
+MIN_GROWTH = 1.0 / 3.0
+#: Singular value over the largest one below which a direction is not determined: the predictions move so little
+#: along it. It is well above rounding; half changes no answer, double errs as much
+#: (experiments/results/settings.md).
+FLAT_RATIO = 1e-5
+#: Share of such a direction from which a constant takes part in it. Half and double change no answer
+#: (experiments/results/settings.md).
+MIN_PART = 0.05
+#: Resampled tables from which the error of a row that was not fitted is estimated.
+RESAMPLES = 50
+#: Share of the rows from which the standard deviation of the residuals is estimated at least.
+LEAST_ERROR_FREEDOM = 0.2
+#: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
+BOUND_ROOM = 1e-6
 
 
 #: The polish of bootstrap replicates, which start near their optimum, from the best constants of the fit. What may be
@@ -224,7 +217,7 @@ def of_one(
 def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions, notes: Sequence[Note]) -> Ensemble:
     """Estimate the errors of a fit's predictions: draws of the constants, resampled rows, residuals, look back."""
     expression, problem, best = fitted.expression, fitted.problem, fitted.constants
-    counts = resampled(len(medians), min(options.draws, OUTCOME.resamples))
+    counts = resampled(len(medians), min(options.draws, RESAMPLES))
     form, evidence = fitted.form(medians), fitted.look_back(medians)
     draws = fitted.drawn(options.draws, form * features(positions(medians.factors, medians.columns)))
     misfit = held_out_misfit(problem, fitted.refit(counts), counts)
@@ -252,7 +245,7 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Arr
     free = ~(np.zeros(n, bool) | held) & (sets[0] > problem.lower) & (sets[0] < problem.upper)
     inverse = np.linalg.pinv(curvature[0][np.ix_(free, free)], hermitian=True)
     used = float(np.clip(free.sum() - np.diag(inverse) @ pull[free], 0.0, free.sum()))
-    left = max(len(rows) - used, OUTCOME.least_freedom * len(rows))
+    left = max(len(rows) - used, LEAST_ERROR_FREEDOM * len(rows))
     sd = np.sqrt(np.sum((weight * residuals**2)[rows]) / left)
     rng = np.random.default_rng([CONTENT_SEED, 6])
     noise = np.zeros((count, problem.measured.size))
@@ -293,8 +286,8 @@ def spread_of(table: Table, misfit: float, residuals: Array, constants: int, evi
     """Estimate the errors of predictions that the draws do not contain; residuals are ln(measured/fitted)."""
     if not np.isfinite(misfit):
         freedom = max(1, residuals.size - constants)
-        misfit = max(float(np.sqrt(np.sum(residuals**2) / freedom)), OUTCOME.unknown_misfit)
-    rates = [growth(OUTCOME.rms_over_mean * e.error, misfit, e.doublings) for e in evidence if e.doublings > 0]
+        misfit = max(float(np.sqrt(np.sum(residuals**2) / freedom)), UNKNOWN_MISFIT)
+    rates = [growth(RMS_OVER_MEAN * e.error, misfit, e.doublings) for e in evidence if e.doublings > 0]
     noise = table.noise()
     return Spread(
         noise=noise if np.isfinite(noise) else 0.0, misfit=misfit, per_doubling=max(rates) if rates else misfit
@@ -311,7 +304,7 @@ def growth(error: float, misfit: float, doublings: float) -> float:
     >>> round(growth(0.5, 0.4, 1.0), 6), round(growth(0.3, 0.4, 1.0), 6)
     (0.3, 0.1)
     """
-    return math.sqrt(max(error**2 - misfit**2, (OUTCOME.min_growth * error) ** 2)) / doublings
+    return math.sqrt(max(error**2 - misfit**2, (MIN_GROWTH * error) ** 2)) / doublings
 
 
 def last_point_error(medians: Table, name: str, held: Mask) -> float:
@@ -374,7 +367,7 @@ def at_bounds(expression: Expression, constants: Array, bounds: tuple[Array, Arr
     The scale of a constant replaces a range without end.
     """
     lower, upper = bounds
-    room = OUTCOME.bound_room * np.where(np.isfinite(upper - lower), upper - lower, scale)
+    room = BOUND_ROOM * np.where(np.isfinite(upper - lower), upper - lower, scale)
     held = ((constants <= lower + room) | (constants >= upper - room)) & (lower < upper)
     return tuple(name for name, at in zip(expression.constant_names, held, strict=True) if at)
 
@@ -415,6 +408,6 @@ def undetermined(slopes: Array) -> Mask:
     _, singular, directions = np.linalg.svd(J, full_matrices=rows < n)
     padded = np.zeros((sets, n))
     padded[:, : singular.shape[1]] = singular
-    flat = padded <= OUTCOME.flat_ratio * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
+    flat = padded <= FLAT_RATIO * np.maximum(padded.max(axis=1, keepdims=True), 1e-300)
     share = np.einsum("sd,sdn->sn", flat.astype(float), directions**2)
-    return np.asarray(share > OUTCOME.min_part)
+    return np.asarray(share > MIN_PART)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from genperf.arrays import Array
 from genperf.errors import FitError, Note, counted
-from genperf.estimate.candidates import SELECTION, affordable, best_of, candidates_of
+from genperf.estimate.candidates import CLEAR_GAIN, affordable, best_of, candidates_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.options import FitOptions
 from genperf.estimate.outcome import Column, Fitted, Part, estimated, unidentified
@@ -242,7 +242,7 @@ def _note(whole: Fitted) -> Note:
 
 def _near(whole: Fitted) -> bool:
     """Tell whether no other composition can be clearly nearer to the measured total."""
-    return bool(_errors(whole).mean() <= SELECTION.clear_gain)
+    return bool(_errors(whole).mean() <= CLEAR_GAIN)
 
 
 def _nearest(composed: Sequence[Fitted]) -> Fitted:
@@ -252,6 +252,6 @@ def _nearest(composed: Sequence[Fitted]) -> Fitted:
     for size in sorted({_unmeasured(other) for other in others}):
         best = min((o for o in others if _unmeasured(o) == size), key=lambda other: float(_errors(other).mean()))
         gain = _errors(nearest) - _errors(best)
-        if gain.mean() > max(SELECTION.clear_gain, gain.std() / np.sqrt(gain.size)):
+        if gain.mean() > max(CLEAR_GAIN, gain.std() / np.sqrt(gain.size)):
             nearest = best
     return nearest

@@ -1,7 +1,6 @@
 """A table and an expression as the solver's arrays, and the starts of a polish from many places."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,27 +65,19 @@ def basis_sizes(
     return np.where(sizes > 0.0, sizes, 1.0)
 
 
-@dataclass(frozen=True)
-class StartSettings:
-    """Random starts about the problem's start.
-
-    With these, most of eight starts of the generic expression reach the best optimum (explored).
-    """
-
-    #: Share of the non-linear constants that a start moves away from their default.
-    moved_share: float = 0.6
-    #: `toward_lower`, `toward_upper`: largest move, as a share of the distance to the lower and the upper bound: an
-    #: exponent within −2 … 4 begins within −0.5 … 2.
-    toward_lower: float = 0.25
-    toward_upper: float = 0.5
-    #: Best fits of each part of the rows that are continued: by a larger expression, or with a stronger penalty.
-    continued: int = 2
-    #: Ways to continue a smaller expression that are drawn for each that is polished. One costs a least-squares
-    #: solution of the coefficients, a hundredth of a polish.
-    drawn: int = 12
-
-
-STARTS = StartSettings()
+# Random starts about the problem's start.
+# With these, most of eight starts of the generic expression reach the best optimum (explored).
+#: Share of the non-linear constants that a start moves away from their default.
+MOVED_SHARE = 0.6
+#: Largest move, as a share of the distance to the lower and the upper bound: an
+#: exponent within −2 … 4 begins within −0.5 … 2.
+TOWARD_LOWER = 0.25
+TOWARD_UPPER = 0.5
+#: Best fits of each part of the rows that are continued: by a larger expression, or with a stronger penalty.
+CONTINUED_STARTS = 2
+#: Ways to continue a smaller expression that are drawn for each that is polished. One costs a least-squares
+#: solution of the coefficients, a hundredth of a polish.
+DRAWN_STARTS = 12
 
 
 def spread_starts(problem: Problem, count: int, rng: np.random.Generator) -> Array:
@@ -134,7 +125,7 @@ def continued_starts(
     # A further term of a sum of like terms begins as one of these.
     like = [names for names in _by_term(larger) if set(names) <= set(here) and len(names) == len(new) > 1]
     parts, n, places = len(constants), problem.start.size, [there[name] for name in here]
-    count, drawn = (STARTS.continued, STARTS.continued * STARTS.drawn) if new else (1, 1)
+    count, drawn = (CONTINUED_STARTS, CONTINUED_STARTS * DRAWN_STARTS) if new else (1, 1)
     known = np.zeros(n, bool)
     known[places] = True
     searched = ~problem.coefficient & (problem.lower < problem.upper) & ~known
@@ -162,9 +153,9 @@ def _steps(problem: Problem, searched: Mask, count: int, rng: np.random.Generato
     """Draw moves of the searched constants away from their default."""
     default = problem.start[searched]
     with np.errstate(invalid="ignore"):
-        low = STARTS.toward_lower * (problem.lower[searched] - default)
-        high = STARTS.toward_upper * (problem.upper[searched] - default)
+        low = TOWARD_LOWER * (problem.lower[searched] - default)
+        high = TOWARD_UPPER * (problem.upper[searched] - default)
     low, high = np.where(np.isfinite(low), low, -1.0), np.where(np.isfinite(high), high, 1.0)
     shape = (count, default.size)
     size = np.minimum(problem.scale[searched], 1.0)
-    return np.asarray(size * rng.uniform(low, high, shape) * (rng.random(shape) < STARTS.moved_share))
+    return np.asarray(size * rng.uniform(low, high, shape) * (rng.random(shape) < MOVED_SHARE))

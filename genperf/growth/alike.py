@@ -16,35 +16,28 @@ import numpy as np
 
 from genperf.arrays import Array, Index
 
-
-@dataclass(frozen=True)
-class AlikeSettings:
-    """Priors of the process over series, and how the ways to count a change are weighed."""
-
-    #: `level`, `likeness`, `noise`, `weight`: log-normal priors of c₀, s², σ² and w: median, and standard deviation of
-    #: the logarithm.
-    level: tuple[float, float] = (0.5, 1.0)
-    likeness: tuple[float, float] = (0.3, 1.4)
-    noise: tuple[float, float] = (0.1, 2.0)
-    weight: tuple[float, float] = (0.1, 1.5)
-    #: With fewer donors the prior of the weights is narrower: they hardly show which columns matter.
-    enough: int = 40
-    #: r of the last g: a change in logarithms may go with the time.
-    size: float = 0.4
-    #: Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
-    unit: float = 0.03
-    #: `power`, `least_error`, `enough_blocks`: a way to count weighs as its error on held-out blocks, `least_error`
-    #: added, to this power; less with few blocks.
-    power: float = 8.0
-    least_error: float = 0.005
-    enough_blocks: float = 10.0
-    #: The calibration of the width counts as the held-out blocks are against this many.
-    calibrating: float = 20.0
-    #: Bounds of the logarithms of all parameters.
-    reach: float = 9.0
-
-
-ALIKE = AlikeSettings()
+# Priors of the process over series, and how the ways to count a change are weighed.
+#: Log-normal priors of c₀, s², σ² and w: median, and standard deviation of
+#: the logarithm.
+LEVEL_PRIOR: tuple[float, float] = (0.5, 1.0)
+LIKENESS_PRIOR: tuple[float, float] = (0.3, 1.4)
+NOISE_PRIOR: tuple[float, float] = (0.1, 2.0)
+WEIGHT_PRIOR: tuple[float, float] = (0.1, 1.5)
+#: With fewer donors the prior of the weights is narrower: they hardly show which columns matter.
+ENOUGH_DONORS = 40
+#: r of the last g: a change in logarithms may go with the time.
+TIME_POWER = 0.4
+#: Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
+SECONDS_SHARE = 0.03
+#: A way to count weighs as its error on held-out blocks, `LEAST_BLOCK_ERROR`
+#: added, to this power; less with few blocks.
+ERROR_POWER = 8.0
+LEAST_BLOCK_ERROR = 0.005
+ENOUGH_BLOCKS = 10.0
+#: The calibration of the width counts as the held-out blocks are against this many.
+CALIBRATING_BLOCKS = 20.0
+#: Bounds of the logarithms of all parameters.
+PARAMETER_REACH = 9.0
 
 
 @dataclass(frozen=True)
@@ -58,13 +51,13 @@ class Change:
 
 def _logarithmic(first: Array, second: Array) -> Array:
     """Return asinh(Δ/2u) + ln u, u a share of the first time."""
-    unit = ALIKE.unit * first
+    unit = SECONDS_SHARE * first
     return np.asarray(np.arcsinh((second - first) / (2.0 * unit)) + np.log(unit))
 
 
 def _logarithmic_onto(first: Array, change: Array) -> Array:
     """Return T + 2u·sinh(v − ln u)."""
-    unit = ALIKE.unit * first
+    unit = SECONDS_SHARE * first
     return np.asarray(first + 2.0 * unit * np.sinh(np.clip(change - np.log(unit), -50.0, 50.0)))
 
 
@@ -93,11 +86,10 @@ class Process:
         self.distances, self.middle, self.spread, self.size = distances, middle, spread, size
         self.away = (values - middle) / spread
         columns, count = distances.shape[:2]
-        at = ALIKE
-        narrow = at.weight[1] * min(1.0, (count / at.enough) ** 0.5)
-        self._mean = np.log([at.level[0], at.likeness[0], at.noise[0], *[at.weight[0]] * columns])
-        self._sd = np.array([at.level[1], at.likeness[1], at.noise[1], *[narrow] * columns])
-        bounds = list(zip(self._mean - at.reach, self._mean + at.reach, strict=True))
+        narrow = WEIGHT_PRIOR[1] * min(1.0, (count / ENOUGH_DONORS) ** 0.5)
+        self._mean = np.log([LEVEL_PRIOR[0], LIKENESS_PRIOR[0], NOISE_PRIOR[0], *[WEIGHT_PRIOR[0]] * columns])
+        self._sd = np.array([LEVEL_PRIOR[1], LIKENESS_PRIOR[1], NOISE_PRIOR[1], *[narrow] * columns])
+        bounds = list(zip(self._mean - PARAMETER_REACH, self._mean + PARAMETER_REACH, strict=True))
         best = minimize(self._cost, self._mean, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60})
         self.logarithms = best.x
         self.inverse = np.linalg.inv(self._covariance(best.x)[0])
@@ -180,17 +172,17 @@ def shown_by_donors(
     first, last, base = times
     among, across = np.split(distances, [len(first)], axis=1)
     blocks = len(np.unique(block))
-    power = ALIKE.power * min(1.0, blocks / ALIKE.enough_blocks)
+    power = ERROR_POWER * min(1.0, blocks / ENOUGH_BLOCKS)
     answers, weights = [], []
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
-        sizes = [(ALIKE.size if change.sized else 0.0) * (np.log(t) - np.log(first).mean()) for t in (first, base)]
+        sizes = [(TIME_POWER if change.sized else 0.0) * (np.log(t) - np.log(first).mean()) for t in (first, base)]
         values = change.of(first, last)
         process = Process(among, values, middle, spread, sizes[0])
         mean, sd = process.held_out(block)
         errors = np.abs(change.onto(first, mean) / last - 1.0)
-        weights.append(float(np.exp(np.mean(np.log(errors + ALIKE.least_error)))) ** -power)
+        weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
         far = float(np.quantile(np.abs(values - mean) / sd, 0.9)) / 1.645
-        widened = max(far, 1.0) ** (blocks / (blocks + ALIKE.calibrating))
+        widened = max(far, 1.0) ** (blocks / (blocks + CALIBRATING_BLOCKS))
         mean, sd, before = process.predict(across, sizes[1])
         answers.append((mean, sd * widened, np.full(len(base), middle), before))
     shares = np.array(weights) / sum(weights)

@@ -19,36 +19,31 @@ from genperf.formula import Node, Number, evaluate, parse, substitute
 from genperf.models import MODELS, Overhead
 from genperf.sobol import sobol
 
-
-@dataclass(frozen=True)
-class BankSettings:
-    """How the bank is drawn, and the parts of the prior that are not in `prior.json`."""
-
-    #: 16k to 64k give the same figures; of 8k the mean error of P1 differs by 0.3 between seeds.
-    curves: int = 16384
-    #: Of the shift of the points around the cube.
-    seed: int = 1
-    #: Standard deviation of ln of the common strength of communication, in which the overheads take part.
-    strength: float = 0.60
-    #: Share of the networks between nodes of which nothing is known: learned on halves of 25 sources and DLPerf, of
-    #: which 0.1 to 0.2 serve both alike (`experiments/results/growth.md`).
-    unseen: float = 0.12
-    #: Share of the curves that are drawn with such a network, weighed as the share above: a hint asks for their tail.
-    unseen_drawn: float = 0.3
-    #: `unseen_median`, `unseen_spread`: of ln of such a network's step to the second node, relative to the computation.
-    unseen_median: float = -2.3
-    unseen_spread: float = 3.0
-    #: `slope`, `least_slope`: standard deviation of the slope of ln T beyond the data per doubling, in units of the
-    #: walk's step, and at least: a quiet series shows nothing of the laws that begin beyond it.
-    slope: float = 0.75
-    least_slope: float = 0.03
-    #: `central_unseen`, `central_absent`: of the central value: the share of unseen networks, and a factor for each
-    #: overhead between nodes that does not arise. A heavy tail belongs to the upper bound.
-    central_unseen: float = 0.1
-    central_absent: float = 1.5
+# How the bank is drawn, and the parts of the prior that are not in `prior.json`.
+#: 16k to 64k give the same figures; of 8k the mean error of P1 differs by 0.3 between seeds.
+BANK_CURVES = 16384
+#: Of the shift of the points around the cube.
+BANK_SEED = 1
+#: Standard deviation of ln of the common strength of communication, in which the overheads take part.
+COMMON_STRENGTH_SD = 0.60
+#: Share of the networks between nodes of which nothing is known: learned on halves of 25 sources and DLPerf, of
+#: which 0.1 to 0.2 serve both alike (`experiments/results/growth.md`).
+UNSEEN_NETWORKS = 0.12
+#: Share of the curves that are drawn with such a network, weighed as the share above: a hint asks for their tail.
+UNSEEN_DRAWN = 0.3
+#: Of ln of such a network's step to the second node, relative to the computation.
+UNSEEN_MEDIAN = -2.3
+UNSEEN_SPREAD = 3.0
+#: Standard deviation of the slope of ln T beyond the data per doubling, in units of the
+#: walk's step, and at least: a quiet series shows nothing of the laws that begin beyond it.
+SLOPE_SD = 0.75
+LEAST_SLOPE = 0.03
+#: Of the central value: the share of unseen networks, and a factor for each
+#: overhead between nodes that does not arise. A heavy tail belongs to the upper bound.
+CENTRAL_UNSEEN = 0.1
+CENTRAL_ABSENT = 1.5
 
 
-BANK = BankSettings()
 #: Places of some overheads in `prior.json`; its last is the constant.
 DOUBLING, STEP, LATENCY = 1, 3, 5
 
@@ -147,34 +142,34 @@ class Bank:
     @cached_property
     def central(self) -> Array:
         """Return the ratio of a curve's weight for the central value to that for the interval, shape (curves,)."""
-        usual = (1.0 - BANK.central_unseen) / (1.0 - BANK.unseen)
-        network = np.where(self.unseen, BANK.central_unseen / BANK.unseen, usual)
+        usual = (1.0 - CENTRAL_UNSEEN) / (1.0 - UNSEEN_NETWORKS)
+        network = np.where(self.unseen, CENTRAL_UNSEEN / UNSEEN_NETWORKS, usual)
         network[~self.present[:, STEP]] = 1.0
-        return np.asarray(network * BANK.central_absent ** np.sum(prior().between & ~self.present, axis=1))
+        return np.asarray(network * CENTRAL_ABSENT ** np.sum(prior().between & ~self.present, axis=1))
 
 
 @cache
-def bank(curves: int = BANK.curves) -> Bank:
+def bank(curves: int = BANK_CURVES) -> Bank:
     """Draw the bank: once in a process."""
     known = prior()
     count = len(known.overheads)
     points = sobol(curves, 2 * count + 3 + len(known.shaped))
     # The first points lie in one corner of the cube.
-    points = (points + np.random.default_rng(BANK.seed).random(points.shape[1])) % 1.0
+    points = (points + np.random.default_rng(BANK_SEED).random(points.shape[1])) % 1.0
     normal = ndtri(points[:, : count + 1])
     which = np.searchsorted(np.cumsum(known.class_share)[:-1], points[:, count + 1])
-    unseen = points[:, count + 2] < BANK.unseen_drawn
+    unseen = points[:, count + 2] < UNSEEN_DRAWN
     present = points[:, count + 3 : 2 * count + 3] < known.present[which]
     low, high = np.log(known.shape[known.shaped]).T
     each = normal[:, :count]
     logarithms = np.log(known.median) + known.spread * each
-    logarithms += BANK.strength * normal[:, count, None] * known.strength
-    heavy = BANK.unseen_median + BANK.unseen_spread * each[:, STEP]
+    logarithms += COMMON_STRENGTH_SD * normal[:, count, None] * known.strength
+    heavy = UNSEEN_MEDIAN + UNSEEN_SPREAD * each[:, STEP]
     logarithms[:, STEP] = np.where(unseen, heavy, logarithms[:, STEP])
     return Bank(
         np.where(present, np.exp(logarithms), 0.0),
         np.exp(low + (high - low) * points[:, 2 * count + 3 :]),
-        np.log(np.where(unseen, BANK.unseen / BANK.unseen_drawn, (1.0 - BANK.unseen) / (1.0 - BANK.unseen_drawn))),
+        np.log(np.where(unseen, UNSEEN_NETWORKS / UNSEEN_DRAWN, (1.0 - UNSEEN_NETWORKS) / (1.0 - UNSEEN_DRAWN))),
         unseen,
         logarithms[:, STEP],
         normal[:, count],

@@ -12,32 +12,25 @@ from typing import NamedTuple
 import numpy as np
 
 from genperf.arrays import Array
-from genperf.growth.bank import BANK, STEP, bank, prior
+from genperf.growth.bank import COMMON_STRENGTH_SD, STEP, UNSEEN_MEDIAN, UNSEEN_NETWORKS, UNSEEN_SPREAD, bank, prior
 from genperf.growth.posterior import Posterior
 
-
-@dataclass(frozen=True)
-class ClusterSettings:
-    """How much of what varies between series is their cluster's."""
-
-    #: `kinds`, `reach`: kinds of cluster that stand for a normal distribution, and how many standard deviations they
-    #: reach.
-    kinds: int = 15
-    reach: float = 2.5
-    #: `step`, `unseen_step`: share of the variance of the step to the second node that is the cluster's: of a network
-    #: like those that were learned from, and of an unseen one.
-    step: float = 0.71
-    unseen_step: float = 0.9
-    #: `strengths`, `strength`: the same of the common strength.
-    strengths: int = 7
-    strength: float = 1.0 / 6.0
-    #: Series that the prior shares of the walks count as.
-    walks: float = 6.0
-    #: Series count as so many at most: their programs are alike.
-    most: float = 15.0
-
-
-CLUSTER = ClusterSettings()
+# How much of what varies between series is their cluster's.
+#: Kinds of cluster that stand for a normal distribution, and how many standard deviations they
+#: reach.
+CLUSTER_KINDS = 15
+CLUSTER_REACH = 2.5
+#: Share of the variance of the step to the second node that is the cluster's: of a network
+#: like those that were learned from, and of an unseen one.
+STEP_SHARE = 0.71
+UNSEEN_STEP_SHARE = 0.9
+#: The same of the common strength.
+STRENGTH_KINDS = 7
+STRENGTH_SHARE = 1.0 / 6.0
+#: Series that the prior shares of the walks count as.
+WALK_SERIES = 6.0
+#: Series count as so many at most: their programs are alike.
+MOST_CLUSTER_SERIES = 15.0
 
 
 class Kinds(NamedTuple):
@@ -53,12 +46,12 @@ class Kinds(NamedTuple):
 def step_kinds() -> Kinds:
     """Return the kinds of step to the second node: plain ones first, then those of unseen networks."""
     drawn, known = bank(), prior()
-    spread = float(np.hypot(known.spread[STEP], BANK.strength * known.strength[STEP]))
-    plain = _kinds(drawn.step - np.log(known.median[STEP]), spread, CLUSTER.step, CLUSTER.kinds)
-    heavy = _kinds(drawn.step - BANK.unseen_median, BANK.unseen_spread, CLUSTER.unseen_step, CLUSTER.kinds)
+    spread = float(np.hypot(known.spread[STEP], COMMON_STRENGTH_SD * known.strength[STEP]))
+    plain = _kinds(drawn.step - np.log(known.median[STEP]), spread, STEP_SHARE, CLUSTER_KINDS)
+    heavy = _kinds(drawn.step - UNSEEN_MEDIAN, UNSEEN_SPREAD, UNSEEN_STEP_SHARE, CLUSTER_KINDS)
     # A step that does not arise shows nothing but its absence.
     absent = ~drawn.present[:, STEP]
-    parts = ((plain, 1.0 - BANK.unseen, ~drawn.unseen), (heavy, BANK.unseen, drawn.unseen))
+    parts = ((plain, 1.0 - UNSEEN_NETWORKS, ~drawn.unseen), (heavy, UNSEEN_NETWORKS, drawn.unseen))
     ratio = [np.where(mine, np.where(absent, 1.0, kinds.ratio), 0.0) / share for kinds, share, mine in parts]
     return Kinds(np.concatenate([share * kinds.share for kinds, share, _ in parts]), np.concatenate(ratio))
 
@@ -66,12 +59,12 @@ def step_kinds() -> Kinds:
 @cache
 def strength_kinds() -> Kinds:
     """Return the kinds of common strength of communication."""
-    return _kinds(bank().strength, 1.0, CLUSTER.strength, CLUSTER.strengths)
+    return _kinds(bank().strength, 1.0, STRENGTH_SHARE, STRENGTH_KINDS)
 
 
 def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
     """Part a normal distribution into equally spaced narrower ones, whose mixture it nearly is within their reach."""
-    middle = np.linspace(-CLUSTER.reach, CLUSTER.reach, count)
+    middle = np.linspace(-CLUSTER_REACH, CLUSTER_REACH, count)
     weight = np.exp(-0.5 * middle**2)
     inner = spread * np.sqrt(1.0 - share)
     away = (values - spread * np.sqrt(share) * middle[:, None]) / inner
@@ -91,7 +84,7 @@ class Cluster:
     def factors(self) -> tuple[Array, Array]:
         """What the weights of walks and curves are multiplied by, of shapes (walks, 1) and (curves,)."""
         *known, walks = self.sums
-        shares = (CLUSTER.walks * prior().walk_share + walks) / (CLUSTER.walks + self.series)
+        shares = (WALK_SERIES * prior().walk_share + walks) / (WALK_SERIES + self.series)
         curves = np.ones(len(bank().step))
         for kinds, log in zip((step_kinds(), strength_kinds()), known, strict=True):
             likely = kinds.share * np.exp(log - log.max())
@@ -116,10 +109,10 @@ def shown(weights: Array, beyond: bool) -> Cluster:
 
 
 def combined(others: Sequence[Cluster]) -> Cluster | None:
-    """Return what several series show together, no more than `ClusterSettings.most` of them; None of none."""
+    """Return what several series show together, no more than `MOST_CLUSTER_SERIES` of them; None of none."""
     if not others:
         return None
-    scale = min(1.0, CLUSTER.most / len(others))
+    scale = min(1.0, MOST_CLUSTER_SERIES / len(others))
     # In order of size, so that no sum depends on the order of the series.
     step, strength, walks = (
         scale * np.sort(np.stack(each), axis=0).sum(axis=0) for each in zip(*(one.sums for one in others), strict=True)

@@ -8,11 +8,11 @@ from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import Name, names_in, parse, substitute
-from genperf.growth.bank import BANK, CONSTANT, DOUBLING, LATENCY, bank, prior
+from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
 from genperf.growth.measured import Anchors, MeasuredSeries, notes_of, repeat_noise
-from genperf.growth.posterior import POSTERIOR
+from genperf.growth.posterior import SHOWN_SHARE
 from genperf.growth.readings import Reading, Weighed, as_wide_as_one_node, forecast_of, weighed
 from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
@@ -71,7 +71,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     # Exponents and limits follow the coefficients.
     shapes = [known.shaped.index(place) for place in places if place in known.shaped]
     constants = np.column_stack([constants, bank().shapes[drawn.curve][:, shapes]])
-    quarter = round(0.5 * (1.0 - POSTERIOR.shown) * len(level))
+    quarter = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
     inner = slice(quarter, len(level) - quarter)
     central = bank().central[drawn.curve]
     beside = (text for text, used in zip((reading.nodes, reading.work), layout.beside, strict=True) if used)
@@ -92,9 +92,9 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         Extrapolation(
             axes,
             series.over_columns(reading.work),
-            BANK.slope * step,
+            SLOPE_SD * step,
             series.over_columns(reading.nodes),
-            BANK.least_slope / (BANK.slope * step),
+            LEAST_SLOPE / (SLOPE_SD * step),
         ),
         offsets,
     )

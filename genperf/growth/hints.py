@@ -13,7 +13,7 @@ from scipy.special import log_ndtr
 
 from genperf.arrays import Array
 from genperf.errors import Note
-from genperf.growth.bank import BANK, STEP, bank
+from genperf.growth.bank import STEP, UNSEEN_MEDIAN, UNSEEN_SPREAD, bank
 from genperf.growth.measured import MeasuredSeries
 from genperf.panel.axis import several_nodes
 
@@ -48,7 +48,7 @@ def tilt_of(exchange: float, largest: float) -> Array:
     """Return the tilt of an exchange of so many seconds, where ln of the step at the largest count is known."""
     drawn = bank()
     hinted = _log_normal(drawn.step, np.log(HINT.median * exchange) - largest, HINT.spread)
-    tilt = hinted - _log_normal(drawn.step, BANK.unseen_median, BANK.unseen_spread)
+    tilt = hinted - _log_normal(drawn.step, UNSEEN_MEDIAN, UNSEEN_SPREAD)
     # However much overlaps, a step on two nodes takes as long as its exchange.
     on_two_nodes = largest + np.log1p(drawn.sizes[:, STEP])
     least = log_ndtr((on_two_nodes - np.log(exchange)) / HINT.hidden_spread)

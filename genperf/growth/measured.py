@@ -16,25 +16,19 @@ from genperf.panel.axis import several_nodes
 from genperf.panel.table import parting_notes
 from genperf.vocabulary.names import LEVELS, canonical_of
 
+# Which table is a series, and what repeats of one configuration say of its noise.
+#: Configurations of a series at most: its covariance is taken apart whole. A larger table has a process.
+MOST_CONFIGURATIONS = 256
+#: A run so many standard deviations from its configuration's median is named: five, as in physics.
+OUTLYING_DEVIATIONS = 5.0
+#: And so far from it as a share, so that very quiet series name nothing. Half and double change
+#: no answer (experiments/results/settings.md).
+OUTLYING_SHARE = 0.2
+#: Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
+MEDIAN_VARIANCE = np.pi / 2.0
+#: Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
+CLIPPED_DEVIATIONS = 3.0
 
-@dataclass(frozen=True)
-class SeriesSettings:
-    """Which table is a series, and what repeats of one configuration say of its noise."""
-
-    #: Configurations of a series at most: its covariance is taken apart whole. A larger table has a process.
-    most_configurations: int = 256
-    #: A run so many standard deviations from its configuration's median is named: five, as in physics.
-    outlying_deviations: float = 5.0
-    #: And so far from it as a share, so that very quiet series name nothing. Half and double change
-    #: no answer (experiments/results/settings.md).
-    outlying_share: float = 0.2
-    #: Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
-    median_variance: float = np.pi / 2.0
-    #: Deviations count up to so many robust standard deviations, so that one bad run does not make a series noisy.
-    clipped_deviations: float = 3.0
-
-
-SERIES = SeriesSettings()
 
 _COUNTS = (*LEVELS, "devices_per_node")
 _SCALES = (*_COUNTS, "batch", "global_batch")
@@ -128,7 +122,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     """Read a table as a series, if all that varies in it is how far it is scaled; None for other tables.
 
     None also where only the batch varies, where a count is below one (a share of a worker exchanges nothing), and of
-    more than `SERIES.most_configurations`.
+    more than `MOST_CONFIGURATIONS`.
     Where it is `single`, one scale is enough: similar series show how it grows.
     """
     axis, panel = table.panel.axis, table.panel.with_axis
@@ -138,7 +132,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
     if column is None or axis.counts_other or not (column in varying or single) or not varying <= sizes:
         return None
     medians, counts = table.medians(), [f for f in map(panel.find, _COUNTS) if f is not None]
-    if len(medians) > SERIES.most_configurations or any(f.lower < 1.0 for f in counts):
+    if len(medians) > MOST_CONFIGURATIONS or any(f.lower < 1.0 for f in counts):
         return None
     columns = {f.name: medians.columns[f.name] for f in medians.numeric}
     # By all columns, so that the last configuration, to which work is relative, is the same whatever the order of rows.
@@ -152,7 +146,7 @@ def series_of(table: Table, hints: Mapping[str, str], single: bool = False) -> M
         column,
         {name: values[order] for name, values in columns.items()},
         np.log(medians.measured)[order],
-        (noise * np.where(repeats > 2, SERIES.median_variance, 1.0) / repeats)[order],
+        (noise * np.where(repeats > 2, MEDIAN_VARIANCE, 1.0) / repeats)[order],
         possible_work(panel),
         table.target.true_seconds,
         network is not None,
@@ -175,7 +169,7 @@ def repeat_noise(table: Table) -> tuple[float, Array]:
     # Of each configuration one run is (nearly) the median itself and says nothing.
     size = np.sort(np.abs(away[several]))[max(0, int(several.sum() - freedom)) :]
     usual = 1.4826 * float(np.median(size))
-    return float(np.sum(np.minimum(away**2, (SERIES.clipped_deviations * usual) ** 2)) / freedom), away
+    return float(np.sum(np.minimum(away**2, (CLIPPED_DEVIATIONS * usual) ** 2)) / freedom), away
 
 
 def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:
@@ -185,7 +179,7 @@ def notes_of(table: Table, series: MeasuredSeries) -> list[Note]:
         text = f"'{series.column}' is taken as the number of workers; --map workers=COLUMN says otherwise"
         notes.append(Note(text, "scale"))
     variance, away = repeat_noise(table)
-    far = np.abs(away) > max(SERIES.outlying_deviations * np.sqrt(variance), np.log1p(SERIES.outlying_share))
+    far = np.abs(away) > max(OUTLYING_DEVIATIONS * np.sqrt(variance), np.log1p(OUTLYING_SHARE))
     for row in np.flatnonzero(far & (np.bincount(table.configuration)[table.configuration] > 2)):
         at = ", ".join(f"{f.name}={table.frame[f.name].iloc[row]:g}" for f in table.numeric if f.distinct > 1)
         times = f"{np.exp(away[row]):.2g}"

@@ -9,29 +9,22 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from genperf.arrays import Array, Index
-from genperf.growth.bank import BANK, CONSTANT, bank, prior
+from genperf.growth.bank import CONSTANT, LEAST_SLOPE, SLOPE_SD, bank, prior
 from genperf.prediction.bands import mixture_quantiles
 
-
-@dataclass(frozen=True)
-class PosteriorSettings:
-    """How series are weighed."""
-
-    #: Draws of a posterior: the ends of its interval move by about 1 % with half as many.
-    draws: int = 800
-    #: Draws of a reading that counts at all.
-    least_draws: int = 24
-    #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
-    shown: float = 0.5
-    #: `layouts`, `counts`: layouts that are kept, of 1 MB each, and counts, of 130 kB each. A series without nodes and
-    #: its look-back have up to twelve layouts.
-    layouts: int = 32
-    counts: int = 192
-    #: Least variance of a measured ln T, so that no covariance is singular.
-    least_variance: float = 1e-12
-
-
-POSTERIOR = PosteriorSettings()
+# How series are weighed.
+#: Draws of a posterior: the ends of its interval move by about 1 % with half as many.
+POSTERIOR_DRAWS = 800
+#: Draws of a reading that counts at all.
+LEAST_POSTERIOR_DRAWS = 24
+#: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
+SHOWN_SHARE = 0.5
+#: Layouts that are kept, of 1 MB each, and counts, of 130 kB each. A series without nodes and
+#: its look-back have up to twelve layouts.
+KEPT_LAYOUTS = 32
+KEPT_COUNTS = 192
+#: Least variance of a measured ln T, so that no covariance is singular.
+LEAST_POSTERIOR_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +121,7 @@ class Layout:
         return np.asarray(out)
 
 
-@lru_cache(maxsize=POSTERIOR.counts)
+@lru_cache(maxsize=KEPT_COUNTS)
 def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Array:
     """Return ln(work + overheads) of every curve at one count, with a constant overhead or without, shape (curves,)."""
     known, drawn, total = prior(), bank(), np.full(len(bank().step), work)
@@ -139,7 +132,7 @@ def _logarithms(workers: float, nodes: float, work: float, constant: bool) -> Ar
     return np.asarray(np.log(total))
 
 
-@lru_cache(maxsize=POSTERIOR.layouts)
+@lru_cache(maxsize=KEPT_LAYOUTS)
 def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float, ...]) -> Layout:
     """Return a layout; the last ones are kept, which groups of a table share."""
     return Layout(Counts(*np.array(key).T), np.array(variances))
@@ -156,7 +149,7 @@ class Posterior:
     #: Log-density of the series, the level integrated out.
     log_evidence: float
 
-    def draws(self, count: int = POSTERIOR.draws) -> Draws:
+    def draws(self, count: int = POSTERIOR_DRAWS) -> Draws:
         """Return so many equally likely pairs of a walk and a curve, from the flattest curve to the steepest."""
         order = self.layout.order
         reached = np.cumsum(self.weights.sum(axis=0)[order])
@@ -208,7 +201,7 @@ class Draws:
         rest = 1.0 - gain.sum(axis=1)
         before = np.sum(np.abs(x - layout.origin), axis=1) + prior().noise ** 2
         variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + rest**2 / layout.precision[:, None]
-        variance += (np.maximum(BANK.slope * steps[:, 0], BANK.least_slope) * beyond) ** 2
+        variance += (np.maximum(SLOPE_SD * steps[:, 0], LEAST_SLOPE) * beyond) ** 2
         weights = gain + layout.level[:, :, None] * rest[:, None, :]
         mean = layout.logarithms(counts, self.curve).T + np.einsum("da,daq->dq", self.away, weights[self.walk])
         return mean, variance[self.walk]
@@ -248,7 +241,7 @@ def forecast(parts: Sequence[Draws], shares: Sequence[float], counts: Sequence[C
 def posterior_of(series: Series) -> Posterior:
     """Return the posterior of a series by itself."""
     # In steps of √2, which changes no interval by its digits: series then have equal layouts.
-    variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(series.variances, POSTERIOR.least_variance))))
+    variances = 2.0 ** (0.5 * np.round(2.0 * np.log2(np.maximum(series.variances, LEAST_POSTERIOR_VARIANCE))))
     layout = _layout(series.counts.key, tuple(variances.tolist()))
     log = layout.log_densities(series.logarithms)
     log += bank().logarithms

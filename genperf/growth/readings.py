@@ -10,32 +10,35 @@ import numpy as np
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
-from genperf.growth.posterior import POSTERIOR, Counts, Draws, Forecast, Posterior, Series, forecast, posterior_of
+from genperf.growth.posterior import (
+    LEAST_POSTERIOR_DRAWS,
+    POSTERIOR_DRAWS,
+    Counts,
+    Draws,
+    Forecast,
+    Posterior,
+    Series,
+    forecast,
+    posterior_of,
+)
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.work import LIMIT_POWERS
 from genperf.vocabulary.names import noun_of
 
-
-@dataclass(frozen=True)
-class ReadingSettings:
-    """How a series is read where its table is silent."""
-
-    #: Prior share of work that the workers share, where the table does not show how one worker's work changes.
-    shared_work: float = 0.5
-    #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
-    #: workers, all workers on one.
-    node_sizes: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
-    #: What columns of devices count, of which as many as `usual_devices` may share a node: up to there nobody knows
-    #: whether several nodes were measured. A smallest count above it, of a scale whose nodes are not counted, is the
-    #: unit: 256 environments and twice as many grow as one worker and two do.
-    devices: str = r"gpus?|devices?|accelerators?|[tn]pus?|cards?|chips?"
-    #: The share of the interval, not of the central value, that one node then has: it is as wide as if that were known.
-    unknown_node: float = 0.995
-    #: Readings of less weight are left out: they would move a 90 % interval by less than its digits.
-    least: float = 2e-3
-
-
-READING = ReadingSettings()
+# How a series is read where its table is silent.
+#: Prior share of work that the workers share, where the table does not show how one worker's work changes.
+SHARED_WORK = 0.5
+#: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
+#: workers, all workers on one.
+NODE_SIZES: tuple[tuple[str, float], ...] = (("workers", 0.5), ("max(workers/8, 1)", 0.25), ("1", 0.25))
+#: What columns of devices count, of which as many as `usual_devices` may share a node: up to there nobody knows
+#: whether several nodes were measured. A smallest count above it, of a scale whose nodes are not counted, is the
+#: unit: 256 environments and twice as many grow as one worker and two do.
+DEVICE_COLUMNS = r"gpus?|devices?|accelerators?|[tn]pus?|cards?|chips?"
+#: The share of the interval, not of the central value, that one node then has: it is as wide as if that were known.
+UNKNOWN_NODE = 0.995
+#: Readings of less weight are left out: they would move a 90 % interval by less than its digits.
+LEAST_READING_WEIGHT = 2e-3
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
     """Return how the counts of a series may be meant, the likeliest first."""
     factors = series.factors
     workers = count = factors.counted_as or "nodes"
-    nodes: tuple[tuple[str, float], ...] = READING.node_sizes
+    nodes: tuple[tuple[str, float], ...] = NODE_SIZES
     counted, unknown = factors.has("nodes"), False
     if counted and bool(np.all(series.values("nodes") <= series.values(workers))):
         nodes = (("nodes", 1.0),)
@@ -71,11 +74,11 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
         workers = f"workers/{start:.15g}"
         nodes = tuple((size.replace("workers", workers), part) for size, part in nodes)
     elif not counted and float(series.values(workers).max()) <= USUAL_DEVICES:
-        unknown = re.fullmatch(READING.devices, noun_of(series.column).lower()) is not None
+        unknown = re.fullmatch(DEVICE_COLUMNS, noun_of(series.column).lower()) is not None
     out = []
     for work, from_table in series.works:
         varies = bool(np.ptp(np.log(series.values(work))) > 1e-9)
-        share = 1.0 if len(series.works) == 1 else READING.shared_work if varies else 1.0 - READING.shared_work
+        share = 1.0 if len(series.works) == 1 else SHARED_WORK if varies else 1.0 - SHARED_WORK
         waits = [(limit, power, chance * part) for limit, chance in series.limits for power, part in LIMIT_POWERS]
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
         each = [
@@ -105,7 +108,7 @@ class Weighed:
     @cached_property
     def draws(self) -> Draws:
         """Draws of the posterior, the more the likelier the reading."""
-        return self.posterior.draws(max(POSTERIOR.least_draws, round(POSTERIOR.draws * self.share)))
+        return self.posterior.draws(max(LEAST_POSTERIOR_DRAWS, round(POSTERIOR_DRAWS * self.share)))
 
 
 def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weighed]:
@@ -121,7 +124,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
         listed.append(Weighed(reading, known[counts.key], reading.share, unit))
     evidence = np.array([each.posterior.log_evidence for each in listed])
     weights = np.exp(evidence - evidence.max()) * [each.share for each in listed]
-    least = READING.least * weights.sum()
+    least = LEAST_READING_WEIGHT * weights.sum()
     weights = np.where(weights >= least, weights, [least * each.reading.one_node for each in listed])
     shares = (weights / weights.sum()).tolist()
     out = [replace(each, share=share) for each, share in zip(listed, shares, strict=True) if share > 0.0]
@@ -131,9 +134,9 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
 def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
     """Return the readings by their shares of the interval: nearly all is that of one node, where that is not known."""
     one = sum(each.share for each in readings if each.reading.one_node)
-    if not 0.0 < one < READING.unknown_node:
+    if not 0.0 < one < UNKNOWN_NODE:
         return readings
-    parts = {True: READING.unknown_node / one, False: (1.0 - READING.unknown_node) / (1.0 - one)}
+    parts = {True: UNKNOWN_NODE / one, False: (1.0 - UNKNOWN_NODE) / (1.0 - one)}
     return [replace(each, share=each.share * parts[each.reading.one_node]) for each in readings]
 
 

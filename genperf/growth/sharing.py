@@ -30,26 +30,20 @@ T = TypeVar("T")
 Count = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class SharingSettings:
-    """Of which series a series learns."""
-
-    #: Series that are weighed for the cluster, those of the largest scales first, of which no more than 15 count, and
-    #: donors whose growth the bank predicts, to know what it says before any donor is known.
-    most: int = 24
-    #: Donors without which only the cluster is shared.
-    fewest_donors: int = 8
-    #: Donors that count at most: a process over them takes the cube of their number.
-    most_donors: int = 200
-    #: Counts at which a series is told from others at most.
-    most_counts: int = 6
-    #: Numbers whose standardised difference is below this are one.
-    same: float = 1e-9
-    #: Equally likely values that stand for a distribution of ln T.
-    points: int = 31
-
-
-SHARING = SharingSettings()
+# Of which series a series learns.
+#: Series that are weighed for the cluster, those of the largest scales first, of which no more than 15 count, and
+#: donors whose growth the bank predicts, to know what it says before any donor is known.
+MOST_WEIGHED_SERIES = 24
+#: Donors without which only the cluster is shared.
+FEWEST_DONORS = 8
+#: Donors that count at most: a process over them takes the cube of their number.
+MOST_DONORS = 200
+#: Counts at which a series is told from others at most.
+MOST_COUNTS = 6
+#: Numbers whose standardised difference is below this are one.
+SAME_STANDARDISED = 1e-9
+#: Equally likely values that stand for a distribution of ln T.
+QUANTILE_POINTS = 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +101,7 @@ class Shared:
         if not self.changes:
             return series
         readings = weighed(series)
-        levels = (np.arange(SHARING.points) + 0.5) / SHARING.points
+        levels = (np.arange(QUANTILE_POINTS) + 0.5) / QUANTILE_POINTS
         columns = {name: self.columns[name] for name in series.columns}
         alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
         points = []
@@ -161,7 +155,7 @@ ALONE = Shared()
 def shared_by(curves: Sequence[Curve]) -> list[Shared]:
     """Return what the others of some series show of each and, last, what all show of any other."""
     grown = [k for k, curve in enumerate(curves) if curve.counts[0][0] < curve.last[0]]
-    chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[: SHARING.most]
+    chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[:MOST_WEIGHED_SERIES]
     beyond = {k for k in chosen if curves[k].series.beyond}
     clusters = {}
     for k in chosen:
@@ -231,11 +225,11 @@ def _looked_at(table: Table) -> Mask:
     largest = np.zeros(count)
     if scale is not None:
         np.maximum.at(largest, number, table.columns[scale.name].astype(float))
-    if count <= SHARING.most or float(np.ptp(largest)) > 0.0:
+    if count <= MOST_WEIGHED_SERIES or float(np.ptp(largest)) > 0.0:
         return np.ones(len(number), bool)
     first = np.unique(number, return_index=True)[1]
     names = table.frame[list(table.group)].iloc[first].astype(str).agg("|".join, axis=1)
-    return np.asarray(np.isin(number, np.argsort(list(map(_mixed, names)))[: SHARING.most]))
+    return np.asarray(np.isin(number, np.argsort(list(map(_mixed, names)))[:MOST_WEIGHED_SERIES]))
 
 
 def _mixed(name: str) -> str:
@@ -257,7 +251,7 @@ def _similar(curves: Sequence[Curve]) -> dict[int, Shared]:
     out: dict[int, Shared] = {}
     for (base, alone, work), places in parts.items():
         donors = [each for each in curves if base in each.counts and each.last[0] > base[0] and each.work == work]
-        if len(donors) >= SHARING.fewest_donors:
+        if len(donors) >= FEWEST_DONORS:
             out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, alone), strict=False))
     return out
 
@@ -267,19 +261,19 @@ def _of_donors(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, al
     reached = Counter(at for curve in donors for at in curve.counts if at[0] > base[0])
     # One number of nodes for each scale: the usual one.
     usual = [max((at for at in reached if at[0] == n), key=lambda at: reached[at]) for n in {at[0] for at in reached}]
-    counts = _some(sorted(at for at in usual if reached[at] >= SHARING.fewest_donors), SHARING.most_counts)
+    counts = _some(sorted(at for at in usual if reached[at] >= FEWEST_DONORS), MOST_COUNTS)
     if not counts:
         return []
     columns, changes = [], []
     for at in counts:
-        some = _some([curve for curve in donors if at in curve.counts], SHARING.most_donors)
+        some = _some([curve for curve in donors if at in curve.counts], MOST_DONORS)
         labels = [tuple(sorted(curve.labels.items())) for curve in some]
         block = np.array([labels.index(label) for label in labels]) if alone else np.arange(len(some))
         times = _seconds(some, base), _seconds(some, at), _seconds(listed, base)
         changes.append(shown_by_donors(_distances(some, listed, base), times, _predicted(some, base, at), block))
         columns.append(_grown(listed, some, base, at))
     there = {name: np.stack([each[name] for each in columns]) for name in columns[0]}
-    near = _some(donors, SHARING.most_donors)
+    near = _some(donors, MOST_DONORS)
     order = np.argsort(_distances(near, listed, base)[:, len(near) :].sum(axis=0), axis=1, kind="stable")
     return [
         Shared(
@@ -304,7 +298,7 @@ def _seconds(curves: Sequence[Curve], count: Count) -> Array:
 
 def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[float, float]]:
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
-    some = _some(donors, SHARING.most)
+    some = _some(donors, MOST_WEIGHED_SERIES)
     levels = [(k + 0.5) / 15.0 for k in range(15)]
     last = []
     for series, counts in ((curve.series, curve.counts) for curve in some):
@@ -336,8 +330,8 @@ def _distances(donors: Sequence[Curve], listed: Sequence[Curve], base: Count) ->
     numbers: list[Array] = []
     for each in (np.log(row) for row in rows if row.min() > 0.0):
         spread = float(each.std())
-        scaled = (each - each.mean()) / spread if spread > SHARING.same else None
-        if scaled is not None and all(abs(abs(float(scaled @ n)) / len(n) - 1.0) > SHARING.same for n in numbers):
+        scaled = (each - each.mean()) / spread if spread > SAME_STANDARDISED else None
+        if scaled is not None and all(abs(abs(float(scaled @ n)) / len(n) - 1.0) > SAME_STANDARDISED for n in numbers):
             numbers.append(scaled)
     apart = [*names.values(), *(np.subtract.outer(n, n[: len(donors)]) ** 2 for n in numbers)]
     return np.array(apart).reshape(-1, len(curves), len(donors))

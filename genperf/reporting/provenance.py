@@ -6,7 +6,7 @@ import shlex
 from importlib.metadata import version
 
 from genperf import __version__
-from genperf.estimate.options import DEFAULTS
+from genperf.estimate.options import QUICK_DRAWS
 from genperf.prediction import Schema
 from genperf.prediction.schema import roles_of
 from genperf.result import FitResult
@@ -64,7 +64,7 @@ def _changed_options(text: str) -> list[str]:
     match = _OPTIONS.match(text)
     if match is None:
         return []
-    words = ["--quick"] if match["draws"] == str(DEFAULTS.quick_draws) else []
+    words = ["--quick"] if match["draws"] == str(QUICK_DRAWS) else []
     for name, usual in _USUAL.items():
         words += [f"--{_OPTION.get(name, name)}", match[name]] if match[name] != usual else []
     for name in ("fix", "hints"):

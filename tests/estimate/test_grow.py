@@ -8,7 +8,7 @@ import pytest
 
 import genperf as gp
 from genperf.estimate import FitOptions
-from genperf.estimate.grow import GROW, GrowthProblem, _shrunk, grow
+from genperf.estimate.grow import START_SIZE, USUAL_SIZE, GrowthProblem, _shrunk, grow
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.models.generic import Structure, generic, kinds_of
@@ -66,7 +66,7 @@ def test_what_explains_nothing_is_pruned() -> None:
     offered = interactions(table.factors, table.columns)
     grown = grow(GrowthProblem(base, problem, offered, table), start[None], np.ones((1, len(table)), bool))[0]
     assert len(grown.kept) < len(offered)
-    assert np.all(grown.sizes < 2.0 * GROW.usual_size)
+    assert np.all(grown.sizes < 2.0 * USUAL_SIZE)
 
 
 def test_rows_that_do_not_count_change_nothing() -> None:
@@ -109,7 +109,7 @@ def test_sizes_are_learned_the_same_in_any_order_of_the_rows() -> None:
     groups = np.array([-1, 0, 0, 1, 1, 1])
     order = rng.permutation(40)
     one, other = (
-        _shrunk(design[rows], target[rows], np.ones(40), groups, np.ones(6), np.full(2, GROW.start_size))
+        _shrunk(design[rows], target[rows], np.ones(40), groups, np.ones(6), np.full(2, START_SIZE))
         for rows in (np.arange(40), order)
     )
     for ours, theirs in zip(other, one, strict=True):

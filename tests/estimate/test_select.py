@@ -9,7 +9,17 @@ import pytest
 import genperf as gp
 from genperf.errors import FitError, ModelError
 from genperf.estimate import FitOptions, affordable
-from genperf.estimate.candidates import SELECTION, Candidate, best_of, candidates_of, folds_of, judged_rows
+from genperf.estimate.candidates import (
+    CONSTANTS_PER_ROW,
+    MAX_CONSTANTS,
+    MAX_SELECTION_ROWS,
+    PROMISING_ERROR,
+    Candidate,
+    best_of,
+    candidates_of,
+    folds_of,
+    judged_rows,
+)
 from genperf.estimate.grow import huber_weights
 from genperf.estimate.problem import continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
@@ -157,7 +167,7 @@ def test_larger_structures_are_left_out_and_noted() -> None:
     usable, notes = affordable(PRODUCTS, 20)
     assert [len(e.constants) for e in usable] == [len(PRODUCTS[0].constants)]
     assert "2 larger structures" in notes[0].text
-    assert all(len(e.constants) <= 20 * SELECTION.constants_per_row for e in usable)
+    assert all(len(e.constants) <= 20 * CONSTANTS_PER_ROW for e in usable)
 
 
 def test_too_few_configurations_say_how_many_are_needed() -> None:
@@ -171,7 +181,7 @@ def test_many_levels_limit_the_terms() -> None:
     factors = [*TABLE.factors, Factor("net", "categorical", distinct=50, levels=levels)]
     usable, notes = affordable([generic(factors, Structure("product", k)) for k in (1, 2, 3, 4)], 1000)
     assert len(usable) == 2
-    assert str(SELECTION.max_constants) in notes[0].text
+    assert str(MAX_CONSTANTS) in notes[0].text
 
 
 def test_too_many_levels_are_refused_with_advice() -> None:
@@ -182,10 +192,10 @@ def test_too_many_levels_are_refused_with_advice() -> None:
 
 
 def test_large_tables_are_thinned_for_the_choice_alone() -> None:
-    some = judged_rows(SELECTION.max_rows + 200, np.random.default_rng(0))
-    assert len(set(some.tolist())) == SELECTION.max_rows
+    some = judged_rows(MAX_SELECTION_ROWS + 200, np.random.default_rng(0))
+    assert len(set(some.tolist())) == MAX_SELECTION_ROWS
     assert np.all(np.diff(some) > 0)
-    assert judged_rows(SELECTION.max_rows, np.random.default_rng(0)).tolist() == list(range(SELECTION.max_rows))
+    assert judged_rows(MAX_SELECTION_ROWS, np.random.default_rng(0)).tolist() == list(range(MAX_SELECTION_ROWS))
 
 
 def test_a_factor_with_one_value_is_noted_and_left_out() -> None:
@@ -220,5 +230,5 @@ def test_only_promising_expressions_go_on_to_stronger_penalties() -> None:
     candidates = candidates_of([separable, PRODUCTS[0]], product, FitOptions(), 0)
     errors = {c.expression: [d.error for d in candidates if d.expression is c.expression] for c in candidates}
     assert len(errors[separable]) == 1
-    assert errors[separable][0] > (1.0 + SELECTION.promising) * errors[PRODUCTS[0]][0]
+    assert errors[separable][0] > (1.0 + PROMISING_ERROR) * errors[PRODUCTS[0]][0]
     assert len(errors[PRODUCTS[0]]) > 1

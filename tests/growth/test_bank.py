@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from scipy.stats.qmc import Sobol
 
 from genperf.growth import Counts, Draws, Layout, Posterior, Series, bank, forecast, posterior_of
-from genperf.growth.bank import BANK, prior, sobol
+from genperf.growth.bank import LEAST_SLOPE, SLOPE_SD, UNSEEN_DRAWN, UNSEEN_NETWORKS, prior, sobol
 from genperf.growth.cluster import combined, shown, step_kinds, strength_kinds
 
 N = np.array([1.0, 2.0, 4.0, 8.0])
@@ -32,9 +32,9 @@ def test_bank_is_its_prior():
     assert_allclose(drawn.present.mean(axis=0), arises, atol=0.02)
     plain = drawn.present[:, 0]
     assert_allclose(np.median(drawn.sizes[plain, 0]), prior().median[0], rtol=0.05)
-    assert_allclose(drawn.unseen.mean(), BANK.unseen_drawn, atol=0.01)
+    assert_allclose(drawn.unseen.mean(), UNSEEN_DRAWN, atol=0.01)
     weights = np.exp(drawn.logarithms) / len(drawn.unseen)
-    assert_allclose([weights.sum(), weights[drawn.unseen].sum()], [1.0, BANK.unseen], atol=0.01)
+    assert_allclose([weights.sum(), weights[drawn.unseen].sum()], [1.0, UNSEEN_NETWORKS], atol=0.01)
     assert (drawn.sizes >= 0.0).all()
 
 
@@ -76,7 +76,7 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
         expected = layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])
         assert_allclose(mean, expected.T, rtol=1e-4, atol=1e-4)
         left = np.diag(step**2 * np.minimum.outer(z, z) + vague - gain @ across.T)
-        slope = (max(BANK.slope * step, BANK.least_slope) * np.array([1.0, 3.0])) ** 2
+        slope = (max(SLOPE_SD * step, LEAST_SLOPE) * np.array([1.0, 3.0])) ** 2
         assert_allclose(variance[0], left + slope + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
 
 

@@ -12,7 +12,7 @@ import genperf as gp
 from genperf.fitting import fit_group
 from genperf.fitting.auto import could_name
 from genperf.growth.alike import CHANGES, Change, Process
-from genperf.growth.sharing import SHARING, table_shares
+from genperf.growth.sharing import FEWEST_DONORS, table_shares
 from genperf.panel import Table
 from genperf.result import GroupedResult, dump_model
 from genperf.result.file import parse_model
@@ -112,7 +112,7 @@ def test_one_count_is_enough_where_there_are_donors():
 
 
 def test_few_donors_share_the_cluster_alone():
-    few, enough = (table_of(runs(SHARING.fewest_donors + more, {0: 8})) for more in (0, 1))
+    few, enough = (table_of(runs(FEWEST_DONORS + more, {0: 8})) for more in (0, 1))
     assert not table_shares(few, {}).of(("net00",)).changes
     assert table_shares(few, {}).of(("net00",)).cluster is not None
     assert table_shares(enough, {}).of(("net00",)).changes
