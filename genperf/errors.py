@@ -64,6 +64,16 @@ class TableError(GenperfError):
     """A table cannot be read, or holds values that cannot be used."""
 
 
+class UnclearTableError(TableError):
+    """Nothing in a table is known to be a measurement, or it is none: the command line shows how its file begins."""
+
+    begin: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        begin = "".join(f"\n    {line}" for line in self.begin)
+        return super().__str__() + (f"\n  it begins:{begin}" if begin else "")
+
+
 class ModelError(GenperfError):
     """A model does not fit the table, or a model file cannot be used."""
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import click
 
 from genperf.cli.output import PICTURES, Output
-from genperf.cli.writing import refuse_overwriting, writable
-from genperf.errors import GenperfError
+from genperf.cli.writing import files_read, first_lines, refuse_overwriting, writable
+from genperf.errors import GenperfError, UnclearTableError
 from genperf.scaling import KINDS, NAMES
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,7 +34,11 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command's function."""
         refuse_overwriting(ctx.params)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except UnclearTableError as error:
+            error.begin = next(map(first_lines, files_read(ctx.params)), ())
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the groups in the order of the options, without those of the table."""

@@ -17,6 +17,8 @@ from genperf.words.quantity import heading
 
 #: Of many groups, the kinds of notes on how groups relate.
 GROUP_NOTES = ("similarity", "not_pooled", "table_prior")
+#: Least share of an average that is named; smaller ones are counted.
+SHARE_SHOWN = 0.05
 
 
 def fitted_lines(result: FitResult, verbose: bool = False) -> list[str]:
@@ -120,7 +122,7 @@ def shares_line(result: FitResult) -> str:
     shares = result.shares()
     if len(shares) == 1:
         return f"{counted(len(result.members), 'expression')}, {shares[0][0]}"
-    named = [f"{100 * share:.0f} % {name}" for name, share in shares if round(100 * share)][:LISTED]
+    named = [f"{100 * share:.0f} % {name}" for name, share in shares if share >= SHARE_SHOWN][:LISTED]
     return "; ".join(named) + (f"; {len(shares) - len(named)} more" if len(shares) > len(named) else "")
 
 

@@ -19,6 +19,8 @@ from genperf.errors import GenperfError
 UNFINISHED = ".part"
 #: Characters of the target's name that are in the name of the unfinished file: a name has at most 255 bytes.
 NAME_PART = slice(0, 40)
+#: Characters of a line that a message quotes.
+EXCERPT = 100
 _HINTS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, or name a file on another disk"),
     **dict.fromkeys((errno.EACCES, errno.EPERM), "name a file in a folder of yours"),
@@ -60,11 +62,11 @@ def refuse_overwriting(given: Mapping[str, Any]) -> None:
     if len({os.path.realpath(path) for path in written}) < len(written):
         raise GenperfError("two results are written here", where=written[0], hint="name two files")
     for path in written:
-        if os.path.isfile(path) and any(os.path.samefile(path, read) for read in _files_read(given)):
+        if os.path.isfile(path) and any(os.path.samefile(path, read) for read in files_read(given)):
             raise GenperfError("is read, and would be overwritten", where=path, hint="name another file to write")
 
 
-def _files_read(given: Mapping[str, Any]) -> Iterator[str]:
+def files_read(given: Mapping[str, Any]) -> Iterator[str]:
     """Yield the files that a command reads and that are there; a pattern is expanded."""
     for name in _READ:
         value = given.get(name)
@@ -73,6 +75,13 @@ def _files_read(given: Mapping[str, Any]) -> Iterator[str]:
             if "\0" not in path:
                 matched = glob.glob(path) if set(path) & set("*?[") else []
                 yield from (p for p in [path, *matched] if os.path.isfile(p))
+
+
+def first_lines(path: str) -> tuple[str, ...]:
+    """Return how a text file begins, for a message: three lines, each cut; nothing of a file that is no text."""
+    with open(path, "rb") as file:
+        text = file.read(3 * EXCERPT).decode("utf-8", "replace")
+    return () if "\0" in text else tuple(line[:EXCERPT] for line in text.splitlines()[:3])
 
 
 def made_folder(path: str, names: Iterable[str]) -> Path:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from genperf.arrays import Objects
-from genperf.errors import LISTED, TableError
+from genperf.errors import LISTED, TableError, UnclearTableError
 from genperf.formula import quote_name
 from genperf.panel.evidence import LEAST_GROWTH, alone
 from genperf.panel.options import says_failed
@@ -184,7 +184,7 @@ def not_measured(meanings: Mapping[str, str]) -> TableError:
     shown = "; ".join(listed[:LISTED]) + ("; …" if len(listed) > LISTED else "")
     what = "no column is known to be a time, a throughput or another measurement"
     hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
-    return TableError(f"{what}: {shown}", hint=hint)
+    return UnclearTableError(f"{what}: {shown}", hint=hint)
 
 
 def _counted(name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from genperf.errors import Note, TableError, counted, listed
+from genperf.errors import Note, TableError, UnclearTableError, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.facts import is_result, source_of_records
@@ -114,7 +114,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     ragged = {line: row for line, row in kept.items() if len(row) != width}
     rows = {line: row for line, row in kept.items() if line not in ragged}
     if not kept:
-        raise TableError("a header and no rows", hint="a line per run is needed below it", where=name)
+        raise UnclearTableError("a header and no rows", hint="a line per run is needed below it", where=name)
     _refuse_prose([*rows.values()], len(ragged), name)
     if len(kept) < len(following):
         steps.append(step(f"{counted(len(following) - len(kept), 'row')} without a filled cell left out"))
@@ -202,7 +202,7 @@ def _refuse_prose(rows: Sequence[Sequence[str]], ragged: int, name: str) -> None
         what = "its lines are sentences"
     if what:
         hint = "write a CSV with a header line and a line per run; genperf import reads the files of some tools"
-        raise TableError(f"is a log or a text, not a table: {what}", hint=hint, where=name)
+        raise UnclearTableError(f"is a log or a text, not a table: {what}", hint=hint, where=name)
 
 
 def _is_header(head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:

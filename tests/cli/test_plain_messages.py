@@ -7,14 +7,16 @@ import pytest
 from genperf.cli.main import run
 
 
-@pytest.mark.parametrize("command", [["predict", "{}", "--at", "gpus=4"]])
-def test_a_table_in_the_place_of_a_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
-) -> None:
+def test_a_table_in_the_place_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "runs.csv"
-    table.write_text("gpus,s\n1,2\n2,1\n")
-    assert run([word.format(table) for word in command]) == 1
-    assert "is a table of runs, not a model" in capsys.readouterr().err
+    table.write_text("gpus,s\n1,2\n2,1.1\n4,0.7\n")
+    assert run(["predict", str(table), "--at", "gpus=8", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert "read as: --time s" in shown.err
+    assert run(["fit", str(table), "-o", str(tmp_path / "m.json"), "-q"]) == 0
+    capsys.readouterr()
+    assert run(["predict", str(tmp_path / "m.json"), "--at", "gpus=8", "--json"]) == 0
+    assert capsys.readouterr().out == shown.out
 
 
 def test_a_fit_that_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,3 +46,15 @@ def test_a_column_in_quotes_is_told_of_backticks(tmp_path: Path, capsys: pytest.
     assert run([*check, "twice='batch size'*2"]) == 1
     assert "a column's name goes in backticks: `batch size`" in capsys.readouterr().err
     assert run([*check, "twice=`batch size`*2"]) == 0
+
+
+def test_a_file_that_is_no_table_shows_how_it_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("words.csv").write_text("name,color\nfoo,red\nbar,blue\nbaz,green\n")
+    assert run(["ask", "words.csv"]) == 1
+    message = capsys.readouterr().err
+    assert "'color' is read as" in message
+    assert message.endswith("  it begins:\n    name,color\n    foo,red\n    bar,blue\n")
+    assert message.count("try:") == 1
