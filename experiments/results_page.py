@@ -43,6 +43,8 @@ PAGES = (
     "normal",
     "turning",
     "why-slow",
+    "one-run",
+    "verify",
     "pooling",
     "generic",
     "three-frameworks",

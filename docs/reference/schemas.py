@@ -71,7 +71,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "kinds.json --target workers=64 --target batch=8",
         "cores.json --target cores=128",
     ),
+    "verify": ("gpus.csv gpus.csv", "cores.json cores.csv"),
     "validate": (f"gpus.csv {GPUS} --scheme leave-one-out", f"cores.csv {CORES} --models usl"),
+}
+#: Answers of `ask` about one run, and about one test of collectives.
+OF_ONE_RUN = {
+    "one-run": (
+        "8xh100 7B 76800tok/s --tokens 1T --at 64 --price 2/h",
+        "8xa100 llama3-8b 24000tok/s seq=8192 recompute 45%",
+        "64xh100 7B --tokens 1T",
+    ),
+    "collective": ("8xh100 all_reduce 470GB/s", "4xv100 all_reduce 12GB/s"),
 }
 LOG = "".join(
     f" iteration {k:8d}/ 100 | consumed samples: {k * 64:12d} | elapsed time per iteration (ms): {500 + k}.0 | "
@@ -133,6 +143,7 @@ def schemas() -> dict[str, str]:
             # What fits makes the models that the other commands read.
             fits = {"fit": [printed("fit", arguments) for arguments in MODELS]}
             answers = fits | {name: [printed(name, one) for one in runs] for name, runs in COMMANDS.items()}
+            answers |= {name: [printed("ask", one) for one in runs] for name, runs in OF_ONE_RUN.items()}
         finally:
             os.chdir(before)
     return {name: json.dumps(_titled(name, schema_of(values)), indent=1) + "\n" for name, values in answers.items()}

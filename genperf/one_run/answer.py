@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from genperf.errors import counted
 from genperf.facts import Paid
 from genperf.one_run.published import Place, place_of
 from genperf.one_run.run import Run
@@ -46,7 +47,7 @@ class OneRun:
             rows += [("⚠", remark) for remark in used.remarks]
         if place is not None:
             usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
-            among = f"{place.runs} published {place.among} from {place.sources} sources"
+            among = f"{place.runs} published {place.among} from {counted(place.sources, 'source')}"
             rows.append(("among", f"{place.judged} of {among}: {usual}" if used is not None else f"{among}: {usual}"))
         if self.explanations:
             rows.append(("less by", "; ".join(self.explanations)))

@@ -25,8 +25,8 @@ KERNEL = 0.2
 #: Active parameters that part small, usual and large networks.
 SIZES = (3e9, 15e9)
 SIZE_WORDS = ("under 3 B", "of 3 to 15 B", "over 15 B")
-#: Runs and sources from which on those of the same family, size and precision are named by themselves.
-FEWEST_RUNS, FEWEST_SOURCES = 8, 2
+#: Runs from which on those of the same family, size and precision are named by themselves.
+FEWEST_RUNS = 8
 #: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
 _GRID = np.linspace(-6.0, 3.5, 400)
 
@@ -118,15 +118,15 @@ def place_of(run: Run, value: float | None, published: Reference | None = None) 
     label = "" if run.device is None else f"{run.device.family.upper().replace('TPU-', 'TPU ')} "
     fp8 = "" if precision == "16-bit" else f" in {precision}"
     narrowest = (
-        (same_family & same_size & same_precision & same_kind, f"{label}{kind} {SIZE_WORDS[int(size)]}{fp8}"),
-        (same_family & same_precision, f"{label}runs{fp8}"),
-        (same_family, f"{label}runs"),
-        (np.ones(len(known.values), dtype=bool), "runs of all devices"),
+        (same_family & same_size & same_precision & same_kind, f"{label}{kind} {SIZE_WORDS[int(size)]}{fp8}", 2),
+        (same_family & same_precision, f"{label}runs{fp8}", 2),
+        (same_family, f"{label}runs", 1),
+        (np.ones(len(known.values), dtype=bool), "runs of all devices", 1),
     )
     rows, among = next(
         (rows, among)
-        for rows, among in narrowest
-        if (rows.sum() >= FEWEST_RUNS and len(np.unique(known.source[rows])) >= FEWEST_SOURCES) or rows.all()
+        for rows, among, fewest in narrowest
+        if rows.sum() >= FEWEST_RUNS and len(np.unique(known.source[rows])) >= fewest
     )
     count, sources = int(rows.sum()), len(np.unique(known.source[rows]))
     return Place("mfu", value, percentile, median, low, high, count, sources, among)

@@ -14,6 +14,7 @@ from genperf.table.clean import is_missing, number_in
 from genperf.vocabulary import section, words_of
 from genperf.vocabulary.headers import Header, header_of
 from genperf.vocabulary.names import canonical_of, plain_name
+from genperf.words.numbers import three_digits
 
 _WORDS = section("one_run")
 #: What a column of a run means beside the factors.
@@ -286,7 +287,9 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float | None]) -> N
     if network is None:
         if parameters is None:
             return None
-        return Network(str(name or f"{parameters:.3g} parameters"), parameters, active or parameters, layers, hidden)
+        return Network(
+            str(name or f"{three_digits(parameters)} parameters"), parameters, active or parameters, layers, hidden
+        )
     if layers and network.layers and layers < network.layers and parameters is None:
         what = f"layers={layers:g} are fewer than the {network.layers:g} of {network.name}"
         raise GenperfError(what, hint="add the parameters of what ran: params=4B")

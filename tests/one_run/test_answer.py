@@ -64,7 +64,8 @@ def test_days_and_cost_follow_from_one_run(capsys: pytest.CaptureFixture[str]) -
     assert here["training"]["days"] == pytest.approx(150.7, rel=0.01)
     training = there["training"]
     assert training["days"] == pytest.approx(150.7 / 8.0, rel=0.25)
-    assert training["days_upper"] > 3.0 * training["days"] > 3.0 * training["days_lower"]
+    # The second node is not known: the upper end is far, the lower one near.
+    assert training["days_upper"] > 1.5 * training["days"] > 1.5 * training["days_lower"]
     assert training["cost"] == pytest.approx(training["days"] * 24.0 * 64.0 * 2.0)
     assert (training["verdict"], training["nodes"]) == ("extrapolating-blind", 8.0)
     assert training["next"] == "measure 16 devices on 2 nodes"
