@@ -125,7 +125,8 @@ class Answer:
             source |= {"left_out": list(self.left_out), "notes": list(self.notes)}
         if self.facts is not None:
             trust = {"verdict": self.facts.expected.verdict, "reason": self.facts.expected.reason}
-            first = {"at": dict(self.facts.at), **self.numbers, **trust, "sentences": dict(self.sentences)}
+            first = {"at": dict(self.facts.at), "taken": self.taken, **self.numbers, **trust}
+            first["sentences"] = dict(self.sentences)
         return {**source, **first, "taken": self.taken, "answers": [answer.to_dict() for answer in self.answers]}
 
     def card(self, width: int = 80) -> str:

@@ -239,12 +239,11 @@ class Scaling(Shown):
         """Return it as plain values, for JSON."""
         plain = super().to_dict()
         del plain["timed"]
-        for rows, texts in (
-            (plain["points"], map(turn_sentence, self.turns)),
-            (plain["crossovers"], self.crossover_sentences),
-        ):
-            for row, text in zip(rows, texts, strict=True):
-                row["sentence"] = text
+        for row, text in zip(plain["points"], map(turn_sentence, self.turns), strict=True):
+            del row["of"]
+            row["sentence"] = text
+        for row, text in zip(plain["crossovers"], self.crossover_sentences, strict=True):
+            row["sentence"] = text
         return plain | ({"refusal": self.refusal} if self.refusal else {})
 
 

@@ -267,6 +267,8 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
     names = [name for name in ("machines", "work", "throughput", "cost") if known.has(name)]
     follow = {name: np.broadcast_to(v, counts.shape) for name, v in known.values(names, columns).items()}
+    # Where nothing counts what is paid for, what is scaled stands for it.
+    follow.setdefault("machines", counts)
     machines, samples = follow["machines"], follow.get("work")
     if samples is None and curve.steps.work is not None:
         # Of work that is not known by its samples, what counts is how it grows.
@@ -284,7 +286,7 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         peak = float(counts[best]) if best < max(places, default=0) and best < first else None
     return Growth(
         name=curve.along,
-        paid_name=paid_for(panel, per)[0],
+        paid_name=paid_for(panel, per)[0] if known.has("machines") else curve.along,
         smallest=smallest,
         start=start,
         target=end,

@@ -108,7 +108,7 @@ def summary(place: Place) -> dict[str, Any]:
         **{end: short(v, 7) for end, v in (("value", value), ("lower", lower), ("upper", upper))},
         "efficiency": None if efficiency is None else short(efficiency, 3),
         "verdict": expected.verdict,
-        "sentence": capitalised("; ".join(filter(None, parts))),
+        "sentence": prose(*parts),
     }
 
 

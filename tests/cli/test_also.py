@@ -182,9 +182,9 @@ def test_ask_and_the_page_tell_further_quantities(shell: Shell, fitted: str) -> 
     assert status == 0
     assert "memory" not in out.splitlines()[0]
     (expected,) = [line for line in out.splitlines() if line.startswith("Expect ")]
-    assert re.search(r"; memory 3\d(\.\d)? GB \([\d.]+ to [\d.]+\)\.$", expected)
+    assert re.search(r" Memory 3\d(\.\d)? GB \([\d.]+ to [\d.]+\)\.$", expected)
     assert shell("report", fitted, "-o", "page.html", "--target", "gpus=16", "--target", "batch=16")[0] == 0
-    assert "; memory 30.4 GB (" in Path("page.html").read_text()
+    assert " Memory 30.4 GB (" in Path("page.html").read_text()
 
 
 def test_the_pareto_front_keeps_a_capacity_as_the_answers_do(shell: Shell, fitted: str) -> None:

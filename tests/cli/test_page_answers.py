@@ -45,7 +45,7 @@ def test_a_knee_beyond_the_measured_counts_is_not_known_and_counts_stand_side_by
     assert knee["short"] == "none found"
     assert "Nothing above 16 was measured." in knee["sentences"]
     assert "at 2.5 per gpu-hour" in pays["sentences"][0]
-    cost = r"a million images cost [\d.,]+ at 16 gpus and [\d.,]+ at 64 \(90 %: [\d.,]+ to [\d.,]+\)"
+    cost = r"A million images cost [\d.,]+ at 16 gpus and [\d.,]+ at 64 \(90 %: [\d.,]+ to [\d.,]+\)"
     assert re.search(cost, pays["sentences"][0])
     assert pays["verdict"]
 
@@ -59,8 +59,8 @@ def test_the_first_sentence_says_whether_to_buy(shell: Shell) -> None:
     number, ends = r"[\d.,]+", r"\(90 %: [\d.,]+ to [\d.,]+\)"
     expected = (
         r"Growing from 16 gpus to 64 gpus pays: "
-        rf"{number} images/s at 16, {number} at 32 and {number} at 64 {ends}, "
-        rf"an efficiency of \d+ % .*; a million images cost {number} at 16 gpus and {number} at 64 {ends} "
+        rf"{number} images/s at 16, {number} at 32 and {number} at 64 {ends}\. "
+        rf"The efficiency is \d+ % .*\. A million images cost {number} at 16 gpus and {number} at 64 {ends}, "
         r"at 2.5 per gpu-hour"
     )
     assert re.match(expected, first), first

@@ -57,7 +57,7 @@ def test_the_first_card_tells_how_often_auto_was_right_elsewhere() -> None:
     first = [data_of(page(fitted(runs(), model)))["groups"][0]["sheet"]["answers"][0] for model in ("auto", "amdahl")]
     told = [[s for s in card["sentences"] if s.startswith("How often this was right elsewhere")] for card in first]
     assert [len(sentences) for sentences in told] == [1, 0]
-    assert re.search(r"\d+ series of \d other clusters .* the 90 % interval held \d+ % of them", told[0][0])
+    assert re.search(r"\d+ series of \d other clusters .* The 90 % interval held \d+ % of them", told[0][0])
 
 
 def test_the_answers_are_at_twice_the_largest_count_exactly() -> None:
@@ -241,7 +241,7 @@ def test_a_single_run_is_answered_as_ask_does() -> None:
     assert (sheet["summary"]["verdict"], answer.verdict) == ("extrapolating-blind", "extrapolating-blind")
     assert (sheet["at"], answer.at) == ([2.0], {"gpus": 2.0})
     assert f"At 2 gpus, expect {answer.value:.3g} samples/s (90 % interval: " in sheet["summary"]["sentence"]
-    assert sheet["summary"]["sentence"].endswith("; do not rely on it.")
+    assert sheet["summary"]["sentence"].endswith(" Do not rely on it.")
     assert [card["short"] for card in sheet["answers"]] == ["not known", "2 gpus"]
     assert sheet["answers"][0]["sentences"] == ["Measured at 1 gpu only: efficiency and knee need a second count."]
     assert sheet["answers"][1]["sentences"] == ["Measure 2 gpus: one count does not show how it scales."]
