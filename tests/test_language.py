@@ -111,6 +111,13 @@ def test_a_constant_has_its_reason() -> None:
     assert not {path: bare for path, tree in trees().items() if (bare := list(unexplained(path, tree)))}
 
 
+def test_settings_are_objects_only_where_one_is_passed() -> None:
+    """A polish and a hint's prior are passed by callers, and the page is given the rules of verdicts and distances."""
+    passed = {"PolishSettings", "HintSettings", "VerdictSettings", "CombinationSettings"}
+    classes = {n.name for tree in trees().values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    assert {name for name in classes if name.endswith("Settings")} <= passed
+
+
 def test_many_arguments_are_options() -> None:
     doors = {
         "panel/read.py": {"read_with_roles"},

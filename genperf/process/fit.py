@@ -22,7 +22,7 @@ from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.axes import axes_of
 from genperf.process.growth import growth_of
 from genperf.process.means import means_of, terms_of
-from genperf.process.settings import SEARCH, STACK
+from genperf.process.settings import INSIDE_QUANTILE, LEVEL_SIZE, LOCAL_PART, MEMBER_PRIOR, MOST_ANCHORS, TERM_DRAWS
 from genperf.process.sizes import fit_sizes
 from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
 
@@ -73,8 +73,8 @@ def _kept(medians: Table) -> tuple[Table, list[Note]]:
     if 0 < len(labels) < len(varying):
         medians = medians.without(labels)
         notes.append(Note(f"left out {', '.join(labels)}: each configuration has a level of its own", "fewer_terms"))
-    if whole > SEARCH.most_anchors:
-        rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[: SEARCH.most_anchors]
+    if whole > MOST_ANCHORS:
+        rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[:MOST_ANCHORS]
         medians = medians.take(np.sort(rows))
         notes.append(Note(f"of {whole} configurations {len(medians)} are kept, chosen at random", "anchors"))
     return medians, notes
@@ -84,7 +84,7 @@ def _fitted(table: Table, noise: float) -> Members:
     """Fit every mean with its process to all rows; the first's sizes are where the others' begin."""
     y, axes = np.log(table.measured), axes_of(table)
     x = [axis.coordinates(table.columns) for axis in axes]
-    prior = Product(axes, SEARCH.level_size, SEARCH.local)
+    prior = Product(axes, LEVEL_SIZE, LOCAL_PART)
     apart = one_at_a_time(table)
     candidates: list[Candidate] = []
     for mean in means_of(table):
@@ -103,13 +103,13 @@ def _fitted(table: Table, noise: float) -> Members:
         kinds.append("growth")
     doing("weighing its means")
     folds = predict_held_out(candidates, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
-    pseudo = np.array([dict(STACK.prior)[kind] for kind in kinds])
+    pseudo = np.array([dict(MEMBER_PRIOR)[kind] for kind in kinds])
     if apart and "sum" in kinds:
         # The others' effects multiply.
         pseudo[kinds.index("sum")] = pseudo.sum() - pseudo[kinds.index("sum")]
     # Held-out rows of such a table cannot tell effects that add up from those that multiply.
     weights = pseudo / pseudo.sum() if apart else weights_of(folds.log_density(), np.ones(len(y)), pseudo)
-    width, order = folds.width(weights, STACK.inside), sorted(range(len(weights)), key=lambda k: -weights[k])
+    width, order = folds.width(weights, INSIDE_QUANTILE), sorted(range(len(weights)), key=lambda k: -weights[k])
     growth = None if anchors is None else growth
     return Members(table, candidates, growth, folds, pseudo, weights, width, order, apart)
 
@@ -133,7 +133,7 @@ def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
         where = positions(table.factors, table.columns)
         fits = c.mean.drawn(c.basis, c.y, c.constants, where, fitted.apart) if shows else []
         expression, count, values, drawn = c.mean.expression(c.constants, columns, fits)
-        draws = drawn if shows else np.tile(values, (STACK.draws, 1))
+        draws = drawn if shows else np.tile(values, (TERM_DRAWS, 1))
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
         part = Part(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen)

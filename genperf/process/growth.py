@@ -13,7 +13,7 @@ from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import Curve, shared_by
 from genperf.panel import Table, possible_work
 from genperf.panel.table import number_rows
-from genperf.process.settings import STACK
+from genperf.process.settings import FORECAST_MULTIPLES, LEAST_RUN_NOISE, MOST_SERIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Growth:
         """Whether one of some columns grows with the scale."""
         return bool({*names} & {*self.scaled, *(f.name for f in self.rows.factors.counts)})
 
-    def anchors(self, rows: Index, most: int = STACK.most_series) -> Anchors | None:
+    def anchors(self, rows: Index, most: int = MOST_SERIES) -> Anchors | None:
         """Return forecasts at twice the largest count of some rows and beyond, from some series among them."""
         workers = self.rows.values(self.rows.scale)
         ordered = rows[np.lexsort((workers[rows], self.series[rows]))]
@@ -48,7 +48,7 @@ class Growth:
         for part, curve, shared in zip(parts, curves, shared_by(curves), strict=False):
             there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
             columns = {name: there[-1][name] for name in self.rows.columns}
-            target = replace(self.rows, columns=columns, logarithms=np.zeros(len(STACK.ahead)))
+            target = replace(self.rows, columns=columns, logarithms=np.zeros(len(FORECAST_MULTIPLES)))
             central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.cluster), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
         centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
@@ -57,7 +57,7 @@ class Growth:
     def _beyond(self, row: int, largest: float) -> dict[str, AnyArray]:
         """Return a row's configuration at larger counts: its nodes follow, and all else stays."""
         panel, workers = self.rows.factors, self.rows.values(self.rows.scale)
-        grown = largest * np.array(STACK.ahead) / workers[row]
+        grown = largest * np.array(FORECAST_MULTIPLES) / workers[row]
         out = {f.name: np.full(len(grown), self.table.columns[f.name][row]) for f in self.table.factors}
         out |= {name: np.asarray(out[name], float) * grown for name in self.scaled}
         nodes, inside = panel.nodes, panel.find("devices_per_node")
@@ -87,7 +87,7 @@ def growth_of(table: Table, noise: float) -> Growth | None:
         scaled[0].name,
         {f.name: np.asarray(table.columns[f.name], float) for f in table.numeric},
         np.log(table.measured),
-        np.full(len(table), max(noise, STACK.least_noise) ** 2),
+        np.full(len(table), max(noise, LEAST_RUN_NOISE) ** 2),
         works,
         table.target.true_seconds,
     )

@@ -20,7 +20,19 @@ from genperf.models.compose import at_level, unused_name
 from genperf.panel import Table
 from genperf.panel.table import one_at_a_time
 from genperf.process.axes import derived
-from genperf.process.settings import STACK, SUMS
+from genperf.process.settings import (
+    ENTERING_COLUMNS,
+    GAUSS_NEWTON_STEPS,
+    GROWING_RIDGE,
+    LEAST_GAIN,
+    LEAST_STEP,
+    LEVEL_RIDGE,
+    MOST_COLUMNS,
+    REFIT_STEPS,
+    SUM_RIDGE,
+    TERM_DRAWS,
+    TRACE_SHARE,
+)
 from genperf.solver.nonnegative import nonnegative_least_squares
 from genperf.table import Factor
 
@@ -57,10 +69,10 @@ class Basis:
     def fitted(self, y: Array, start: Coefficients | None = None) -> Coefficients:
         """Return the constants nearest to ln T, from those of a fit to more rows where they are given."""
         if start is None:
-            steps, levels = SUMS.steps, np.zeros(self.levels.shape[1])
+            steps, levels = GAUSS_NEWTON_STEPS, np.zeros(self.levels.shape[1])
             c = self._solved(np.exp(-y)[:, None] * self.columns, np.ones(len(y)), np.zeros(self.columns.shape[1]))
         else:
-            steps, (c, levels) = SUMS.refits, start
+            steps, (c, levels) = REFIT_STEPS, start
         for _ in range(steps):
             log = self._log(c)
             levels = self._effects(y - log)
@@ -69,17 +81,17 @@ class Basis:
             error, step = self._loss(c, levels, y), 1.0
             while not (after := self._loss(tried := c + step * (wanted - c), levels, y)) < error:
                 step *= 0.5
-                if step < SUMS.least_step:
+                if step < LEAST_STEP:
                     return Coefficients(c, levels)
             c = tried
-            if error - after < SUMS.least_gain * error:
+            if error - after < LEAST_GAIN * error:
                 break
         return Coefficients(c, levels)
 
     def without_traces(self, constants: Coefficients, y: Array) -> Coefficients:
         """Return the constants without the columns that are a trace of the time everywhere, fitted again."""
         shares = self.columns * constants.columns / np.exp(self._log(constants.columns))[:, None]
-        kept = np.flatnonzero(shares.max(axis=0) >= SUMS.trace)
+        kept = np.flatnonzero(shares.max(axis=0) >= TRACE_SHARE)
         if not len(kept):
             return constants
         part = Basis(self.columns[:, kept], self.ridge[kept], self.levels)
@@ -104,7 +116,7 @@ class Basis:
             x[used] = nonnegative_least_squares(gram[None], (part.T @ target)[None])[0]
             slope = A.T @ (target - part @ x[used]) - self.ridge * x
             slope[used] = 0.0
-            steepest = np.argsort(-slope, kind="stable")[: SUMS.entering]
+            steepest = np.argsort(-slope, kind="stable")[:ENTERING_COLUMNS]
             entering = steepest[slope[steepest] > 1e-9 * len(target)]
             if not len(entering):
                 return np.asarray(x / length)
@@ -113,7 +125,7 @@ class Basis:
     def _effects(self, residual: Array) -> Array:
         """Return the levels' effects, each shrunk toward zero, by ridge regression."""
         L = self.levels
-        return np.asarray(np.linalg.solve(L.T @ L + SUMS.level_ridge * np.eye(L.shape[1]), L.T @ residual))
+        return np.asarray(np.linalg.solve(L.T @ L + LEVEL_RIDGE * np.eye(L.shape[1]), L.T @ residual))
 
     def _loss(self, c: Array, levels: Array, y: Array) -> float:
         """Return the squared error in ln T with the ridge, on coefficients as shares of the mean time."""
@@ -163,7 +175,7 @@ class Mean:
         variance = float(residual @ residual) / left
         form = min(deviation(residual, slopes, places), float(np.sqrt(variance)))
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
-        normal = [generator.standard_normal((STACK.draws, n)) for n in (len(y), root.shape[1])]
+        normal = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1])]
         errors = np.sqrt(max(variance - form**2, 0.0)) * normal[0] + form * normal[1] @ root.T
         # Where no row varies two factors together, every other draw has no products of them.
         sums = basis if not apart else replace(basis, columns=basis.columns * [" × " not in n for n in self.names])
@@ -175,7 +187,7 @@ class Mean:
         with np.errstate(all="ignore"):
             columns = [values_of(node, table) for node in self.nodes]
         levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
-        ridge = np.where(self.growing, SUMS.ridge * SUMS.growing_ridge, SUMS.ridge)
+        ridge = np.where(self.growing, SUM_RIDGE * GROWING_RIDGE, SUM_RIDGE)
         return Basis(np.column_stack(columns), ridge, levels)
 
     def expression(
@@ -222,7 +234,7 @@ def terms_of(table: Table) -> Mean | None:
     plain = _sum("terms", "terms", ("1/{}", "1 - 1/{}", "{}"), table, ())
     levels = [(f, level) for f in table.categorical if f.distinct > 1 for level in f.levels]
     count = len(plain.names)
-    if count < 2 or count * (1 + len(levels)) > SUMS.most_columns:
+    if count < 2 or count * (1 + len(levels)) > MOST_COLUMNS:
         return None
     shifts = range(0, count * (1 + len(levels)), count)
     at = [call("multiply", node, at_level(*each)) for each in levels for node in plain.nodes]
@@ -251,7 +263,7 @@ def _scaled(node: Node, table: Table) -> Node:
 def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: tuple[tuple[Factor, str], ...]) -> Mean:
     """Return a sum of a constant and of products of sizes and of functions of counts."""
     choices = [_choices(f, functions) for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
-    products = list(islice(_products(choices), SUMS.most_columns - 1))
+    products = list(islice(_products(choices), MOST_COLUMNS - 1))
     if kind != "terms" and one_at_a_time(table):
         # Products of two factors would be a share of both forms; the process about a constant multiplies.
         products = [chosen for chosen in products if len(chosen) == 1]

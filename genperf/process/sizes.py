@@ -11,7 +11,17 @@ from scipy.linalg.lapack import dpotri
 from genperf.arrays import AnyArray, Array
 from genperf.discrepancy.product import SIZES, Axis, Product, distinct
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.process.settings import SEARCH
+from genperf.process.settings import (
+    CONFIGURATION_NOISE,
+    FURTHER_SIZE_STEPS,
+    GAIN_TOLERANCE,
+    LENGTH_DEVIATION,
+    MOST_SEARCHED,
+    NUMBER_DEVIATION,
+    SIZE_DEVIATION,
+    SIZE_STEPS,
+    STUDENT_FREEDOM,
+)
 
 
 class Fit(NamedTuple):
@@ -28,9 +38,9 @@ class Fit(NamedTuple):
 
 def deviations_of(axis: Axis) -> dict[str, float]:
     """Return the sizes of an axis that are searched, and of the prior of ln of each its standard deviation."""
-    usual = SEARCH.number_deviation if axis.kind == "number" else SEARCH.deviation
+    usual = NUMBER_DEVIATION if axis.kind == "number" else SIZE_DEVIATION
     sizes = [n for n, size in SIZES.items() if axis.kind in size.usual and getattr(axis, size.within or n)]
-    return {name: SEARCH.length_deviation if name == "length" else usual for name in sizes}
+    return {name: LENGTH_DEVIATION if name == "length" else usual for name in sizes}
 
 
 class _Density:
@@ -53,9 +63,9 @@ class _Density:
         self.distances = np.array([d.take(pairs) for d, pairs in zip(apart, self.pairs, strict=True)])
         self.deviations = [deviations_of(axis) for axis in prior.axes]
         #: Of the prior: s, l, the sizes of each axis, noise.
-        self.median = self.logarithms(prior, SEARCH.noise)
+        self.median = self.logarithms(prior, CONFIGURATION_NOISE)
         each = [deviation for axis in self.deviations for deviation in axis.values()]
-        self.width = np.array([SEARCH.deviation, SEARCH.deviation, *each, SEARCH.deviation])
+        self.width = np.array([SIZE_DEVIATION, SIZE_DEVIATION, *each, SIZE_DEVIATION])
 
     def logarithms(self, kernel: Product, noise: float) -> Array:
         """Return ln of the sizes of a kernel and of the noise."""
@@ -117,19 +127,19 @@ def fit_sizes(x: Sequence[AnyArray], y: Array, prior: Product, start: Fit | None
     """Return the most probable sizes of a process of mean zero, its noise Student's.
 
     The sizes of the prior are the medians; the search begins there or at those of another member. x and y have a row
-    each, of which `SEARCH.most_searched` determine the sizes.
+    each, of which `MOST_SEARCHED` determine the sizes.
     """
     # It takes a tenth of a second to import, and a series does not need it.
     from scipy.optimize import minimize
 
-    rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[: SEARCH.most_searched])
+    rows = np.sort(np.random.default_rng([CONTENT_SEED, 2]).permutation(len(y))[:MOST_SEARCHED])
     factors = np.ones(len(y)) if start is None else start.factors
     density = _Density(prior, [a[rows] for a in x], y[rows], factors[rows])
     begin = density.median if start is None else density.logarithms(start.kernel, start.noise)
-    steps = SEARCH.steps if start is None else SEARCH.further_steps
+    steps = SIZE_STEPS if start is None else FURTHER_SIZE_STEPS
     bounds = [(m - 7.0, m + 5.0) for m in density.median]
     optimum = minimize(
-        density, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": SEARCH.tolerance}
+        density, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": GAIN_TOLERANCE}
     )
     theta = np.asarray(optimum.x)
     kernel, noise = density.kernel_at(theta), float(np.exp(theta[-1]))
@@ -145,4 +155,4 @@ def _student(covariance: Array, noise: Array, y: Array, factors: Array) -> Array
     residual = (inverse @ y) * spread
     # Where other rows say little of this one, its residual is no sign of a wild measurement.
     square = residual**2 / (spread - noise + noise / factors)
-    return np.asarray((SEARCH.freedom + square) / (SEARCH.freedom + 1.0))
+    return np.asarray((STUDENT_FREEDOM + square) / (STUDENT_FREEDOM + 1.0))

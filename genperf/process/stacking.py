@@ -21,7 +21,19 @@ from genperf.prediction import Evidence
 from genperf.process.axes import derived
 from genperf.process.growth import Growth
 from genperf.process.means import Basis, Coefficients, Mean
-from genperf.process.settings import SEARCH, STACK
+from genperf.process.settings import (
+    BEYOND_QUANTILE,
+    FEWEST_ROWS,
+    LEAST_BEYOND,
+    LOOK_BACK_REACH,
+    MOST_LOOKED_ALONG,
+    MOST_LOOKED_BACK,
+    PSEUDO_LOOK_BACKS,
+    STACK_CUTS,
+    STACK_FOLDS,
+    STACK_LEAST_WIDTH,
+    STUDENT_FREEDOM,
+)
 from genperf.process.sizes import Fit
 
 #: The rows of a training part, and those that are predicted from it.
@@ -96,7 +108,7 @@ class HeldOut:
 
     def log_density(self) -> Array:
         """Return Student's log-density of each row under each member up to a constant, shape (held out, members)."""
-        z, v = (self.y[:, None] - self.mean) / self.sd, SEARCH.freedom
+        z, v = (self.y[:, None] - self.mean) / self.sd, STUDENT_FREEDOM
         return np.asarray(-np.log(self.sd) - 0.5 * (v + 1.0) * np.log1p(z * z / v))
 
     def errors(self, weights: Array) -> tuple[Array, Array]:
@@ -107,14 +119,14 @@ class HeldOut:
     def width(self, weights: Array, quantile: float) -> float:
         """Return a quantile of the pool's |z|."""
         error, sd = self.errors(weights)
-        return max(float(np.quantile(np.abs(error) / sd, quantile)), STACK.least_width)
+        return max(float(np.quantile(np.abs(error) / sd, quantile)), STACK_LEAST_WIDTH)
 
 
 def predict_held_out(candidates: Sequence[Candidate], splits: Sequence[Split], growth: Growth | None = None) -> HeldOut:
     """Predict the test rows of some splits by every member; with growth where they go beyond a count."""
     answers: list[list[tuple[Array, Array, Coefficients]]] = []
     for split in splits:
-        anchors = None if growth is None else growth.anchors(split[0], STACK.most_looked_back)
+        anchors = None if growth is None else growth.anchors(split[0], MOST_LOOKED_BACK)
         answers.append([c.held_out(split, None) for c in candidates if c.anchors is None])
         for c in candidates[len(answers[-1]) :]:
             # Without forecasts it is the process of the first.
@@ -142,17 +154,17 @@ def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int =
 def folds_of(count: int, rng: np.random.Generator) -> list[Split]:
     """Deal rows into folds, and return the others and the rows of each."""
     folds = np.empty(count, np.intp)
-    folds[rng.permutation(count)] = np.arange(count) % min(STACK.folds, count)
+    folds[rng.permutation(count)] = np.arange(count) % min(STACK_FOLDS, count)
     return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(int(folds.max()) + 1)]
 
 
 def cuts_of(values: Array) -> Iterator[Split]:
     """Yield the rows up to each of the largest values but the last, and those within reach beyond it, last first."""
     levels = np.unique(values)
-    for cut in levels[-2 : -2 - STACK.cuts : -1] if len(levels) > 2 else ():
+    for cut in levels[-2 : -2 - STACK_CUTS : -1] if len(levels) > 2 else ():
         train = np.flatnonzero(values <= cut)
-        test = np.flatnonzero((values > cut) & (values <= max(cut * STACK.reach, levels[levels > cut][0])))
-        if len(train) >= STACK.fewest_rows and len(np.unique(values[train])) > 1:
+        test = np.flatnonzero((values > cut) & (values <= max(cut * LOOK_BACK_REACH, levels[levels > cut][0])))
+        if len(train) >= FEWEST_ROWS and len(np.unique(values[train])) > 1:
             yield train, test
 
 
@@ -175,7 +187,7 @@ def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     levels, others = (number_rows(table.frame, names)[back.rows] for names in factors)
     same = (back.part[:, None] == back.part) & (others[:, None] == others) & (levels[:, None] < levels)
     i, j = np.nonzero(same)
-    least = STACK.pseudo * float(np.mean(z**2))
+    least = PSEUDO_LOOK_BACKS * float(np.mean(z**2))
     return float(np.clip((2.0 * z[i] @ z[j] + least) / (np.sum(z[i] ** 2 + z[j] ** 2) + 2.0 * least), 0.0, 1.0))
 
 
@@ -218,8 +230,8 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         weights = fitted.weights
         if not fitted.apart:
             weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.pseudo)
-        shrunk = STACK.pseudo * max(fitted.width, STACK.least_beyond)
-        width = (len(cuts) * alike.width(weights, STACK.beyond) + shrunk) / (len(cuts) + STACK.pseudo)
+        shrunk = PSEUDO_LOOK_BACKS * max(fitted.width, LEAST_BEYOND)
+        width = (len(cuts) * alike.width(weights, BEYOND_QUANTILE) + shrunk) / (len(cuts) + PSEUDO_LOOK_BACKS)
         common, ordered = common_error(back, weights, table), tuple(weights[fitted.order].tolist())
         counts = [f.name for f in table.numeric if quote_name(f.name) == factor and f.role == "extrinsic"]
         evidence = _evidence(back, weights, table, counts[0]) if counts else None
@@ -230,7 +242,7 @@ def _looked_along(table: Table) -> dict[str, Array]:
     """Return what members look back along, by its formula: a transformer's devices, then counts, then sizes."""
     numeric = [f for f in table.numeric if f.distinct > 2]
     numeric.sort(key=lambda f: f.role != "extrinsic")
-    along = {quote_name(f.name): np.asarray(table.columns[f.name], float) for f in numeric[: STACK.most_factors]}
+    along = {quote_name(f.name): np.asarray(table.columns[f.name], float) for f in numeric[:MOST_LOOKED_ALONG]}
     devices = derived(table).get("workers")
     if devices is None or render(devices) in along:
         return along

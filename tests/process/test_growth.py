@@ -1,7 +1,6 @@
 """The bank's forecasts of a table's series, as further rows of the process."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ import genperf as gp
 from genperf.discrepancy.stack import NORMAL
 from genperf.prediction import stack_of
 from genperf.process.growth import growth_of
-from genperf.process.settings import STACK
 
 ROLES = {"time": "s", "extrinsic": "gpus,nodes", "intrinsic": "batch", "categorical": "net"}
 
@@ -52,7 +50,7 @@ def test_forecasts_lie_beyond_the_largest_count_with_the_nodes_that_hold_it() ->
 @pytest.mark.parametrize("counts", [(1, 2, 4, 8, 16), (4, 8, 16)])
 def test_levels_and_groups_grow_by_one_function(counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     # A process counts on some noise of any run; these have none.
-    monkeypatch.setattr("genperf.process.growth.STACK", replace(STACK, least_noise=1e-6))
+    monkeypatch.setattr("genperf.process.growth.LEAST_RUN_NOISE", 1e-6)
     frame = runs(counts)
     growth = growth_of(gp.read_table(frame, **ROLES).medians(), 0.0)
     assert growth is not None

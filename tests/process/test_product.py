@@ -5,7 +5,7 @@ import pytest
 
 from genperf.discrepancy import Axis, Product
 from genperf.discrepancy.product import usual_sizes
-from genperf.process.settings import SEARCH
+from genperf.process.settings import LEVEL_SIZE, LOCAL_PART
 from genperf.process.sizes import _Density, fit_sizes
 
 RNG = np.random.default_rng(0)
@@ -70,7 +70,7 @@ def test_sizes_that_drew_the_rows_are_near_the_optimum() -> None:
     nets = {"net": np.repeat(np.array(list("abcdefgh"), dtype=object), 8)}
     y = np.repeat(RNG.normal(0.0, 0.5, 8), 8) + RNG.normal(0.0, 0.02, 64)
     axis = Axis("net", "level", **usual_sizes("level"))
-    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), SEARCH.level_size, SEARCH.local))
+    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART))
     assert 0.25 < fit.kernel.axes[0].linear < 1.0
     assert 0.01 < fit.noise < 0.04
 
@@ -81,6 +81,6 @@ def test_a_wild_row_counts_little() -> None:
     y = np.repeat(RNG.normal(0.0, 0.5, 8), 8) + RNG.normal(0.0, 0.02, 64)
     y[5] += 1.0
     axis = Axis("net", "level", **usual_sizes("level"))
-    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), SEARCH.level_size, SEARCH.local))
+    fit = fit_sizes([axis.coordinates(nets)], y - y.mean(), Product((axis,), LEVEL_SIZE, LOCAL_PART))
     assert int(np.argmax(fit.factors)) == 5
     assert fit.factors[5] > 5.0 * np.median(fit.factors)
