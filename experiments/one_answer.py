@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -245,7 +245,7 @@ class RefusedError(Exception):
     """A door that gave no answer."""
 
 
-def command(*arguments: str) -> str:
+def command(*arguments: object) -> str:
     """Run a command in this process, and return its standard output."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
@@ -261,7 +261,7 @@ class Asked:
 
     table: Path
     form: Form
-    law: Law
+    law: Law | None
 
     @cached_property
     def model(self) -> Path:
@@ -366,11 +366,17 @@ class Asked:
         row = self.fitted.predict({name: [value] for name, value in {**self.levels, **at}.items()}).iloc[0]
         return Said(float(row[self.value]), row.get("throughput"), dict(row))
 
-    def proposal(self, at: Mapping[str, Any]) -> Said:
-        """Return the machine's row of a proposal."""
+    def command_proposal(self, at: Mapping[str, Any]) -> Path:
+        """Write a proposal about one machine, and return its file."""
         path = self.table.with_suffix(".proposal.csv")
         command("report", self.model, *self.options(at, "--target"), "--proposal", "-o", path, "--quiet")
+        return path
+
+    def proposal(self, at: Mapping[str, Any]) -> Said:
+        """Return the machine's row of a proposal."""
+        path = self.command_proposal(at)
         rows = pd.read_csv(path)
+        assert self.law is not None
         machine = self.law.machine(self.law.target)
         last = rows[rows.iloc[:, 0].isin([machine["devices"], machine["nodes"], machine["dp"]])].iloc[-1]
         measured = next(name for name in rows if name.endswith("/s") or "(s)" in name)
@@ -397,8 +403,10 @@ def faults(reference: Said, said: Said, door: str) -> str:
     return ""
 
 
-def judged(seed: int, folder: Path, form: str | None = None) -> Iterator[dict[str, Any]]:
-    """Ask one table at every door, and yield a row for each answer."""
+def judged(
+    seed: int, folder: Path, form: str | None = None, doors: Sequence[str] = tuple(DOORS)[1:]
+) -> Iterator[dict[str, Any]]:
+    """Ask one table in every wording by `ask`, and in one at each of some doors; yield a row for each answer."""
     name, made, law, frame, random = drawn(seed, form)
     path = folder / f"runs{seed}.csv"
     frame.to_csv(path, index=False)
@@ -406,7 +414,7 @@ def judged(seed: int, folder: Path, form: str | None = None) -> Iterator[dict[st
     machine = law.machine(law.target)
     row = {"seed": seed, "form": name, "shared": law.shared}
     reference, first = None, next(iter(wordings))
-    for door, wording in [(d, w) for d in ("ask",) for w in wordings] + [(d, "") for d in [*DOORS][1:]]:
+    for door, wording in [(d, w) for d in ("ask",) for w in wordings] + [(d, "") for d in doors]:
         chosen = wording or str(random.choice([*wordings]))
         try:
             said = DOORS[door](asked, wordings[chosen])

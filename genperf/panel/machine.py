@@ -394,7 +394,8 @@ class Machine:
                 lambda row: f"{both('nodes', 'workers')(row)} are no machine: {nodes[row]:g} nodes of {inside[row]:g} "
                 f"hold {nodes[row] * inside[row]:g}, and {devices[row]:g} fill {full[row]:g}",
             )  # fmt: skip
-        ways = [name for name in WAYS if name in parts and (name in self.columns or name in given)]
+        split = {*given} | {*self.splits}
+        ways = [name for name in WAYS if name in parts and name in split]
         if "workers" in parts and not {*WAYS}.isdisjoint(given):
             product, devices = _product(parts, ways if "data_parallel" in ways else self.splits), parts["workers"]
             other = product if "data_parallel" in ways else np.floor(devices / product) * product

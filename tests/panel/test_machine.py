@@ -1,0 +1,194 @@
+"""One machine: whatever is named of it, and of its work, has the same whole; what cannot exist is refused."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import genperf as gp
+from genperf.asking import Question, ask
+from genperf.asking.plan import plan_of
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
+import one_answer
+
+#: A step of 8 samples a device.
+GROWN = pd.DataFrame({"devices": [8, 16, 32], "global_batch": [64, 128, 256], "step_time_s": [1.5, 1.6, 1.65]})
+#: Eight devices a node; the rate of one.
+RATES = pd.DataFrame({"nodes": [1, 2, 4], "gpus": [8, 16, 32], "tokens_per_s_per_gpu": [6700.0, 6500.0, 6400.0]})
+INSIDE = pd.DataFrame({"nodes": [1, 2, 4], "gpus_per_node": 8, "tokens_per_s_per_gpu": [6700.0, 6500.0, 6400.0]})
+LAYOUT = pd.DataFrame(
+    {"gpus": [8, 16, 32], "dp": [2, 4, 8], "tp": 2, "pp": 2, "mbs": 2, "gbs": [32, 64, 128], "iter_ms": [900, 930, 980]}
+)
+PASSES = pd.DataFrame(
+    {"nodes": [1, 2, 4], "gpus_per_node": 8, "micro_batch": 4, "grad_accum": 2, "step_time_s": [1.5, 1.6, 1.7]}
+)
+
+
+def answered(runs: pd.DataFrame, **at: float) -> dict[str, float]:
+    """Return what `ask` says of a table: the value of its first quantity, its throughput, and the configuration."""
+    reply = gp.ask(runs, **at).to_dict()
+    return {"value": reply["answers"][0]["value"], "throughput": reply["throughput"], **reply["at"]}
+
+
+def test_a_batch_that_grew_with_the_devices_grows_on_at_every_door(tmp_path: Path) -> None:
+    """1024 samples on 128 devices: 586 a second, in the answer, in the page and in the proposal."""
+    (tmp_path / "runs.csv").write_text(GROWN.to_csv(index=False))
+    door = one_answer.Asked(tmp_path / "runs.csv", one_answer.FORMS["devices, global batch"], None)
+    at = {"devices": 128}
+    said = door.ask(at)
+    assert dict(said.at)["global_batch"] == 1024
+    assert said.throughput == pytest.approx(586, rel=0.05)
+    sheet = door.page(at)
+    assert sheet["summary"]["value"] == pytest.approx(said.value, rel=1e-6)
+    assert sheet["summary"]["efficiency"] == pytest.approx(said.throughput / (64 / 1.5) / 16 * 100, rel=0.05)
+    door.command_proposal(at)
+    rows = pd.read_csv(tmp_path / "runs.proposal.csv").set_index("devices")
+    assert rows.loc[128, "efficiency"] == pytest.approx(sheet["summary"]["efficiency"] / 100, rel=0.05)
+
+
+@pytest.mark.parametrize("runs", [RATES, INSIDE])
+def test_a_rate_of_one_device_is_multiplied_by_the_devices(runs: pd.DataFrame) -> None:
+    by_nodes, by_devices, by_both = (
+        answered(runs, **at) for at in ({"nodes": 64}, {"gpus": 512}, {"nodes": 64, "gpus": 512})
+    )
+    assert by_nodes == by_devices == by_both
+    assert by_nodes["nodes"] == 64
+    # Some 6,000 on each of 512 devices, and not on each of 64 nodes.
+    assert 512 * 4000 < by_nodes["throughput"] < 512 * 6700
+
+
+def test_the_devices_of_a_node_are_asked_back() -> None:
+    with pytest.raises(gp.GenperfError, match="nothing shows how many devices a node has"):
+        gp.ask(RATES.drop(columns="gpus"), nodes=64)
+    with pytest.raises(gp.GenperfError, match="nothing shows how many devices a node has"):
+        gp.ask(GROWN, nodes=64)
+    assert answered(GROWN, nodes=16, devices_per_node=8)["devices"] == 128
+
+
+def test_a_rate_of_a_node_is_multiplied_by_the_nodes() -> None:
+    runs = pd.DataFrame({"nodes": [1, 2, 4], "samples_per_s_per_node": [100.0, 98.0, 97.0]})
+    assert 32 * 70 < answered(runs, nodes=32)["throughput"] <= 3200
+
+
+@pytest.mark.parametrize("runs", [LAYOUT, LAYOUT[["dp", "gbs", "iter_ms"]]])
+def test_ways_of_a_split_make_the_devices(runs: pd.DataFrame) -> None:
+    devices = 128 if "tp" in runs else 32
+    by_devices, by_ways = answered(runs, gpus=devices), answered(runs, dp=32)
+    assert by_devices == by_ways
+    # Sixteen samples a data-parallel way, as in every run.
+    assert by_devices["gbs"] == 512
+    assert by_devices["throughput"] > 350
+
+
+def test_passes_on_nodes_are_the_samples_of_a_step() -> None:
+    """Four samples in each of two passes on 128 devices are 1024."""
+    there = answered(PASSES, nodes=16)
+    assert there["throughput"] * there["value"] == pytest.approx(1024)
+    assert answered(PASSES, gpus=128) == there
+
+
+def test_nodes_are_completed_by_predict_and_unknown_factors_are_not() -> None:
+    runs = RATES.assign(layers=[12, 24, 12], s=[1.0, 2.1, 1.2]).drop(columns="tokens_per_s_per_gpu")
+    result = gp.fit(runs, time="s", extrinsic="nodes,gpus", intrinsic="layers", model="a*layers + b*gpus")
+    assert result.predict({"nodes": 32, "layers": 12})["gpus"].tolist() == [256.0]
+    with pytest.raises(gp.GenperfError, match="'layers' is missing"):
+        result.predict({"nodes": 32})
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ({"nodes": 4, "gpus": 64}, "4 nodes of 8 hold 32, and 64 fill 8"),
+        ({"nodes": 16, "gpus": 4}, "16 nodes of 8 hold 128, and 4 fill 1"),
+    ],
+)
+def test_what_is_no_machine_is_refused_with_both_readings(at: dict[str, float], said: str) -> None:
+    for door in (
+        lambda: gp.ask(RATES, **at),
+        lambda: gp.fit(RATES, throughput="tokens_per_s_per_gpu", extrinsic="nodes,gpus").predict(at),
+    ):
+        with pytest.raises(gp.GenperfError, match=said):
+            door()
+
+
+def test_ways_that_do_not_make_the_devices_are_refused() -> None:
+    with pytest.raises(gp.GenperfError, match="do not make gpus=64: their product is 32"):
+        gp.ask(LAYOUT, gpus=64, dp=8)
+    with pytest.raises(gp.GenperfError, match="tp=3 x pp=2 do not make gpus=64"):
+        gp.ask(LAYOUT, gpus=64, tp=3)
+
+
+def test_a_plan_answers_for_the_machine_that_is_named_and_never_changes_it() -> None:
+    runs = GROWN.assign(nodes=[1, 2, 4])
+    result = gp.fit(runs, time="step_time_s", extrinsic="devices,nodes", intrinsic="global_batch")
+    answer = ask(result, {"nodes": 16}, Question(plan=plan_of("100M", "10d")))
+    where = answer.to_dict()["at"]
+    assert (where["nodes"], where["devices"]) == (16, 128)
+    there = answer.numbers["plan"]["named"]
+    assert there["total"] == pytest.approx(1e8 / answer.numbers["throughput"])
+    assert there["breaks"] == []
+    late = ask(result, {"nodes": 16}, Question(plan=plan_of("100M", "1h")))
+    assert late.numbers["plan"]["named"]["breaks"] == ["late"]
+
+
+def test_the_work_of_a_step_may_name_a_column_that_was_left_out(tmp_path: Path) -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": 8, "foo": [1, 3, 2], "step_s": [1.0, 1.1, 1.2]})
+    table = tmp_path / "runs.csv"
+    runs.to_csv(table, index=False)
+    reply = json.loads(
+        one_answer.command("ask", table, "--at", "gpus=16", "--at", "foo=2", "--work", "foo*gpus", "--json")
+    )
+    assert reply["throughput"] * reply["time"] == pytest.approx(32)
+    with pytest.raises(one_answer.RefusedError, match="--intrinsic bar"):
+        one_answer.command("ask", table, "--at", "gpus=16", "--work", "bar*gpus")
+
+
+def test_a_way_of_zero_is_refused() -> None:
+    with pytest.raises(gp.GenperfError, match="column 'pp' goes down to 0"):
+        gp.ask(pd.DataFrame({"tp": [1, 2, 4, 8], "pp": [1, 0, 2, 2], "s": [1.0, 1.1, 1.2, 1.3]}), tp=16)
+
+
+def test_of_ways_that_are_all_there_is_the_other_stays_as_most_runs_near_had_it() -> None:
+    rows = [(m, t, p, 2.0 * t * p) for m in ("a", "b") for t, p in ((1, 1), (2, 1), (4, 1), (1, 2), (2, 2))]
+    answer = gp.ask(pd.DataFrame(rows, columns=["model", "tp", "pp", "req_per_s"]), tp=8)
+    there = answer.to_dict()
+    assert (there["at"]["devices"], there["at"]["pp"], there["taken"]["pp"]) == (8, 1, 1)
+
+
+def test_numbers_of_runs_are_no_measurements() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [1.0, 1.1, 1.2, 1.25], "run_id": [4, 9, 12, 40]})
+    runs = runs.assign(Auftrag=[1001, 1002, 1003, 1004], job=[77, 78, 80, 81])
+    assert [one["quantity"] for one in gp.ask(runs, gpus=16).to_dict()["answers"]] == ["s"]
+
+
+def test_a_corner_that_no_run_was_near_is_not_ok() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "layers": [8, 16, 24, 32], "s": [1.0, 2.1, 3.2, 4.25]})
+    there = gp.ask(runs, gpus=8, layers=8).to_dict()
+    assert there["verdict"] != "ok"
+    assert "never measured together" in there["reason"]
+
+
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10_000), door=st.sampled_from([*one_answer.DOORS][1:9]))
+def test_every_wording_of_a_machine_has_one_answer(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, door: str
+) -> None:
+    """A drawn table is asked in every wording by `ask`, and in one of them at another door."""
+    folder = tmp_path_factory.mktemp("runs")
+    rows = [*one_answer.judged(seed, folder, doors=(door,))]
+    assert len(rows) > 1
+    assert not [row for row in rows if row["fault"]]
+
+
+def test_the_law_is_that_of_its_parts() -> None:
+    """One second of computation on 8 devices, each with 4 samples, and a ring of 8: 1 + 0.08·7/8 s."""
+    law = one_answer.Law(8, 1, 1, 4, 1, (8, 16), 32, False, 0.0, 0.25, 0.08, "ring")
+    machine = law.machine(8)
+    assert machine["s"] == pytest.approx(1.0 + 0.08 * 7 / 8)
+    assert np.isclose(machine["rate"] * machine["s"], 32)
