@@ -1,6 +1,6 @@
 """How well `auto` extrapolates series of published clusters, beside simpler models.
 
-    python experiments/corpus.py [--extra-p] [--outside FOLDER] [-o experiments/results/corpus.md]
+    python experiments/corpus.py [--extra-p] [--among] [--outside FOLDER] [-o experiments/results/corpus.md]
 
 `experiments/benchmark.md` states the protocol. A file is a source. `--outside` names a folder with more sources in the
 same form, which no licence allows to bundle. The prior of the bank is one for all sources: it is set half-way between
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from genperf.growth.measured import MeasuredSeries, series_of
 from genperf.growth.sharing import TableShares, table_shares
 from genperf.normal.record import FILE as RECORD
 from genperf.panel import Table
+from genperf.panel.machine import USUAL_DEVICES
 from genperf.prediction.verdict import VERDICTS
 
 COMMAND = "python experiments/corpus.py"
@@ -42,6 +42,8 @@ PROTOCOLS = {
 }
 #: Cells of fewer series are not counted: a median of three says nothing.
 LEAST_SERIES = 4
+#: Of how many cases one is asked once more beside other series that left their node.
+EVERY = 4
 #: Added to errors in % before their ratio, so that two tiny ones are alike.
 SMALL_ERROR = 0.5
 NOMINAL = 0.9
@@ -88,7 +90,18 @@ def dlperf() -> pd.DataFrame:
 
 
 def questions(frame: pd.DataFrame, least: int = 3) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Yield (protocol, rows to fit, the row asked about) for every series of a source; `least` counts are fitted."""
+    """Yield (protocol, rows to fit, the row asked about) for every series of a source; `least` counts are fitted.
+
+    A row with more devices on a node than any that is fitted, and than eight, is of another machine and left out.
+    """
+    for protocol, small, asked in _questions(frame, least):
+        held = max((small.devices / small.nodes).max(), float(USUAL_DEVICES))
+        if asked.devices.iloc[0] / asked.nodes.iloc[0] <= held:
+            yield protocol, small, asked
+
+
+def _questions(frame: pd.DataFrame, least: int) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Yield what `questions` yields, of all machines."""
     for _, rows in frame.groupby("series"):
         largest = rows.devices.max()
         top = rows[rows.devices == largest].iloc[[0]]
@@ -385,14 +398,58 @@ def write_record(rows: pd.DataFrame, command: str) -> None:
                         "clusters": int(part.source.nunique()),
                         "covered": int(inside(part).sum()),
                         "median_error": round(float(error(part).median()), 1),
+                        "nine_in_ten": round(float(error(part).quantile(0.9)), 1),
                     }
                 )
     RECORD.write_text(json.dumps({"made_by": command, "records": records}, indent=1) + "\n", encoding="utf-8")
 
 
+def page(rows: pd.DataFrame, others: Sequence[str], flags: str) -> str:
+    """Return the page of results of all cases."""
+    return "\n".join(
+        [
+            "# How well does `auto` extrapolate on published clusters?\n",
+            f"Made by `{COMMAND}{flags}`; `experiments/benchmark.md` states the protocol and the criterion. Errors are "
+            "median (mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval "
+            "score of ln T in %.\n",
+            f"{len(rows)} cases. The series of a cell are one table, whose groups share what they show of their "
+            "cluster\n",
+            table(rows, others),
+            by_protocol(rows, others),
+            "**All together**\n",
+            "A source is one vote: coverage is the mean, widths are the median of the sources, the score and the ratio "
+            f"are geometric means over cells of at least {LEAST_SERIES} series.\n",
+            markdown(
+                ["auto", *CRITERION],
+                [
+                    summary("series of a table share", rows),
+                    *(summary(f"half {k} of the sources", half) for k, half in enumerate(halves(rows), 1)),
+                ],
+            ),
+        ]
+    )
+
+
+def among_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
+    """Return what a table gains that knows its cluster, of every so many cases of the second node."""
+    nodes = [case for case in listed if case.protocol == "node"][::EVERY]
+    among = {"alone": answers(nodes, together=False)}
+    among |= {name: answers_among(nodes, frames, others) for name, others in (("3 others", 3), ("up to 24 others", 24))}
+    scores = ", ".join(f"{name} {mean_score(rows):.0f}" for name, rows in among.items())
+    return "\n".join(
+        [
+            "**A table knows its cluster**: the first count beyond one node from those inside it, where other series "
+            f"of the table went beyond it (their rows are all given), of every {EVERY}th case\n",
+            among_table(*among.values()),
+            f"Mean score of these cells: {scores}.\n",
+        ]
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--extra-p", action="store_true", help="also Extra-P, in an environment made for it")
+    parser.add_argument("--among", action="store_true", help="also beside other series that left their node")
     parser.add_argument("--outside", type=Path, help="a folder of more sources, which are not bundled")
     parser.add_argument("--rows", type=Path, help="where every prediction is written, as a CSV")
     parser.add_argument("-o", "--output", default="experiments/results/corpus.md")
@@ -409,49 +466,17 @@ def main() -> None:
             hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
             others.append("Extra-P")
     with threadpool_limits(limits=1):
-        start = time.perf_counter()
-        shared = pd.concat([answers(listed), hands], axis=1)
-        each = 1000.0 * (time.perf_counter() - start) / len(listed)
-        apart = pd.concat([answers(listed, together=False), hands], axis=1)
-        nodes = [case for case in listed if case.protocol == "node"]
-        alone = apart[apart.protocol == "node"]
-        few, many = (answers_among(nodes, frames, others) for others in (3, 24))
-    among = (("alone", alone), ("3 others", few), ("up to 24 others", many))
-    flags = (" --extra-p" if given.extra_p else "") + (" --outside FOLDER" if given.outside else "")
-    title = "How well does `auto` extrapolate on published clusters?"
-    write_record(shared, COMMAND + flags)
+        rows = pd.concat([answers(listed), hands], axis=1)
+        among = among_page(listed, frames) if given.among else ""
+    flags = "".join(f" --{name}" for name in ("extra-p", "among") if getattr(given, name.replace("-", "_")))
+    flags += " --outside FOLDER" if given.outside else ""
+    write_record(rows, COMMAND + flags)
     if given.rows:
-        shared.to_csv(given.rows, index=False)
-    text = [
-        f"# {title}\n",
-        f"Made by `{COMMAND}{flags}`; `experiments/benchmark.md` states the protocol and the criterion. Errors are "
-        "median (mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval "
-        "score of ln T in %.\n",
-        f"{len(listed)} cases, {each:.0f} ms each. The series of a cell are one table, whose groups share what they "
-        "show of their cluster\n",
-        table(shared, others),
-        by_protocol(shared, others),
-        "**All together**\n",
-        "A source is one vote: coverage is the mean, widths are the median of the sources, the score and the ratio are "
-        f"geometric means over cells of at least {LEAST_SERIES} series.\n",
-        markdown(
-            ["auto", *CRITERION],
-            [
-                summary("series of a table share", shared),
-                *(summary(f"half {k} of the sources", half) for k, half in enumerate(halves(shared), 1)),
-                summary("each series alone", apart),
-            ],
-        ),
-        "**A table knows its cluster**: the first count beyond one node from those inside it, where other series of "
-        "the table went beyond it (their rows are all given)\n",
-        among_table(alone, few, many),
-    ]
-    scores = {name: mean_score(rows) for name, rows in among}
-    if not any(np.isnan(score) for score in scores.values()):
-        text.append(f"Mean score of these cells: {', '.join(f'{n} {score:.0f}' for n, score in scores.items())}.\n")
+        rows.to_csv(given.rows, index=False)
+    text = "\n".join(filter(None, [page(rows, others, flags), among]))
     Path(given.output).parent.mkdir(parents=True, exist_ok=True)
-    Path(given.output).write_text("\n".join(text), encoding="utf-8")
-    print("\n".join(text))
+    Path(given.output).write_text(text, encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import genperf as gp
-from genperf.normal.series import FILE, NORMAL, Lack, Step, placed, step_to
+from genperf.normal.series import FILE, NARROWED_SERIES, NARROWED_SOURCES, Lack, Step, placed, step_to
 
 KINDS = ("inside", "second", "beyond")
 #: What is known of a series, in `steps.json`.
@@ -37,7 +37,7 @@ PAGE = """# Is an efficiency normal?
 Made by `python experiments/normal.py experiments/results/normal.md`, which also writes `genperf/normal/steps.json`
 from the series of `genperf list world` (`data/published/README.md`). A step *inside* a node begins at the smallest
 count, one to the *second* node at the largest count on one node, and one *beyond* at the first count on several nodes.
-Efficiencies are of one doubling, in %.
+Efficiencies are of one doubling, in %. Series that keep the total batch are listed, and are no part of the reference.
 
 {kinds}
 
@@ -45,7 +45,7 @@ Efficiencies are of one doubling, in %.
 
 Of each step of a source, the ends of nine in ten are taken from all other sources, narrowed as `ask` narrows them by
 what is known of the step: the number of doublings, the kind of network, the devices on a node, the framework, each
-while {settings.narrowed_series} series of {settings.narrowed_sources} sources are left.
+while {series} series of {narrowed} sources are left.
 *Inside* is the share of series that lie between the ends, a series counted once; *width* is high − low in points of
 efficiency.
 
@@ -54,7 +54,7 @@ efficiency.
 {sources}
 
 Sources that lie outside are unlike the others, which is what the comparison is for: on sia_aws (T4 over TCP) two full
-nodes are far slower than one, and rubick keeps the total batch.
+nodes are far slower than one.
 """
 
 
@@ -71,7 +71,9 @@ def collected(world: pd.DataFrame) -> dict[str, Any]:
     """Return the content of `steps.json`."""
     of_series: dict[str, list[Any]] = {name: [] for name in KNOWN}
     steps: dict[str, list[Any]] = {name: [] for name in ("series", "kind", "doublings", "efficiency")}
-    for _, rows in world.groupby(["source", "cluster", "framework", "series"], sort=True):
+    # A total batch that stays is divided further with each device: its efficiency is that of another question.
+    kept = world[world.batch == "device"]
+    for _, rows in kept.groupby(["source", "cluster", "framework", "series"], sort=True):
         found = [step for step in steps_of(rows) if step.efficiency <= MOST]
         if not found:
             continue
@@ -152,7 +154,8 @@ def page(steps: dict[str, Any]) -> str:
     return PAGE.format(
         kinds=markdown(pd.DataFrame(kinds), heads[0]),
         sources=markdown(of_source.reset_index(), heads[1]),
-        settings=NORMAL,
+        series=NARROWED_SERIES,
+        narrowed=NARROWED_SOURCES,
         total=total,
         mean=by_source.mean(),
     )

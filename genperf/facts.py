@@ -418,8 +418,9 @@ class Record:
     clusters: int
     #: Predictions whose 90 % interval held.
     covered: int
-    #: In %.
+    #: `median_error`, `nine_in_ten`: |predicted/measured − 1| in %, of which half and nine in ten lay below.
     median_error: float
+    nine_in_ten: float
 
 
 @dataclass(frozen=True)

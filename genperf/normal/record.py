@@ -1,6 +1,6 @@
 """How often `auto` was right on published series that were judged in the same way: the benchmark, as it is shipped.
 
-`experiments/corpus.py` writes the file. Each source was judged by a prior learned without it.
+`experiments/corpus.py` writes the file. The prior of `auto` is one for all sources (`growth/prior.json`).
 """
 
 import json
@@ -49,7 +49,7 @@ def departs(doublings: float) -> float:
     Examples
     --------
     >>> departs(0.0), round(departs(2.0), 3)
-    (0.0, 0.125)
+    (0.0, 0.056)
     """
     clusters = next(record.clusters for record in _records() if record.protocol == "far" and not record.verdict)
     return float(1.0 - (1.0 - 1.0 / (clusters + 2.0)) ** (max(doublings, 0.0) / math.log2(Record.far)))

@@ -1,6 +1,6 @@
 """The sentences of an answer: each from facts, in the order in which they are read."""
 
-from genperf.facts import Facts
+from genperf.facts import Facts, Record
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
@@ -9,7 +9,7 @@ from genperf.words.limit import limit_sentence
 from genperf.words.next_run import next_sentence
 from genperf.words.numbers import join_values, prose
 from genperf.words.plan import plan_sentence
-from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence
+from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
 from genperf.words.quantity import further_words, with_interval
 from genperf.words.scaling import turn_sentence
 
@@ -25,6 +25,8 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     `normal`, `exchange` with hints, `causes` where the series is slow, `nodes` where these are not known, `next`.
     """
     growth, turn, published = facts.growth, facts.turn, facts.published
+    # Beyond what was judged, the record is that of shorter forecasts.
+    unjudged = growth.target.count > Record.far * growth.start.count
     places = join_values({n: v for n, v in facts.at.items() if n in facts.given or n == growth.name})
     further = further_words(facts.further, facts.predicted) + [
         f"{QUANTITIES[name].label} {with_interval(facts.quantities, name, QUANTITIES[name].unit)}"
@@ -36,7 +38,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "plan": "" if facts.plan is None else plan_sentence(facts.plan),
         "expect": expect_sentence(facts.expected, growth, places, further),
         "training": training_sentence(facts.training, facts.quantities),
-        "sure": sure_sentence(facts.expected, growth),
+        "sure": sure_sentence(facts.expected, growth, "" if unjudged else worth_text(facts.record)),
         "pays": pays_sentence(growth, facts.expected),
         "best": turn_sentence(turn) if turn is not None and likely else "",
         "limit": limit_sentence(facts.limit, places),

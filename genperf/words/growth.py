@@ -84,8 +84,8 @@ def percent_text(share: Interval, interval: float) -> str:
     return f"{middle} %{interval_note(interval, low, high, middle, '%')}"
 
 
-def sure_sentence(expected: Expectation, growth: Growth) -> str:
-    """Return how sure the prediction is: the interval of a new run, what was held out, and the verdict."""
+def sure_sentence(expected: Expectation, growth: Growth, worth: str = "") -> str:
+    """Return how sure a prediction is: the interval of a new run, what was held out, the verdict, others' worth."""
     rate = growth.throughput(expected.value)
     low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
     unit = expected.unit if rate is None else f"{growth.sample}/s"
@@ -96,6 +96,7 @@ def sure_sentence(expected: Expectation, growth: Growth) -> str:
         f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
         held_out_text(expected),
         trust_text(expected.verdict, expected.reason),
+        worth,
     )
 
 

@@ -63,8 +63,24 @@ def record_sentence(record: Record, shorter: bool = False) -> str:
     return prose(
         f"how often {what} right elsewhere: {record.predictions} series of {record.clusters} other clusters were "
         f"predicted {PROTOCOLS[record.protocol]}{verdict}",
-        f"the 90 % interval held {100.0 * record.covered / record.predictions:.0f} % of them, and the median error was "
-        f"{record.median_error:.0f} %",
+        f"the 90 % interval held {100.0 * record.covered / record.predictions:.0f} % of them, half erred by less than "
+        f"{record.median_error:.0f} %, nine in ten by less than {record.nine_in_ten:.0f} %",
+    )
+
+
+def worth_text(record: Record | None) -> str:
+    """Return what such forecasts were worth elsewhere; nothing where none was judged.
+
+    Examples
+    --------
+    >>> worth_text(Record("near", "ok", 396, 24, 360, 2.1, 12.4))
+    'of 396 such forecasts of published series nine in ten erred by less than 12 %'
+    """
+    if record is None:
+        return ""
+    return (
+        f"of {record.predictions} such forecasts of published series nine in ten erred by less than "
+        f"{record.nine_in_ten:.0f} %"
     )
 
 

@@ -295,3 +295,15 @@ def test_work_that_all_share_is_that_of_one_worker_whatever_the_smallest_count()
         result = gp.fit(gp.read_table(runs, time="s", extrinsic="ntasks", scaling="job"))
         ahead.append(result.predict({"ntasks": [first * n for n in (8, 16, 32)]})["time"].to_numpy())
     np.testing.assert_allclose(ahead[0], ahead[1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1.0 / 1024.0, 1000.0])
+def test_times_in_another_unit_move_no_answer(unit: float) -> None:
+    """Nothing is read from the size of seconds: a power of two moves nothing, and another number rounding alone."""
+    rows = pd.DataFrame({"workers": SCALES, "t": 0.3 + 0.02 * np.log2(SCALES)})
+    first, second = (
+        gp.fit(rows.assign(t=rows.t * by), time="t", extrinsic="workers").predict({"workers": [32, 64]})
+        for by in (1.0, unit)
+    )
+    for name in ("time", "lower", "upper"):
+        assert second[name].to_numpy() / unit == pytest.approx(first[name].to_numpy(), rel=1e-6)

@@ -18,7 +18,7 @@ def test_the_verdicts_of_a_protocol_add_up() -> None:
         assert [r["verdict"] for r in parts] == [v for v in VERDICTS if v in {r["verdict"] for r in parts}]
         for name in ("predictions", "covered"):
             assert whole[name] == sum(r[name] for r in parts)
-        assert whole["predictions"] >= whole["covered"] > 0.85 * whole["predictions"]
+        assert whole["predictions"] >= whole["covered"] > 0.82 * whole["predictions"]
 
 
 @pytest.mark.parametrize(
