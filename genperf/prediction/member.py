@@ -162,13 +162,13 @@ def stack_of(members: Sequence[Member]) -> Stack | None:
 
 def pooled(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Array, Array, Array]:
     """Return ln T of stacked members, and the variances of its mean and of a new run, each of shape (rows,)."""
-    stack, curves, places = _stacked(members, columns)
+    stack, curves, places = stacked(members, columns)
     return stack.pooled(curves, columns, places)
 
 
 def pooled_covariance(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:
     """Return the covariance of ln T of stacked members between rows."""
-    stack, curves, places = _stacked(members, columns)
+    stack, curves, places = stacked(members, columns)
     return stack.together(curves, columns, places)
 
 
@@ -189,7 +189,7 @@ def pooled_root(members: Sequence[Member], columns: Mapping[str, Any], places: i
     return np.vstack(out)
 
 
-def _stacked(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Stack, Array, list[int]]:
+def stacked(members: Sequence[Member], columns: Mapping[str, Any]) -> tuple[Stack, Array, list[int]]:
     """Return the stack of members, ln of the expression of each of its parts, and the parts that count."""
     stack = stack_of(members)
     assert stack is not None

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 
-from genperf.arrays import Array
+from genperf.arrays import Array, Columns
 from genperf.attribution.answers import Line, Shown
 from genperf.attribution.draws import shares
+from genperf.discrepancy import Stack
 from genperf.discrepancy.form import covariance, positions
 from genperf.errors import FormulaError, GenperfError, listed
 from genperf.errors import suggest as similar
 from genperf.facts import Interval, NextRun
-from genperf.formula import evaluate, names_in, parse_number, substitute
+from genperf.formula import evaluate, names_in, parse, parse_number, substitute, values_of
 from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import at_scale, divisible
 from genperf.panel.quantities import QUANTITIES, quantities_of
@@ -32,7 +34,7 @@ from genperf.prediction import (
     read_query,
     stack_of,
 )
-from genperf.prediction.member import pooled, pooled_covariance
+from genperf.prediction.member import pooled, pooled_covariance, stacked
 from genperf.prediction.query import query_of
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
@@ -82,6 +84,59 @@ class Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
+class StackKnowledge:
+    """The same of stacked processes: what they would predict with one more row.
+
+    The row has the value that the pool predicts, and the range reaches up to it: beyond it the interval widens from
+    there on, as that of the next fit does.
+    """
+
+    stack: Stack
+    #: Shape (parts, rows). ln of each part's expression; the target is the last row.
+    curves: Array
+    columns: Columns
+    places: Sequence[int]
+
+    @property
+    def covariance(self) -> Array:
+        """Shape (rows, rows). Variances of the mean of ln T on its diagonal."""
+        return np.diag(self.stack.pooled(self.curves, self.columns, self.places)[1])
+
+    @property
+    def noise(self) -> Array:
+        """Shape (rows,). Variance of one measurement of ln T around the mean there."""
+        _, mean, run = self.stack.pooled(self.curves, self.columns, self.places)
+        return np.asarray(run - mean)
+
+    def gains(self, target: int) -> Array:
+        """Return the share of the target's variance that one measurement at each row takes away."""
+        now = float(self.covariance[target, target])
+        left = [float(self.after(row).covariance[target, target]) for row in range(self.curves.shape[1])]
+        return np.clip(1.0 - np.array(left) / max(now, np.finfo(float).tiny), 0.0, 1.0)
+
+    def after(self, row: int) -> StackKnowledge:
+        """Return the uncertainty once a row is measured."""
+        stack, at = self.stack, {name: np.asarray(values)[row : row + 1] for name, values in self.columns.items()}
+        centre = stack.pooled(self.curves, self.columns, self.places)[0][row]
+        anchors = {name: np.concatenate([at[name], values]) for name, values in stack.anchors.items()}
+        parts = [
+            msgspec.structs.replace(
+                part,
+                residuals=np.append(centre - self.curves[k, row], part.residuals),
+                factors=np.append(1.0, part.factors),
+            )
+            for k, part in enumerate(stack.parts)
+        ]
+        reached = [float(values_of(parse(b.factor).node, at)[0]) for b in stack.beyond]
+        beyond = [
+            msgspec.structs.replace(b, upper=max(b.upper, value))
+            for b, value in zip(stack.beyond, reached, strict=True)
+        ]
+        measured = msgspec.structs.replace(stack, anchors=anchors, parts=tuple(parts), beyond=tuple(beyond))
+        return replace(self, stack=measured)
+
+
+@dataclass(frozen=True, eq=False)
 class Uncertainty:
     """What the uncertainty of ln T at some configurations consists of."""
 
@@ -106,7 +161,7 @@ class Uncertainty:
 
 def knowledge(
     result: FitResult, columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
-) -> Knowledge:
+) -> Knowledge | StackKnowledge:
     """Return the uncertainty of a result at some configurations, with the chance that its form is wrong.
 
     Parameters
@@ -115,6 +170,9 @@ def knowledge(
     parts : sequence, optional
         The `forecasts` of the members there, where they are known.
     """
+    if stack_of(result.members) is not None:
+        stack, curves, places = stacked(result.members, columns)
+        return StackKnowledge(stack, curves, columns, places)
     now = uncertainty(result, columns, parts)
     centred = now.drawn - now.weights @ now.drawn
     between = (now.weights[:, None] * centred).T @ centred
@@ -302,13 +360,13 @@ class _Ranking:
     #: A row per candidate: the factors, the predicted value, `cost`.
     options: pd.DataFrame
     #: The uncertainty now, at the candidates and then at the target.
-    start: Knowledge
+    start: Knowledge | StackKnowledge
     #: Relative half width of the target's interval now.
     width: float
     #: Variance of ln T that stays whatever is measured: the noise of a new run.
     run: float
 
-    def of(self, now: Knowledge) -> pd.DataFrame:
+    def of(self, now: Knowledge | StackKnowledge) -> pd.DataFrame:
         """Return every candidate as if it were the next, the best first."""
         target = len(now.covariance) - 1
         taken_away = now.gains(target)[:-1]

@@ -161,10 +161,12 @@ def test_a_process_tells_of_the_configurations_near() -> None:
     processes = stacked({"gpus": [1.0]}, [0.0], [axis], local=0.2, noise=0.2, weights=(0.3, 0.7))
     exact = member(np.array([[1.0, 0.0]] * 50))
     both = [replace(exact, weight=p.stack.parts[p.place].weight, process=p) for p in processes]
-    known = knowledge(model(*both), {"gpus": np.array([4.0, 8.0])})
+    columns = {"gpus": np.array([4.0, 8.0])}
+    known = knowledge(model(*both), columns)
     shared = np.exp(-1.0) - 0.5 * np.exp(-5.0)
     expected = [[1.0 - 0.5 * np.exp(-4.0), shared], [shared, 1.0 - 0.5 * np.exp(-6.0)]]
-    assert known.covariance == pytest.approx(0.04 * np.array(expected))
+    assert uncertainty(model(*both), columns).within == pytest.approx(0.04 * np.array(expected))
+    assert np.diag(known.covariance) == pytest.approx(0.04 * np.diag(expected))
     assert known.noise == pytest.approx(0.04)
 
 
@@ -267,3 +269,20 @@ def test_a_count_that_never_varied_is_kept() -> None:
     assert found["gpus"].tolist() == [8.0, 16.0, 32.0]
     assert found["nodes"].tolist() == [1.0, 2.0, 4.0]
     assert set(found["gpus_per_node"]) == {8.0}
+
+
+def test_of_many_factors_the_promise_is_the_width_of_the_next_interval() -> None:
+    rows = [(b, n) for b in (16.0, 32.0, 64.0, 128.0) for n in (1.0, 2.0, 4.0, 8.0)]
+    runs = pd.DataFrame(rows, columns=["batch", "workers"])
+    runs["t"] = (0.2 + 0.01 * runs.batch + 0.05 * runs.workers) * np.exp(
+        0.01 * np.random.default_rng(0).normal(size=16)
+    )
+    roles = {"time": "t", "intrinsic": "batch", "extrinsic": "workers"}
+    target = {"batch": 64.0, "workers": 32.0}
+    advice = suggest(gp.fit(gp.read_table(runs, **roles)), target)
+    chosen = advice.chosen.iloc[0]
+    time = 0.2 + 0.01 * chosen["batch"] + 0.05 * chosen["workers"]
+    more = pd.concat([runs, pd.DataFrame([{"batch": chosen["batch"], "workers": chosen["workers"], "t": time}])])
+    after = suggest(gp.fit(gp.read_table(more, **roles)), target, candidates=pd.DataFrame([target]))
+    assert chosen["width"] < advice.width
+    assert chosen["width"] == pytest.approx(after.width, rel=0.35)
