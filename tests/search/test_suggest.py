@@ -21,7 +21,7 @@ from genperf.panel.target import Target
 from genperf.prediction import Member, Schema, Spread, Status
 from genperf.result import FitResult
 from genperf.search import suggest
-from genperf.search.suggest import Knowledge, knowledge, places_of
+from genperf.search.suggest import Knowledge, knowledge, places_of, uncertainty
 from genperf.table import Factor
 
 WORKERS = Factor("gpus", "extrinsic", 1, 4, 2, 3, (), True, True)
