@@ -154,7 +154,8 @@ def _row(row: Row) -> Text:
     """Return a row of the table."""
     from rich.text import Text
 
-    parts = [row.name.ljust(COLUMNS[0]), row.value.rjust(COLUMNS[1])]
+    name = row.name.ljust(COLUMNS[0])
+    parts = [name, row.value.rjust(COLUMNS[0] + COLUMNS[1] - len(name))]
     return Text.assemble(
         parts[0], (parts[1], "bold"), row.interval.rjust(COLUMNS[2]), (row.beside.rjust(COLUMNS[3]), "dim")
     )
