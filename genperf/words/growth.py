@@ -223,12 +223,7 @@ def first_sentence(growth: Growth, expected: Expectation) -> str:
     step = f"a step takes {seconds}" if growth.of_steps and not growth.whole else ""
     return prose(
         f"{pays_text(growth, expected.interval)}: {', '.join(texts[:-1])} and {texts[-1]}{note}",
-        "; ".join(
-            [
-                efficiency_text(growth, expected),
-                *([f"a step takes {step}"] if growth.of_steps and not growth.whole else []),
-            ]
-        ),
+        "; ".join(filter(None, (efficiency_text(growth, expected), step))),
         money_text(growth, expected),
     )
 

@@ -55,8 +55,8 @@ def test_the_first_sentence_tells_the_prediction(browser: Browser, one: FitResul
     row = one.predict(at).iloc[0]
     first = browser.js("return $('first').textContent").replace("\u00a0", " ")
     assert first.startswith("Growing from 16 workers to 32 workers ")
-    assert f"; a step takes {row['time']:.3g} s; " in first
-    assert first.endswith("; be careful.")
+    assert f"; a step takes {row['time']:.3g} s. " in first
+    assert first.endswith(" Be careful.")
     assert browser.js("return $('first').compareDocumentPosition($('answers')) & 4")
 
 
