@@ -49,6 +49,7 @@ from genperf.search.problem import models_of
 from genperf.table.cells import source_of_columns
 from genperf.table.clean import is_number, label
 from genperf.table.opened import open_files, open_source
+from genperf.verification import kept_predictions
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices, meant_by
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
@@ -244,7 +245,8 @@ def ask_recognised(
         wanted = _resolved(opened.reading, opened.at)
         series = _series(opened.reading, wanted)
         answer = _Reader(opened, series, question or Question(), seed).answered(wanted)
-    return replace(answer, notes=(*requested.notes, *answer.notes))
+    worth = kept_predictions(opened.source.columns, next(iter(opened.reading.quantities), ""))
+    return replace(answer, notes=(*requested.notes, *answer.notes, *([worth] if worth else [])))
 
 
 def _measured(opened: Recognised, reading: Reading) -> Answer:

@@ -98,3 +98,13 @@ def test_what_cannot_be_checked_says_why(shell: Shell, arguments: tuple[str, ...
 def test_several_frames_are_asked_to_be_one() -> None:
     with pytest.raises(GenperfError, match="several DataFrames"):
         gp.verify(runs_of(8), runs_of(1), runs_of(1))
+
+
+def test_ask_says_what_earlier_predictions_were_worth(shell: Shell) -> None:
+    Path("kept.csv").write_text(
+        "gpus,step_s,predicted,lower,upper\n1,1.0,1.01,0.9,1.1\n2,1.1,1.08,1.0,1.2\n4,1.2,1.21,1.1,1.3\n8,1.5,1.3,1.2,1.4\n"
+    )
+    _, out, _ = shell("ask", "kept.csv", "--at", "16", "--full")
+    assert "earlier predictions: 3 of 4 inside their intervals, which is compatible with 90 %" in out
+    Path("plain.csv").write_text("gpus,step_s\n1,1.0\n2,1.1\n4,1.2\n8,1.5\n")
+    assert "earlier predictions" not in shell("ask", "plain.csv", "--at", "16", "--full")[1]
