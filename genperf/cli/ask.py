@@ -11,6 +11,7 @@ import click
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, draws_letters, tell, tell_all, terminal_width
+from genperf.cli.progress import progress
 from genperf.errors import GenperfError
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def ask(
         return
     opened = recognised_table(source, roles)
     wanted = _configuration(at, opened.source.columns)
-    answer = ask_recognised(opened, wanted, want, question, seed)
+    with progress(out.quiet):
+        answer = ask_recognised(opened, wanted, want, question, seed)
     _show(answer, out, full, _topics(why, normal, cost))
 
 

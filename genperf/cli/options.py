@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from genperf.cli.output import tell
+from genperf.cli.progress import progress
 from genperf.errors import GenperfError, ModelError
 from genperf.facts import Paid, Training
 from genperf.formula.amounts import amount
@@ -211,7 +212,9 @@ def model_or_table(path: str) -> FitResult | GroupedResult:
         return load_model(path)
     from genperf.fitting import fit
 
-    return fit(read(path, {"skip_bad_rows": True}))
+    table = read(path, {"skip_bad_rows": True})
+    with progress(bool(click.get_current_context().params.get("quiet")), "groups" if table.group else "") as done:
+        return fit(table, progress=done)
 
 
 def group_at(fitted: FitResult | GroupedResult, group: str | None, at: Mapping[str, Any]) -> str | None:

@@ -3,13 +3,15 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import click
 
 from genperf.engine import listening
 
+#: Seconds of work without a sign of progress: people wait so long without a thought (as below).
+UNSEEN_S = 2.0
 #: Called with the number done and of all.
 Progress = Callable[[int, int], None]
 
@@ -30,15 +32,31 @@ def progress(quiet: bool = False, what: str = "") -> Iterator[Progress | None]:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Draw the phase with a bar, the number done, the time taken and the time left."""
+    """Draw the phase with a bar, the number done, the time taken and the time left, after the first seconds."""
+    started = time.monotonic()
+    with ExitStack() as stack:
+        update: Callable[..., None] | None = None
+
+        def show(phase: str, done: int, total: int) -> None:
+            nonlocal update
+            if update is None and time.monotonic() - started > UNSEEN_S:
+                update = stack.enter_context(_drawn())
+            if update is not None:
+                update(description=phase, completed=done, total=total or None)
+
+        yield show
+
+
+@contextmanager
+def _drawn() -> Iterator[Callable[..., None]]:
+    """Draw a bar on standard error until the work ends, and yield what updates it."""
     from rich import progress as drawn
     from rich.console import Console
 
     start = (drawn.SpinnerColumn(), drawn.TextColumn("{task.description}"), drawn.BarColumn())
     times = (drawn.MofNCompleteColumn(), drawn.TimeElapsedColumn(), drawn.TimeRemainingColumn())
     with drawn.Progress(*start, *times, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda phase, done, total: bar.update(task, description=phase, completed=done, total=total or None)
+        yield partial(bar.update, bar.add_task("", total=None))
 
 
 @contextmanager
@@ -53,7 +71,7 @@ def _one_line() -> Iterator[Callable[[str, int, int], None]]:
             return
         elapsed = time.monotonic() - start
         # Before two seconds the estimate is poor.
-        if announced or elapsed < 2.0 or done <= first:
+        if announced or elapsed < UNSEEN_S or done <= first:
             return
         left = elapsed / (done - first) * (total - done)
         # For less, people keep their attention without a word (Nielsen, "Usability Engineering", 1993).
