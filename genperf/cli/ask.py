@@ -23,7 +23,7 @@ _RUN = re.compile(r"\d+:\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @shared.command("ask")
-@click.argument("table", nargs=-1, required=True)
+@shared.source("table", nargs=-1, required=True)
 @shared.option_group(
     "The question",
     shared.AT,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output, records, tell, tell_all
@@ -36,7 +34,7 @@ def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
 
 
 @shared.command("check")
-@click.argument("table")
+@shared.source("table")
 @option("--as-read", metavar="CSV", callback=writable, help="Write the table as it is understood here.")
 @option("--verbose", "-v", is_flag=True, help="Print the role of each column with its reasons.")
 @shared.table_options

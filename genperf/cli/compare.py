@@ -10,7 +10,7 @@ from genperf.cli.output import Output
 
 
 @shared.command("compare")
-@click.argument("model", metavar="MODEL|TABLE")
+@shared.source("model", metavar="MODEL|TABLE")
 @shared.option_group(
     "The question",
     shared.AT,

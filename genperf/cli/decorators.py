@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +15,9 @@ from genperf.cli.output import PICTURES, Output
 from genperf.cli.writing import files_read, first_lines, refuse_overwriting, writable
 from genperf.errors import GenperfError, UnclearTableError
 from genperf.scaling import KINDS, NAMES
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: Headings of the help: the options of a table, which only `--help-table` shows, and those of no group.
@@ -118,6 +122,35 @@ def _show_table_options(ctx: click.Context, param: click.Parameter, wanted: bool
         ctx.exit()
 
 
+def complete_columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the columns of the table that a command names, in the place of its last word between commas."""
+    begun, comma, last = incomplete.rpartition(",")
+    # What stands before an option without its value yet is left over.
+    header = next(map(first_lines, files_read({**ctx.params, "files": tuple(ctx.args)})), ("",))[0]
+    ending = "=" if "=" in (param.make_metavar(ctx) or "") else ""
+    names = [name.strip(' "') for name in re.split(r"[,;\t|]", header)]
+    return [f"{begun}{comma}{name}{ending}" for name in names if name.lower().startswith(last.lower())]
+
+
+def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of families."""
+    from genperf.models import MODELS
+
+    begun, comma, last = incomplete.rpartition(",")
+    return [f"{begun}{comma}{name}" for name in ("auto", *MODELS) if name.startswith(last)]
+
+
+def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Let the shell complete the name of a file."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+source = partial(click.argument, shell_complete=complete_files)
+column = partial(option, shell_complete=complete_columns)
+
+
 def output(metavar: str, help: str, **more: Any) -> Callable[[F], F]:
     """Return the option `-o`, a file to write."""
     return option("-o", "--output", metavar=metavar, help=help, callback=writable, **more)
@@ -140,11 +173,11 @@ INTERVAL = option("--interval", default=0.9, help="Nominal coverage of the inter
 GROUP = option("--group", metavar="A,B", help="Which group's model, for a model fitted with --group.")
 SEED = option("--seed", default=0, type=click.IntRange(min=0), help="Of everything that is drawn.")
 WORKERS = option("--workers", default=1, type=click.IntRange(min=1), help="Processes to fit with.")
-AT = option(
+AT = column(
     "--at", metavar="FACTOR=V,…", multiple=True, help="The configuration: gpus=64. Several values: 64,128; 16:128:*2."
 )
-TARGET = partial(option, "--at", "--target", "target", metavar="FACTOR=V", multiple=True)
-ALONG = option("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
+TARGET = partial(column, "--at", "--target", "target", metavar="FACTOR=V", multiple=True)
+ALONG = column("--along", metavar="FACTOR", help="The factor that counts the workers, where it is not recognised.")
 HINTS = option(
     "--hint",
     "hints",
@@ -154,7 +187,7 @@ HINTS = option(
 )
 MAPPING = option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a field's name.")
 PRICE = option("--price", metavar="X/h", help="Of one machine: 2/h; also /s, /min and /d.")
-PER = option("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
+PER = column("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
 SAMPLES = option("--samples", metavar="N", help="The work in all, in the unit of the throughput or batch: 300B.")
 DEADLINE = option("--deadline", metavar="TIME", help="Of --samples: 5d; the upper end of the interval keeps it.")
 BUDGET = option("--budget", metavar="X", help="Of --samples: the money that it may cost; the upper end keeps it.")
@@ -167,19 +200,19 @@ _ROLES = gathered(
     "roles",
     dict,
     TABLE_OPTIONS,
-    option("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
-    option("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
+    column("--time", metavar="COL", help="Column of measured times, in seconds or in --unit."),
+    column("--throughput", metavar="COL", help="Column of samples per second, instead of --time."),
     option("--work", metavar="FORMULA", help="Samples per step of --throughput; from the columns where omitted."),
     SCALING,
-    option("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
+    column("--quantity", metavar="COL[:UNIT]", help="Column of another positive quantity, instead of --time."),
     option("--also", metavar="NAME=COL[:UNIT]", multiple=True, help="A further quantity: memory=peak_gb:GB."),
     option("--unit", metavar="UNIT", help="Of --time: s, ms, us, ns, min or h; of --quantity, any."),
-    option("--intrinsic", metavar="A,B", help="Properties of the program: batch, …"),
-    option("--extrinsic", metavar="A,B", help="Properties of the run: workers, …"),
-    option("--categorical", metavar="A,B", help="Names without an order: framework, …"),
-    option("--group", metavar="A,B", help="One model per combination of these columns."),
-    option("--weight", metavar="COL", help="Column of weights."),
-    option("--repeat", metavar="COL", help="Column that numbers the repeats of a configuration."),
+    column("--intrinsic", metavar="A,B", help="Properties of the program: batch, …"),
+    column("--extrinsic", metavar="A,B", help="Properties of the run: workers, …"),
+    column("--categorical", metavar="A,B", help="Names without an order: framework, …"),
+    column("--group", metavar="A,B", help="One model per combination of these columns."),
+    column("--weight", metavar="COL", help="Column of weights."),
+    column("--repeat", metavar="COL", help="Column that numbers the repeats of a configuration."),
     option("--let", metavar="NAME=FORMULA", multiple=True, help="Derive a column; may be repeated."),
     option("--where", metavar="FORMULA", help="Keep only rows where this holds."),
     option("--skip-bad-rows", is_flag=True, help="Go on without rows that cannot be read; they are counted."),
@@ -188,7 +221,7 @@ _ROLES = gathered(
         default=None,
         help="Summarise rows while reading; several files and those over 64 MB are.",
     ),
-    option("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),
+    column("--status", metavar="COL", help="Column that says how a run ended: OOM, failed, timeout, …"),
     option("--failed", metavar="COL=VALUE,…", multiple=True, help="Values of runs that failed, in place of the usual."),
     option("--delimiter", metavar="CHAR", help="What separates columns, where it is not recognised."),
     MAPPING,

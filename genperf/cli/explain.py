@@ -29,7 +29,7 @@ TARGETS = ("python", "latex", "javascript", "extra-p")
 
 
 @shared.command("explain")
-@click.argument("model", metavar="MODEL|TABLE")
+@shared.source("model", metavar="MODEL|TABLE")
 @shared.option_group(
     "The question",
     shared.AT,

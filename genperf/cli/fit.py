@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 
 
 @shared.command("fit")
-@click.argument("table")
+@shared.source("table")
 @shared.option_group(
     "The model",
-    option("--model", metavar="MODEL", default="auto", help="auto, a family (see `genperf list models`) or a formula."),
+    option(
+        "--model",
+        metavar="MODEL",
+        default="auto",
+        shell_complete=shared.complete_models,
+        help="auto, a family (see `genperf list models`) or a formula.",
+    ),
     option("--also-model", metavar="NAME=MODEL", multiple=True, help="What to fit to a quantity of --also."),
     option("--pool", is_flag=True, help="Name columns that could show which groups are alike."),
     option("--quick", is_flag=True, help="A first look: one structure, fewer draws; intervals are rougher."),

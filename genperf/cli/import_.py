@@ -15,7 +15,19 @@ from genperf.cli.writing import write_whole
 from genperf.errors import LISTED, counted
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from genperf.importers import Imported
+
+
+def _formats_or_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the formats that begin with a text, and let the shell complete the name of a file."""
+    from click.shell_completion import CompletionItem
+
+    from genperf.importers import FORMATS
+
+    formats = [CompletionItem(name) for name in FORMATS if name.startswith(incomplete)]
+    return [*formats, *shared.complete_files(ctx, param, incomplete)]
 
 
 class _Import(shared.Command):
@@ -30,7 +42,7 @@ class _Import(shared.Command):
 
 
 @shared.command("import", cls=_Import)
-@click.argument("sources", metavar="[FORMAT] SOURCE…", nargs=-1, required=True)
+@shared.source("sources", shell_complete=_formats_or_files, metavar="[FORMAT] SOURCE…", nargs=-1, required=True)
 @option("--set", "settings", metavar="FACTOR=VALUE", multiple=True, help="A factor that is not in the files.")
 @option("--from-name", metavar="PATTERN", help="Factors in the files' names: run_{workers}_{batch}.json.")
 @shared.shown(

@@ -13,7 +13,7 @@ from genperf.errors import GenperfError
 
 
 @shared.command("optimize")
-@click.argument("model", metavar="MODEL|TABLE")
+@shared.source("model", metavar="MODEL|TABLE")
 @shared.option_group(
     "The grid",
     option(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @shared.command("predict")
-@click.argument("model", metavar="MODEL|TABLE")
+@shared.source("model", metavar="MODEL|TABLE")
 @shared.option_group(
     "The question",
     option("--data", metavar="CSV", help="Predict every row of a table (- for standard input)."),

@@ -16,7 +16,7 @@ from genperf.errors import GenperfError
 
 
 @shared.command("report")
-@click.argument("source", metavar="MODEL|TABLE")
+@shared.source("source", metavar="MODEL|TABLE")
 @shared.option_group(
     "The question",
     shared.TARGET(help="The configuration that the page answers for: gpus=64."),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @shared.command("suggest")
-@click.argument("model", metavar="MODEL|TABLE")
+@shared.source("model", metavar="MODEL|TABLE")
 @shared.option_group(
     "The question",
     shared.TARGET(required=True, help="The configuration to decide about: gpus=64; other factors are as measured."),

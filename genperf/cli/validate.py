@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import click
-
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
 from genperf.cli.output import Output
@@ -11,7 +9,7 @@ from genperf.cli.progress import progress
 
 
 @shared.command("validate")
-@click.argument("table")
+@shared.source("table")
 @shared.option_group(
     "The question",
     option(
@@ -20,7 +18,13 @@ from genperf.cli.progress import progress
         default="kfold:5",
         help="kfold:K, leave-one-out, leave-group-out:COL or extrapolate:COL[:LIMIT].",
     ),
-    option("--models", metavar="A,B", default="all", help="Families and learners, by name, or all."),
+    option(
+        "--models",
+        metavar="A,B",
+        default="all",
+        shell_complete=shared.complete_models,
+        help="Families and learners, by name, or all.",
+    ),
     shared.INTERVAL,
 )
 @shared.table_options

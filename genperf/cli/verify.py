@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @shared.command("verify")
-@click.argument("model", metavar="MODEL|TABLE")
-@click.argument("sources", metavar="SOURCE…", nargs=-1, required=True)
+@shared.source("model", metavar="MODEL|TABLE")
+@shared.source("sources", metavar="SOURCE…", nargs=-1, required=True)
 @shared.option_group(
     "The question",
     option("--alarm", default=0.01, show_default=True, type=float, help="The rate of false alarms that is kept."),

@@ -292,3 +292,28 @@ def test_options_of_the_table_stand_behind_an_option_of_their_own(shell: Shell) 
 def test_a_target_is_also_named_by_at(shell: Shell) -> None:
     assert shell("fit", "runs.csv", *ROLES, "--model", "amdahl", "-o", "m.json", "-q")[0] == 0
     assert shell("suggest", "m.json", "--at", "workers=64") == shell("suggest", "m.json", "--target", "workers=64")
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("ask runs.csv --at w", "workers="),
+        ("runs.csv --at b", "batch="),
+        ("fit runs.csv --extrinsic workers,ba", "workers,batch"),
+        ("fit runs.csv --model amd", "amdahl"),
+        ("import nccl", "nccl-tests"),
+        ("list da", "datasets"),
+        ("opt", "optimize"),
+    ],
+)
+def test_a_shell_completes_columns_models_and_formats(shell: Shell, typed: str, completed: str) -> None:
+    given = {
+        "COMP_WORDS": f"genperf {typed}",
+        "COMP_CWORD": str(len(typed.split())),
+        "_GENPERF_COMPLETE": "bash_complete",
+    }
+    code = "from genperf.cli.main import cli; cli(prog_name='genperf')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**HERE, **given}
+    )
+    assert f"plain,{completed}" in done.stdout.split("\n"), done.stderr
