@@ -416,9 +416,8 @@ def page(rows: pd.DataFrame, others: Sequence[str], flags: str) -> str:
             "cluster\n",
             table(rows, others),
             by_protocol(rows, others),
-            "**All together**\n",
-            "A source is one vote: coverage is the mean, widths are the median of the sources, the score and the ratio "
-            f"are geometric means over cells of at least {LEAST_SERIES} series.\n",
+            "**All together**: a source is one vote, coverage is the mean, widths are the median of the sources, the "
+            f"score and the ratio are geometric means over cells of at least {LEAST_SERIES} series.\n",
             markdown(
                 ["auto", *CRITERION],
                 [

@@ -36,7 +36,7 @@ MODELS = {
 }
 #: The columns, after the first, of the page's table of all sources.
 ALL_SOURCES = "corpus > How well # all sources, median (mean) error, %"
-PROTOCOLS = ("near (366)", "far (217)", "node (269)")
+PROTOCOLS = ("near (821)", "far (416)", "node (425)")
 
 
 def text_of(path: Path) -> str:
