@@ -189,7 +189,12 @@ def load_model(path: str | Path) -> FitResult | GroupedResult:
 
 
 def is_model(path: str | Path) -> bool:
-    """Tell whether a path is that of a model file; what cannot be read counts as one, whose error says more."""
+    """Tell whether a path is that of a model file; what cannot be read counts as one, whose error says more.
+
+    So does a named pipe, which can be read only once.
+    """
+    if Path(path).expanduser().is_fifo():
+        return True
     try:
         with Path(path).expanduser().open("rb") as file:
             start = file.read(_HEAD_BYTES)
