@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,26 @@ LINES = {
     "workers": (1.0, 2.0, 4.0, 8.0, 16.0),
     "framework": ("x", "y"),
 }
+
+NOTES = """
+## Before, and what is missed
+
+On 9ef34384, the first two worlds of each tuning law and design, three designs with crossed factors: elasticity of `auto`
+84 % and of `generic` 67, share of the constant 33 and 26, *versus* measured 69 and 78, unmeasured 71 and 68, beyond 70
+and 47, Sobol 22 and 62, constants of a chosen structure 73 (exponents) and 40 (C). The errors are those of the same fits.
+
+- *The share of the constant* is covered in half of the worlds: powers of sizes and overlaps are no sums of products, and
+  a constant takes up what they leave. Half powers in the sum were tried: 0.087 off for 0.064.
+- *One factor at a time* `auto` covers too few differences between measured runs: its noise is a guess from 16 rows.
+  `generic` has one form there and not both.
+- *At one worker* the step to the second is covered in two thirds under `auto`.
+- *What `suggest` promises* is a quarter too wide on crossed designs, and a third of what comes where one factor varied
+  at a time. It was measured before the promise became the process with the run among its rows, after which the ratio was
+  1.10 to 1.20 in twelve worlds.
+- Probabilities between 60 and 95 % come true 5 to 9 points less often than stated under `auto`, on pairs that differ by
+  less than 8 %.
+- 76 worlds were asked, not 220: the machine had no more time.
+"""
 
 Columns = Mapping[str, Any]
 
@@ -459,6 +480,35 @@ def promised(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table[["answers"]], np.exp(table[["median", "10 %", "90 %"]])], axis=1).round(2).reset_index()
 
 
+def page(rows: pd.DataFrame) -> str:
+    """Return the page of results."""
+    worlds = len(rows[["half", "law", "design", "world"]].drop_duplicates())
+    text = [
+        "# Are constants, shares, elasticities and probabilities those of the laws?",
+        "",
+        f"Made by `{COMMAND}`: {worlds} of its {WORLDS * len(DESIGNS) * sum(map(len, LAWS.values()))} worlds.",
+        "",
+        "Laws and seeds stand in the script and were written before it was run; the laws of the *fresh* half were not",
+        "looked at while the package was changed. `true`: % of the nominal 90 % intervals that hold the law's value.",
+        "`off` and `width`: medians, of elasticities and constants as they are, of shares in points, of *versus* as a",
+        "share of the first time, of the target beyond in ln T.",
+    ]
+    for half in LAWS:
+        some = rows[rows["half"] == half]
+        if len(some):
+            text += ["", f"## {half.capitalize()} laws", "", _markdown(summary(some))]
+    text += ["", "## Probabilities", "", "Stated and true, in %, all laws.", "", _markdown(stated(rows))]
+    text += ["", "## Widths that `suggest` promises", "", "Promised over found.", "", _markdown(promised(rows)), ""]
+    return "\n".join(text) + NOTES
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    """Return a table as Markdown."""
+    cells = [[f"{v:g}" if isinstance(v, float) else str(v) for v in row] for row in table.to_numpy().tolist()]
+    lines = [list(table.columns), ["---"] * len(table.columns), *cells]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
 def main() -> None:
     """Draw the worlds, ask, and print or write what came."""
     parser = argparse.ArgumentParser()
@@ -466,8 +516,9 @@ def main() -> None:
     parser.add_argument("--half", choices=list(LAWS))
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--laws")
-    parser.add_argument("--csv")
-    parser.add_argument("--write")
+    parser.add_argument("--csv", help="keep the answers in a file")
+    parser.add_argument("--read", nargs="*", help="files of answers, instead of asking again")
+    parser.add_argument("--write", help="the folder of the page")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     rows: list[dict[str, Any]] = []
@@ -476,12 +527,15 @@ def main() -> None:
     wanted = options.laws.split(",") if options.laws else None
     places = [(half, kind) for half in halves for kind in LAWS[half] if wanted is None or kind in wanted]
     # A part of the worlds is a part of every law and design.
-    for number, (half, kind) in product(range(worlds), places):
+    for number, (half, kind) in product(range(0 if options.read else worlds), places):
         for design in DESIGNS:
             rows += rows_of(half, kind, design, number, options.models.split(","))
         if options.csv:
             pd.DataFrame(rows).to_csv(options.csv, index=False)
-    frame = pd.DataFrame(rows)
+    frame = pd.concat([pd.read_csv(name) for name in options.read]) if options.read else pd.DataFrame(rows)
+    frame = frame.drop_duplicates(ignore_index=True)
+    if options.write:
+        (Path(options.write) / "factors-told.md").write_text(page(frame), encoding="utf-8")
     for table in (summary(frame), stated(frame), promised(frame)):
         print(table.to_string(index=False), flush=True)
 

@@ -47,6 +47,7 @@ PAGES = (
     "verify",
     "pooling",
     "generic",
+    "factors-told",
     "three-frameworks",
     "elasticities",
     "other-tables",
