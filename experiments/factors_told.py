@@ -52,12 +52,12 @@ LINES = {
 NOTES = """
 ## Before, and what is missed
 
-On 9ef34384, two worlds of each tuning law and crossed design: elasticity of `auto` 84 % and of `generic` 67, share of the
+On 9ef34384, two worlds of each tuning law and crossed design: elasticity of `auto` 84 %, of `generic` 67, share of the
 constant 33 and 26, *versus* measured 69 and 78, unmeasured 71 and 68, beyond 70 and 47, Sobol 22 and 62, constants of a
 chosen structure 73 (exponents) and 40 (C). Errors are those of the same fits, but for the shares under `auto`.
 
-- *The share of the constant* is covered in half of the worlds: powers of sizes and overlaps are no sums of products, and
-  a constant takes up what they leave. Half powers in the sum were tried: 0.087 off for 0.064.
+- *The share of the constant* is covered in half of the worlds: powers and overlaps are no sums of products, and a
+  constant takes up what they leave. Half powers in the sum were tried: 0.087 off for 0.064.
 - *One factor at a time* `auto` covers too few differences between measured runs: its noise is a guess from 16 rows.
   `generic` has one form there and not both.
 - *At one worker* the step to the second is covered in two thirds under `auto`.
