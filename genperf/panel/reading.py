@@ -481,7 +481,9 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any],
     repeated = repeated_kinds({n: columns[n] for n in texts if not is_provenance(n)}, requested)
     texts = [n for n in texts if n not in repeated]
     texts += [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]
-    rest = [n for n in rest if not _repeats_the_scale(reading, n, scale, requested)]
+    rest = [
+        n for n in rest if not _repeats_the_scale(reading, n, scale, requested) and not _is_of_all(reading, n, scale)
+    ]
     of_a_worker = column_of("batch", columns)
     batches = [n for n in rest if n == of_a_worker or canonical_of(n) in ("batch", "global_batch")]
     others = [n for n in rest if n not in batches and evidence[n].varies]
@@ -522,6 +524,17 @@ def slope_of(counts: Any, values: Any) -> float:
     first, middle = scales[0], scales[max(1, len(scales) // 2)]
     ends = [float(np.median(values[known & (counts == n)])) for n in (first, middle)]
     return float(np.log(ends[1] / ends[0]) / np.log(middle / first))
+
+
+def _is_of_all(reading: Reading, name: str, scale: str | None) -> bool:
+    """Tell whether a batch is that of all workers, by its name of one: the other one there, times the count."""
+    if scale is None or canonical_of(name) != "batch" or not reading.evidence[name].varies:
+        return False
+    each = [
+        n for n in reading.evidence if n != name and column_of("batch", [n]) == n and not reading.evidence[n].varies
+    ]
+    counts, values = (reading.evidence[n].values for n in (scale, name))
+    return any(np.allclose(values, counts * reading.evidence[n].values[0]) for n in each if reading.evidence[n].numeric)
 
 
 def _repeats_the_scale(reading: Reading, name: str, scale: str | None, requested: set[str]) -> bool:

@@ -360,7 +360,8 @@ def with_factors(source: Source) -> Source:
             read = np.array([int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers], dtype=object)
             shown = labels(numbers).tolist()
             equal = next((other for other, cells in source.columns.items() if labels(cells).tolist() == shown), None)
-            free = name if name not in {*source.columns, *made, *new} else f"{column} {name}"
+            called = _spelled_out(name, column, names.columns)
+            free = called if called not in {*source.columns, *made, *new} else f"{column} {name}"
             renamed[name] = equal or free
             if equal is None:
                 new[free] = read
@@ -372,6 +373,21 @@ def with_factors(source: Source) -> Source:
             filled = counted(sum(map(bool, texts)), "cell")
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
     return replace(source, read={**source.read, **made}, names=taken, steps=(*source.steps, *steps))
+
+
+def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
+    """Return the word of a column's name that a letter stands for; a server that holds devices is a node.
+
+    Examples
+    --------
+    >>> _spelled_out("S", "Server and GPU number", ["S", "GPU"]), _spelled_out("p", "run", ["p"])
+    ('nodes', 'p')
+    """
+    begun = [one for one in re.findall(_WORD, column) if one.lower().startswith(word.lower()) and meant_by(one)]
+    if len(word) > 1 or len(begun) != 1:
+        return word
+    beside = any(meant_by(other) == "workers" for other in words if other != word)
+    return "nodes" if meant_by(begun[0]) == "servers" and beside else begun[0]
 
 
 def _placed(names: Sequence[str]) -> Callable[[str], Taken | None]:

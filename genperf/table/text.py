@@ -94,8 +94,14 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         records = [(line, [unmarked(cell) for cell in record]) for line, record in records]
     if not records:
         raise TableError("the file holds only comments", hint="a header line is needed", where=name)
+    if (block := _fullest_block(records)) is not None:
+        records, blocks = block
+        several_blocks = [step(f"{blocks} tables stand beside and below each other: the one of most numbers is read")]
+    else:
+        several_blocks = []
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
     records, several = _one_table(header + records)
+    steps += several_blocks
     (line, head), *following = records
     if _is_header(head, [record for _, record in following[:FIRST_ROWS]]):
         columns = column_names(head, f"{name}: line {line}")
@@ -126,6 +132,42 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     )
     steps += several
     return source_of(name, columns, [*rows.values()], rows, ragged=rejected, delimiter=separator, steps=tuple(steps))
+
+
+def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None:
+    """Return of tables that stand side by side in a sheet the one with most columns of numbers, and how many there are.
+
+    None where no row names a column twice, apart by an empty one.
+    """
+    width = max((len(row) for _, row in records), default=0)
+    rows = [(line, [*row, *[""] * (width - len(row))]) for line, row in records]
+    used = [any(row[k] for _, row in rows) for k in range(width)]
+    starts = [k for k in range(width) if used[k] and not (k and used[k - 1])]
+    spans = [(k, next((end for end in range(k, width) if not used[end]), width)) for k in starts]
+    beside = [[{cell for cell in row[a:b] if cell and not _is_number(cell)} for a, b in spans] for _, row in rows]
+    if not any(len(one & other) > 1 for names in beside for one, other in itertools.combinations(names, 2)):
+        return None
+    tables: list[list[Record]] = []
+    for a, b in spans:
+        begun = False
+        for line, row in ((line, row[a:b]) for line, row in rows):
+            named = sum(map(bool, row)) > 1 and not any(map(_is_number, row))
+            if named and begun:
+                # A header of two lines: the lower one is more exact.
+                line, upper = tables[-1].pop()
+                row = [below or above for above, below in zip(upper, row, strict=True)]
+            if named:
+                tables += [] if begun else [[]]
+                tables[-1].append((line, row))
+            elif tables and sum(map(bool, row)) > 1:
+                tables[-1].append((line, row))
+            begun = named
+
+    def numbers(table: list[Record]) -> int:
+        return sum(all(_is_number(row[k]) for _, row in table[1:]) for k in range(len(table[0][1])))
+
+    complete = [table for table in tables if len(table) > 1]
+    return (max(complete, key=numbers), len(complete)) if complete else None
 
 
 def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
@@ -288,7 +330,8 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
         for physical in io.StringIO(text, newline=""):
             line += 1
             if between:
-                if not physical.strip() or physical.lstrip().startswith("#"):
+                # `# of nodes` is a name.
+                if not physical.strip() or re.match(r"\s*#(?!\s*of\s)", physical):
                     continue
                 if delimiter in (" ", RUNS) and _RULE.match(physical.rstrip("\r\n").replace(" ", "")):
                     continue
@@ -554,6 +597,8 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
     """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted."""
     for key, item in value.items():
         path = f"{prefix}{' '.join(str(key).split())}"
+        if isinstance(item, Mapping) and key in words_of("log.machine"):
+            continue  # what there was, and not what was used
         facts = [_as_fact(one) for one in item if isinstance(one, Mapping)] if isinstance(item, list) else []
         if facts and len(facts) == len(item) and all(len(fact) == 1 for fact in facts):
             # Settings as a list of names with their values.

@@ -81,7 +81,11 @@ def test_a_record_with_results_is_the_run_and_the_machine_is_not_its_scale(tmp_p
 SHAPES = {
     "pairs of counts in headers": (
         "Servers and GPUs,1S - 1GPU,1S - 2GPU,2S - 2GPU,2S - 4GPU\nTime (s/1 epoch),120.4,64.1,63.2,35.5\n",
-        {"S": ["1", "1", "2", "2"], "GPU": ["1", "2", "2", "4"], "Time (s/1 epoch)": ["120.4", "64.1", "63.2", "35.5"]},
+        {
+            "nodes": ["1", "1", "2", "2"],
+            "GPU": ["1", "2", "2", "4"],
+            "Time (s/1 epoch)": ["120.4", "64.1", "63.2", "35.5"],
+        },
     ),
     "two values in a cell below a corner": (
         "net \\ nodes * gpus,1*8,2*8\nbert,165.1 samples/sec 2.9 tflops/gpu,310.0 samples/sec 2.8 tflops/gpu\n",
@@ -103,6 +107,11 @@ SHAPES = {
     "a knob in the name of a run": (
         "cfg,samples/s\nworkers=4,23\nbatch=8,20\nworkers=8,38\nworkers=16,60\nreference,30\n",
         {"workers": ["4", "", "8", "16", ""]},
+    ),
+    "blocks side by side, and a header of two lines": (
+        "A,,,,B,\n# of Nodes,Rate,,,# of Nodes,Rate\n1,16,,,1,20\n2,29,,,2,30\n,,,,,\n"
+        "# of Nodes,Rate,,,,\n,A,B,,,\n1,16,20,,,\n2,29,30,,,\n",
+        {"# of Nodes": ["1", "2"], "A": ["16", "29"], "B": ["20", "30"]},
     ),
     "rows that end before the header": (
         "what,2 cards,4 cards,8 cards\na,369,313\nb,344,338\n",
