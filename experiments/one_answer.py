@@ -217,6 +217,9 @@ def drawn(seed: int, form: str | None = None) -> tuple[str, Form, Law, pd.DataFr
     if not made.part and made.header("inside") is None:
         inside = 8
         counts = tuple(8 * 2**k for k in range(steps))
+    if made.header("nodes") and made.header("devices") and counts[-1] < 2 * inside:
+        # Runs on one node alone do not show how many devices a full one has.
+        counts = tuple(inside * 2**k for k in range(steps))
     target = counts[-1] * int(random.choice([2, 4]))
     target = max(target, inside)
     shared = made.scaling == "both" and bool(random.random() < 0.4)

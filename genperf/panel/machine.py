@@ -321,7 +321,7 @@ class Machine:
         if "micro_batches" not in given and passes is not None:
             out["micro_batches"] = np.maximum(1.0, work / at_once)
 
-    def ask_back(self, given: Collection[str]) -> None:
+    def ask_back(self, given: Parts) -> None:
         """Refuse nodes of a table that counts devices, or devices of one of nodes, where no node's size is known.
 
         Raises
@@ -330,9 +330,15 @@ class Machine:
             With what would show it.
         """
         named, other = ("nodes", "workers") if self.counts_devices else ("workers", "nodes")
-        if named in given and not {other, "devices_per_node"} & {*given} and self.size() is None:
+        nodes, beside = self.columns.get("nodes"), {other, "devices_per_node"}
+        # Runs on one node show what it held, and not what a full one would.
+        one = nodes is not None and nodes.distinct == 1 and "devices_per_node" not in self.columns
+        most = 0.0 if nodes is None else nodes.upper
+        beyond = one and named == "nodes" and bool(np.any(given.get(named, most) > most))
+        if named in given and beside.isdisjoint(given) and (beyond or self.size() is None):
             called = "devices" if named == "workers" else "nodes"
-            what = f"the model has no factor '{named}', and nothing shows how many devices a node has"
+            lacks = f"no run was on more than {most:g} nodes" if one else f"the model has no factor '{named}'"
+            what = f"{lacks}, and nothing shows how many devices a node has"
             raise TableError(what, hint=f"--at devices_per_node=8 beside the {called}, or a column of that name")
 
     def settled(self, given: Collection[str]) -> frozenset[str]:
