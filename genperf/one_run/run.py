@@ -291,6 +291,8 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float | None]) -> N
             str(name or f"{three_digits(parameters)} parameters"), parameters, active or parameters, layers, hidden
         )
     if layers and network.layers and layers < network.layers and parameters is None:
+        if {"tflops", "mfu"} & named.keys():
+            return None
         what = f"layers={layers:g} are fewer than the {network.layers:g} of {network.name}"
         raise GenperfError(what, hint="add the parameters of what ran: params=4B")
     size = parameters or network.parameters
