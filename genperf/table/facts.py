@@ -232,7 +232,7 @@ def begins_with_facts(text: str) -> bool:
 
 def runs_of(text: str) -> list[Run]:
     """Return the runs that a text tells of: those under its headings, or else from one count to the next."""
-    by_heading = _runs(text, True)
+    by_heading = _runs(text, True) if re.search(r"(?m)^#{1,4} +\S", text) else []
     return by_heading if len(by_heading) > 1 else _runs(text, False)
 
 

@@ -19,7 +19,16 @@ import numpy as np
 from genperf.errors import TableError
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
-from genperf.table.content import MAX_PARQUET_CELLS, decoded, files_of, of_windows, read_content, refuse_other_text
+from genperf.table.content import (
+    MAX_FILE_BYTES,
+    MAX_PARQUET_CELLS,
+    decoded,
+    files_of,
+    head_of,
+    of_windows,
+    read_content,
+    refuse_other_text,
+)
 from genperf.table.facts import begins_with_facts, is_log, source_of_log, source_of_steps, with_facts
 from genperf.table.folder import joined, tidied
 from genperf.table.parsed import parsed_column
@@ -61,6 +70,8 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         raise TableError(f"a table is read from a path or a DataFrame, not from {type(source).__name__}")
     if str(source) != "-" and Path(os.path.expanduser(source)).is_dir():
         return open_files([source], delimiter)
+    if (part := _beginning_of_log(source)) is not None:
+        return part
     name, data = read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
@@ -73,6 +84,20 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     if not of_windows(data):
         return opened
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
+
+
+def _beginning_of_log(source: str | Path) -> Source | None:
+    """Return what the beginning of a log says that is too long to be read whole; None of another file."""
+    path = Path(os.path.expanduser(source))
+    if not path.is_file() or path.stat().st_size <= MAX_FILE_BYTES or head_of(str(path))[:4] == b"PAR1":
+        return None
+    if not is_log(head_of(str(path)).decode("utf-8", "replace")):
+        return None
+    with path.open("rb") as file:
+        lines = file.read(MAX_FILE_BYTES // 8).rpartition(b"\n")[0]
+    log = source_of_log(lines.decode("utf-8", "replace"), str(source))
+    text = f"only the first {len(lines) // 1_000_000} of {path.stat().st_size // 1_000_000} MB of the log are read"
+    return None if log is None else replace(log, steps=(*log.steps, step(text)))
 
 
 def _table_or_log(text: str, name: str) -> Source:

@@ -18,6 +18,7 @@ from genperf.formula.amounts import with_amounts
 from genperf.importers import FORMATS
 from genperf.panel import read_table
 from genperf.result import FitResult, dump_model, parse_model
+from genperf.table.opened import open_source, understood
 
 DATA = Path(__file__).parents[1] / "importers" / "data"
 MODELS = Path(__file__).parents[1] / "result"
@@ -68,6 +69,11 @@ def _file(data: bytes) -> str:
 def table(data: bytes) -> None:
     """Read a table with two factors."""
     read_table(_file(data), time="s", extrinsic="n", categorical="f", skip_bad_rows=True, aggregate=False)
+
+
+def source(data: bytes) -> None:
+    """Read a source of any kind by its shape: a table, a log, records."""
+    understood(open_source(_file(data)))
 
 
 def settings(data: bytes) -> None:
@@ -128,6 +134,29 @@ TARGETS = {
         formula,
         (b"a*batch/workers + b*log2(workers)", b"where(n > 1 and not f == 'x', `a b`**-2, max(1e3, n % 2))", b"30B*n"),
         (b"log2(", b"max(", b"**", b" and ", b"`", b"'x'", b"==", b"where(", b"1e308", b"-", b"\xc3\xa9"),
+    ),
+    "source": Target(
+        source,
+        (
+            b"world_size ..... 8\nstep: 1  loss: 8.2  tps: 7,012  memory: 4.2GiB(9%)\nstep: 2  tps: 7,612\n",
+            b"{'loss': 3.1, 'epoch': 0.1}\n{'train_runtime': 50.0, 'train_steps_per_second': 4.0}\n",
+            b'{"world_size": 2, "tokens_per_sec": 9.5, "requests": [{"id": 1}, {"id": 2}]}',
+            b"S and G,1S - 1G,2S - 4G\ntime (s),120.4,35.5\n",
+        ),
+        (
+            b": ",
+            b"=",
+            b"--np 2",
+            b" ms per sample",
+            b"it/s",
+            b"OOM",
+            b"\x1b[31m",
+            b"0:02:03",
+            b"<br>",
+            b"1*8",
+            b"# ",
+            b"|",
+        ),
     ),
     "table": Target(
         table,
