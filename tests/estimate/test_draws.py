@@ -54,6 +54,6 @@ def test_the_error_of_a_form_is_found_in_neighbours_that_depart_together() -> No
 
 
 def test_random_features_have_the_covariance() -> None:
-    places = np.random.default_rng(2).normal(size=(20, 3))
+    places = np.random.default_rng(2).normal(size=(form.MOST_ROWS + 1, 3))
     drawn = form.features(places)
-    assert drawn @ drawn.T == pytest.approx(form.covariance(places), abs=0.35)
+    assert drawn @ drawn.T == pytest.approx(form.covariance(places), abs=0.6)
