@@ -50,7 +50,7 @@ def features(places: Array) -> Array:
     """Return Φ of shape (rows, k) with Φ·Φᵀ = κ/f², of many rows by random features (Rahimi & Recht 2007)."""
     if len(places) <= MOST_ROWS:
         # Exact, and whatever the order of levels.
-        return np.linalg.cholesky(covariance(places) + 1e-8 * np.eye(len(places)))
+        return np.asarray(np.linalg.cholesky(covariance(places) + 1e-8 * np.eye(len(places))), float)
     rng = np.random.default_rng(0)
     directions = rng.standard_normal((places.shape[1], FEATURES // 2))
     angles = places @ directions
