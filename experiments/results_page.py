@@ -41,6 +41,7 @@ PAGES = (
     "growth",
     "hints",
     "normal",
+    "one-answer",
     "turning",
     "why-slow",
     "one-run",
