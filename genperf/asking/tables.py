@@ -245,7 +245,7 @@ def ask_recognised(
         wanted = _resolved(opened.reading, opened.at)
         series = _series(opened.reading, wanted)
         answer = _Reader(opened, series, question or Question(), seed).answered(wanted)
-    worth = kept_predictions(opened.source.columns, next(iter(opened.reading.quantities), ""))
+    worth = kept_predictions(opened.source.columns, next(iter((reading or opened.reading).quantities), ""))
     return replace(answer, notes=(*requested.notes, *answer.notes, *([worth] if worth else [])))
 
 
