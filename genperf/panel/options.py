@@ -190,7 +190,10 @@ class ColumnRoles:
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Read the options of `read_table` that name columns."""
         measured = {option: str(given[option]) for option in (*MEASURED, "unit") if given.get(option)}
-        several = (tuple(names_of(given.get(role) or ())) for role in SEVERAL)
+        several = [tuple(names_of(given.get(role) or ())) for role in SEVERAL]
+        for role, names in zip(SEVERAL, several, strict=True):
+            if repeated := [name for name in names if names.count(name) > 1]:
+                raise TableError(f"column '{repeated[0]}' is named twice as {role}", hint="give it one role")
         status, weight, repeat = (str(given.get(role) or "") for role in ("status", "weight", "repeat"))
         return cls(measured, status, "", weight, repeat, *several)
 

@@ -307,7 +307,7 @@ def test_other_models_do_not_see_phases() -> None:
 def test_model_file() -> None:
     result = fitted(of_grid(*ALL), "s-sgd-input")
     again = parse_model(dump_model(result))
-    query = {"workers": [1, 64], "nodes": [1, 16], "batch": 32, "bytes": 1e8}
+    query = pd.DataFrame({"workers": [1, 64], "nodes": [1, 16], "batch": 32, "bytes": 1e8})
     pd.testing.assert_frame_equal(again.predict(query), result.predict(query), check_exact=True)
     assert dump_model(again) == dump_model(result)
 

@@ -40,7 +40,7 @@ def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> 
         ({"bandwith": "25Gbit/s"}, "unknown hint 'bandwith'"),
         ({"bandwidth": "25"}, "'25' is no bandwidth"),
         ({"bandwidth": "0Gbit/s"}, "no bandwidth"),
-        ({"network": "InfiniBand XDR"}, "'InfiniBand XDR' is no bandwidth"),
+        ({"network": "InfiniBand ZDR"}, "'InfiniBand ZDR' is no bandwidth"),
         ({"bandwidth": "25Gbit/s", "network": "1Gbit/s"}, "hinted twice"),
         ({"parameters": "110M"}, "says nothing alone"),
         ({"bandwidth": "25Gbit/s", "latency": "-1ms"}, "no latency"),
