@@ -48,8 +48,8 @@ _NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]
 _WORD_FIRST = re.compile(
     r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+(?=-))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
 )
-#: `L20`, `p16` between signs that part a name.
-_LETTER_FIRST = re.compile(r"(?<![^\W_])(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
+#: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
+_LETTER_FIRST = re.compile(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
 _LAST_NUMBER = re.compile(r"[\s_\-]+(\d+)$")
 
 
