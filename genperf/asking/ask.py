@@ -111,7 +111,7 @@ def facts_of(
         runs=result.schema.rows,
         growth=growth,
         turn=turn,
-        curve=_drawn(curve, growth, work, interval),
+        curve=_drawn(curve, growth, work, interval, result.floor),
         limit=limit_of(result, query.columns, interval, None if unmeasured else _forecast(curve, target)),
         published=beside_published(result, curve, growth.target.count, work, question),
         record=_record(result, query, curve, growth.target.count, expected.verdict),
@@ -132,12 +132,12 @@ def _forecast(curve: Scaling, target: Mapping[str, Any]) -> Forecast:
     return curve.forecast.at(np.array([curve.steps.nearest(float(target[curve.along]))]))
 
 
-def _drawn(curve: Scaling, growth: Growth, work: Work, interval: float) -> Curve:
+def _drawn(curve: Scaling, growth: Growth, work: Work, interval: float, floor: float) -> Curve:
     """Return the curve from the smallest count to the configuration's, as throughputs where these are known."""
     steps, name = curve.steps, curve.quantity.name
     upto = max(growth.target.count, steps.largest) * 1.0001
     places = np.flatnonzero(steps.counts <= upto)
-    lower, upper = curve.forecast.at(places).band(interval, "prediction", -np.inf)
+    lower, upper = curve.forecast.at(places).band(interval, "prediction", floor)
     value = curve.forecast.at(places).central()
     ends = np.stack([value, np.minimum(lower, value), np.maximum(upper, value)])
     measured, logarithms = steps.measured

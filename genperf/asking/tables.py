@@ -137,7 +137,7 @@ def ask(
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
     >>> answer = ask(runs, gpus=16)
     >>> answer.answers[0].quantity, answer.verdict, answer.value == answer.throughput
-    ('images_per_s', 'extrapolating-blind', True)
+    ('images_per_s', 'caution', True)
     >>> [round(one.value, -3) for one in ask(runs, gpus=[2, 8])]
     [1000.0, 3000.0]
     >>> round(ask("8xh100", model="7B", tokens_per_s=76800).to_dict()["mfu"], 3)

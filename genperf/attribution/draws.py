@@ -22,6 +22,11 @@ def shares(members: Sequence[Member]) -> Array:
     return np.asarray(by_draw / by_draw.sum())
 
 
+#: ln of how far a draw lies below the largest one at a row, at most: a draw of a user's formula may be zero, of which
+#: no ratio exists. No result at two digits changes with it.
+DEEPEST = 20.0
+
+
 @dataclass(frozen=True, eq=False)
 class Ratios:
     """ln of ratios of predicted values, a mixture of normal distributions: what both share cancels in each draw."""
@@ -151,7 +156,8 @@ def curves_of(
         stacked, root = (none, form * features(where)) if many else (form**2 * covariance(where)[None], root)
     of_members = []
     parts = forecasts(members, columns) if parts is None else parts
-    for member, (mean, variance) in zip(members, parts, strict=True):
+    for member, (logarithms, variance) in zip(members, parts, strict=True):
+        mean = np.maximum(logarithms, logarithms.max(axis=0) - DEEPEST)
         covariances, scale = stacked, np.zeros(len(mean), dtype=np.intp)
         if member.discrepancy is not None and not many:
             # Draws of one scale have one covariance.

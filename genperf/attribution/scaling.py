@@ -9,7 +9,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
-from genperf.attribution.draws import curves_of, shares
+from genperf.attribution.draws import DEEPEST, curves_of, shares
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.terms import LEAST_WEIGHT, by_label
 from genperf.errors import GenperfError
@@ -186,7 +186,8 @@ def _of_kinds(
     runs, measured = steps.measured
     # First the predicted value. All curves pass through what was measured, but the draws of a process, which know how
     # noisy the runs are; those of a bare expression may miss them all.
-    logarithms = np.vstack([np.log(values), plain.curves.paths])
+    central = np.log(np.maximum(values, values.max() * np.exp(-DEEPEST)))
+    logarithms = np.vstack([central, plain.curves.paths])
     bare = all(m.process is None and m.discrepancy is None for m in result.members)
     logarithms[: None if bare else 1, runs] = measured
     turns = _ends(_turns(steps, np.exp(logarithms)), plain.curves.weights, levels)

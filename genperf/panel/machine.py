@@ -389,7 +389,9 @@ class Machine:
         def both(*names: str) -> Callable[[int], str]:
             return lambda row: " and ".join(shown(name, row) for name in names)
 
-        held = given.get("devices_per_node", self.size() if self.fills_nodes else None)
+        # Where only one node was measured, the devices of a full one are supposed, and suppositions contradict nobody.
+        measured = self.fills_nodes and ("devices_per_node" in self.columns or self.columns["nodes"].distinct > 1)
+        held = given.get("devices_per_node", self.size() if measured else None)
         if {"workers", "nodes"} <= {*given} and held is not None:
             devices, nodes, inside = given["workers"], given["nodes"], np.broadcast_to(held, given["nodes"].shape)
             full = np.ceil(devices / inside - SAME)

@@ -39,11 +39,12 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
     assert normal["of"] == "efficiency"
     assert normal["value"] == pytest.approx(3540 / 2900 / 2, abs=1e-3)
     assert normal["low"] < normal["median"] < normal["high"]
-    assert normal["low"] < normal["value"]
-    assert 5.0 < normal["percentile"] < 25.0
+    # 61 % at two nodes is below what nine in ten keep that hold each device's batch.
+    assert normal["value"] < normal["low"]
+    assert 0.0 < normal["percentile"] < 5.0
     assert normal["series"] >= 30
     assert normal["clusters"] >= 3
-    assert text.startswith("At 2 nodes the efficiency is 61 %, which is in the lowest quarter. Nine in ten of ")
+    assert text.startswith("At 2 nodes the efficiency is 61 %, which is low. Nine in ten of ")
     assert re.search(r"; \d+ % keep less\.$", text)
 
 

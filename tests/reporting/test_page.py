@@ -57,7 +57,7 @@ def test_the_first_card_tells_how_often_auto_was_right_elsewhere() -> None:
     first = [data_of(page(fitted(runs(), model)))["groups"][0]["sheet"]["answers"][0] for model in ("auto", "amdahl")]
     told = [[s for s in card["sentences"] if s.startswith("How often this was right elsewhere")] for card in first]
     assert [len(sentences) for sentences in told] == [1, 0]
-    assert re.search(r"\d+ series of \d other clusters .* The 90 % interval held \d+ % of them", told[0][0])
+    assert re.search(r"\d+ series of \d+ other clusters .* The 90 % interval held \d+ % of them", told[0][0])
 
 
 def test_the_answers_are_at_twice_the_largest_count_exactly() -> None:
