@@ -25,6 +25,8 @@ def shares(members: Sequence[Member]) -> Array:
 #: ln of how far a draw lies below the largest one at a row, at most: a draw of a user's formula may be zero, of which
 #: no ratio exists. No result at two digits changes with it.
 DEEPEST = 20.0
+#: A standard deviation of ln of a ratio below this is what rounding leaves of two equal covariances.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,8 @@ class Ratios:
 
     def quantiles(self, levels: tuple[float, float]) -> Array:
         """Return the ends of the interval of ln of each ratio, shape (2, pairs), in closed form."""
-        return np.log(bands.mixture_quantiles(self.mean, self.weights, self.deviation, np.array(levels)))
+        deviation = np.where(self.deviation < ROUNDING, 0.0, self.deviation)
+        return np.log(bands.mixture_quantiles(self.mean, self.weights, deviation, np.array(levels)))
 
     def chance_below(self, logarithm: Array) -> Array:
         """Return the probability that ln of each ratio is at most some value, shape (pairs,)."""
