@@ -283,7 +283,7 @@ def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
     counts, columns = np.log2(curve.counts), width - COLUMNS[0] - 3
     values, lower, upper = np.log([interval.ends for interval in curve.values]).T
     runs = np.log(np.array(curve.measured).reshape(-1, 2))
-    least, most = min(lower.min(), *runs[:, 1]), max(upper.max(), *runs[:, 1])
+    least, most = np.min([*lower, *runs[:, 1]]), np.max([*upper, *runs[:, 1]])
     drawn = plot_to_string(
         xs=[counts] * 3,
         ys=[lower, upper, values],

@@ -144,14 +144,14 @@ def _distances(factor: Factor, values: Sequence[Any], given: Mapping[str, Any]) 
 
 
 def completed(
-    panel: Panel, columns: Columns, rows: int, where: str | None = None, fill: bool = False
+    panel: Panel, columns: Columns, rows: int, where: str | None = None, fill: bool = False, refuse: bool = True
 ) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """Return every factor of some configurations, and what those are taken as that were left out.
 
     The columns, of shape (rows,), are factors, what factors are derived from, or parts of a machine by the field's
     name. The machine and the work of a step are completed (`Machine.solved`), of the other factors those of one
     measured value and those with a formula. With `fill` the rest is that of the measured run that a question refers to
-    (`typical_run`).
+    (`typical_run`). Without `refuse` machines that cannot exist are let through: conditions leave them out of a grid.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def completed(
                 taken[factor.name] = values[factor.name]
             elif factor.distinct == 1:
                 taken[factor.name] = values[factor.name][0]
-    if given:
+    if given and refuse:
         known = {name: values[name] for name in factors}
         machine.refuse_contradictions({**machine.of(known), **given}, given, where)
     return {name: values[name] for name in factors}, taken

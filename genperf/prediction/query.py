@@ -74,7 +74,10 @@ def cells_of(data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schem
 
 
 def read_query(
-    data: Source | str | Path | pd.DataFrame | Mapping[str, Any], schema: Schema, new_levels: bool = False
+    data: Source | str | Path | pd.DataFrame | Mapping[str, Any],
+    schema: Schema,
+    new_levels: bool = False,
+    possible: bool = True,
 ) -> Query:
     """Check the requested rows.
 
@@ -89,6 +92,8 @@ def read_query(
     new_levels : bool
         Whether a level that was not measured is let through. One that is spelled nearly as a measured one never is, nor
         one of a factor with a single level.
+    possible : bool
+        Whether machines that cannot exist are refused.
 
     Examples
     --------
@@ -97,10 +102,12 @@ def read_query(
     >>> read_query({"workers": [32, 64]}, Schema((workers,), Target("step_s"))).columns
     {'workers': array([32., 64.])}
     """
-    return query_of(cells_of(data, schema), schema, new_levels)
+    return query_of(cells_of(data, schema), schema, new_levels, refuse=possible)
 
 
-def query_of(source: Source, schema: Schema, new_levels: bool = False, fill: bool = False) -> Query:
+def query_of(
+    source: Source, schema: Schema, new_levels: bool = False, fill: bool = False, refuse: bool = True
+) -> Query:
     """Check the cells of requested rows; see `read_query`. With `fill` open factors are those of a measured run."""
     given, derived, factors = source.columns, schema.panel.inputs, {f.name for f in schema.factors}
     inputs = {read for name, reads in derived.items() if name not in given for read in reads if read in given}
@@ -110,7 +117,7 @@ def query_of(source: Source, schema: Schema, new_levels: bool = False, fill: boo
         parts = [n for n in given if n in PARTS and n not in factors and schema.panel.machine.means(n)]
         columns |= {name: _checked(_part(name), source, schema) for name in parts}
     where = source.name if source.name != "DataFrame" else None
-    columns, taken = completed(schema.panel, columns, len(source.lines), where, fill)
+    columns, taken = completed(schema.panel, columns, len(source.lines), where, fill, refuse)
     follow = [name for name, how in taken.items() if isinstance(how, np.ndarray)]
     notes = tuple(Note(f"'{name}' is taken as {_how(how)}", "filled") for name, how in taken.items())
     return Query(len(source.lines), columns, tuple(columns) if fill else (*given, *follow), () if fill else notes)

@@ -220,7 +220,7 @@ class Space:
         rows = len(next(iter(columns.values())))
         kinds = {name: object if isinstance(value, str) else float for name, value in self.group.items()}
         group = {name: np.full(rows, value, dtype=kinds[name]) for name, value in self.group.items()}
-        return {**group, **columns, **completed(self.panel, columns, rows)[0]}
+        return {**group, **columns, **completed(self.panel, columns, rows, refuse=False)[0]}
 
     def reduced(self, columns: Columns, names: Sequence[str]) -> Columns:
         """Return the configurations with some of the grid's names set to 1."""
@@ -279,7 +279,7 @@ def checked_space(grid: Grid, schema: Schema, formulas: Sequence[str], group: Ma
     rows = max(len(a.values) for a in grid.axes)
     # One row per value of the longest axis is enough for every value of every axis to be checked.
     cycled = pd.DataFrame({a.name: np.resize(a.values, rows) for a in grid.axes})
-    checked = read_query(cycled, schema).columns
+    checked = read_query(cycled, schema, possible=False).columns
     axes = tuple(
         Axis(a.name, np.asarray(checked[a.name][: len(a.values)])) if a.name in checked else a for a in grid.axes
     )
