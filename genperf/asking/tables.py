@@ -310,7 +310,9 @@ def _no_level(name: str, text: str, evidence: Evidence) -> TableError:
     if evidence.numeric and amount(text) is not None:
         largest = 2.0 * float(np.max(evidence.known))
         return TableError(f"{name} is a count above zero, and not {text}", hint=f"--at {name}={largest:g}")
-    near = difflib.get_close_matches(text, levels, SERIES_MAX_LEVELS, 0.4) or levels[:SERIES_MAX_LEVELS]
+    # A count is no misspelling of another one.
+    alike = [] if evidence.numeric else difflib.get_close_matches(text, levels, SERIES_MAX_LEVELS, 0.4)
+    near = alike or levels[:SERIES_MAX_LEVELS]
     return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(near)}")
 
 
