@@ -1,6 +1,6 @@
 """Check the pages of experiments/results/ and write their summary, docs/results.md, and experiments/results/gates.md.
 
-    python experiments/results_page.py
+    python -m experiments results_page
 
 Each page of results answers one question and is written by the experiment that it names. The summary's text is
 `results_summary.md`, beside this script, that of the gates `results_gates.md`. No figure of ours is typed there:
@@ -27,8 +27,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from statistics import geometric_mean
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "experiments" / "results"
+from experiments.__main__ import experiments
+from experiments.shared import RESULTS, ROOT
+
 SUMMARY = ROOT / "docs" / "results.md"
 TEMPLATE = Path(__file__).with_name("results_summary.md")
 GATES = Path(__file__).with_name("results_gates.md")
@@ -211,8 +212,8 @@ def problems(name: str, text: str) -> Iterator[str]:
             yield f"{name}:{number}: {len(line)} characters; a line has at most {LONGEST_LINE}"
     if not lines[0].startswith("# "):
         yield f"{name}: no title"
-    scripts = [re.findall(r"experiments/\w+\.py", command) for command in commands(text)]
-    if not scripts or not all(names and (ROOT / names[0]).exists() for names in scripts):
+    named = [re.findall(r"python -m experiments (\w+)", command) for command in commands(text)]
+    if not named or not all(names and names[0] in experiments() for names in named):
         yield f"{name}: no command that makes the figures"
 
 
@@ -269,7 +270,8 @@ def check() -> list[str]:
     return [*unlisted, *(p for name, text in pages.items() for p in problems(f"{name}.md", text))]
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Check the pages, and write the gates' page and the summary."""
     (RESULTS / "gates.md").write_text(gates(), encoding="utf-8")
     if wrong := check():
         raise SystemExit("\n".join(wrong))

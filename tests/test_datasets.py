@@ -1,10 +1,8 @@
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.tables import compile_dlperf
 from genperf import datasets
 from genperf.errors import TableError
 
@@ -149,7 +147,6 @@ def test_the_design_of_the_cpu_table():
 
 
 def test_runs_replace_only_the_figures_they_match():
-    join = _compiler().join
     summary = pd.DataFrame(
         {
             "config": ["a", "b", "c"],
@@ -170,7 +167,7 @@ def test_runs_replace_only_the_figures_they_match():
         step_time_s=["0.1", "0.2", "0.05", "16"],
         matches_table=["1", "1", "1", "0"],
     )
-    joined = join(summary, runs)
+    joined = compile_dlperf.join(summary, runs)
     assert joined["config"].tolist() == ["a", "a", "a", "b", "c"]
     assert joined["repeat"].tolist() == ["3", "1", "2", "0", "0"]
     assert joined["step_time_s"].tolist() == ["0.1", "0.2", "0.05", "0.1066", "0.1143"]
@@ -189,14 +186,6 @@ def test_joining_again_gives_the_same_table(tmp_path, capsys):
     summary = first.assign(samples_per_s=first["table_samples_per_s"], step_time_s=times)
     summary.drop(columns=["run_set", "repeat", "table_samples_per_s"]).to_csv(tmp_path / "summary.csv", index=False)
     runs.drop(columns="table_samples_per_s").assign(matches_table="1").to_csv(tmp_path / "repeats.csv", index=False)
-    _compiler().main([str(tmp_path / n) for n in ("summary.csv", "repeats.csv", "out.csv")])
+    compile_dlperf.run(*(tmp_path / n for n in ("summary.csv", "repeats.csv", "out.csv")))
     assert (tmp_path / "out.csv").read_text() == datasets.path("dlperf").read_text()
     assert "468 figures, 583 runs in the place of 98; 953 rows" in capsys.readouterr().out
-
-
-def _compiler():
-    script = Path(__file__).parent.parent / "experiments" / "compile_dlperf.py"
-    spec = importlib.util.spec_from_file_location("compile_dlperf", script)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

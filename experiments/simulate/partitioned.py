@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import simpy
 
-from simulate.links import Link, Process, send
+from experiments.simulate.links import Link, Process, send
 
 #: Parts of a network between which partitions exchange activations.
 STAGES = 2

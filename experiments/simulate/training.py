@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import simpy
 
-from simulate.links import Link, Process, send
+from experiments.simulate.links import Link, Process, send
 
 Architecture = Literal["ring", "server", "peer"]
 

@@ -1,4 +1,4 @@
-"""The experiments are scripts beside the package: their folders go on the path."""
+"""The experiments are a package beside the other one; those that measure are scripts in a folder."""
 
 import fcntl
 import sys
@@ -11,8 +11,8 @@ import pytest
 #: Programs that tests start in the environment of a framework; nothing in them is a test or an example.
 collect_ignore = ["workers"]
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "measure")]
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "experiments" / "measure")]
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,10 @@
 """The results of the core experiment and of the partitioned campaign: what is held out, and pages that agree."""
 
 import numpy as np
-import partitioned_layouts
 import pytest
-import three_frameworks
-from three_frameworks import ALL, COMBINED, FRAMEWORKS, LEARNERS, LEVELS, MODELS
+
+from experiments.accuracy import partitioned_layouts, three_frameworks
+from experiments.accuracy.three_frameworks import ALL, COMBINED, FRAMEWORKS, LEARNERS, LEVELS, MODELS
 
 
 @pytest.mark.parametrize("factor", COMBINED)

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from corpus import answers, by_hand, cases, cell, interval_score, questions, sources
 
 import genperf as gp
+from experiments.accuracy.corpus import answers, by_hand, cases, cell, interval_score, questions, sources
 
 
 def rows(devices: list[int], nodes: list[int], t: list[float]) -> pd.DataFrame:

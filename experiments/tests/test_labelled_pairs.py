@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from claims.pairs import PAIRS, Pair, by_cause, cause_of, runs
 from helpers import shell_of
 
 import genperf as gp
+from experiments.papers.pairs import PAIRS, Pair, by_cause, cause_of, runs
 from genperf.result import GroupedResult
 
 

@@ -2,10 +2,10 @@
 
 import json
 
-import normal
 import pytest
 
 import genperf as gp
+from experiments.advice import normal
 
 
 @pytest.fixture(scope="module")

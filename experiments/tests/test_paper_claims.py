@@ -3,9 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-import paper_claims
 import pytest
-from claims.claim import MEASURED, NOT_TESTABLE, NOTHING, PUBLISHED, SIMULATED, save
+
+from experiments.papers import paper_claims
+from experiments.papers.claim import MEASURED, NOT_TESTABLE, NOTHING, PUBLISHED, SIMULATED, save
+from experiments.shared import ROOT
 
 
 def test_the_page_and_its_results_agree_with_the_data() -> None:
@@ -19,7 +21,7 @@ def test_every_claim_says_what_it_rests_on() -> None:
         assert claim.basis in (MEASURED, PUBLISHED, SIMULATED, NOTHING), claim.said
         assert (claim.verdict == NOT_TESTABLE) == (claim.basis == NOTHING), claim.said
         if claim.basis != NOTHING:
-            assert (Path(paper_claims.HERE).parent / claim.data).exists(), claim.said
+            assert (ROOT / claim.data).exists(), claim.said
         if claim.basis == SIMULATED:
             assert claim.distance is not None
             assert f"{claim.distance:.1f} % from the fitted formula" in claim.heading
@@ -36,5 +38,5 @@ def test_a_changed_verdict_is_noticed(tmp_path: Path, monkeypatch: pytest.Monkey
     assert page.startswith("papers.md is not the page of")
     assert verdict.startswith(f"alqahtani.json: '{first.said}' is now reproduced: ")
     with pytest.raises(SystemExit) as left:
-        paper_claims.main(["--check"])
+        paper_claims.run(check=True)
     assert left.value.code == f"{page}\n{verdict}"

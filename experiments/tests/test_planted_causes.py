@@ -2,13 +2,12 @@
 
 import json
 
-import paper_claims
 import pytest
-from claims import shi
-from claims.planted import CLASSES, LARGER, SOUND, seconds_of
 from helpers import shell_of
 
 import genperf as gp
+from experiments.papers import paper_claims, shi
+from experiments.papers.planted import CLASSES, LARGER, SOUND, seconds_of
 
 
 def test_a_missing_overlap_is_told_from_a_slow_phase() -> None:

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import simpy
-from simulate.job import Cluster, run_job
-from simulate.links import Link, send
-from simulate.partitioned import STAGES, System, epoch, thread_speed
-from simulate.training import Architecture, Hardware, Layer, Program, layers_of, train
+
+from experiments.simulate.job import Cluster, run_job
+from experiments.simulate.links import Link, send
+from experiments.simulate.partitioned import STAGES, System, epoch, thread_speed
+from experiments.simulate.training import Architecture, Hardware, Layer, Program, layers_of, train
 
 #: One sample takes 1 + 2 ms in the first layer and 2 + 4 ms in the second; 1 MB and 3 MB of gradients.
 LAYERS = (Layer(0.001, 0.002, 1e6), Layer(0.002, 0.004, 3e6))

@@ -150,7 +150,7 @@ FORMS = (
 
 
 # Priors from what a step is made of; `LAW_MISFIT` and `NOMINAL_EXCHANGE` were chosen on PyTorch
-# (`experiments/why_slow.py`).
+# (`experiments/advice/why_slow.py`).
 #: Of a sound step, in parts of the computation of one at the middle batch: the exchange of two nodes, what is the
 #: same at each batch, and the input; what full nodes slow each device down, and how uneven devices are; the part
 #: of an exchange that nothing hides; the power of the nodes by which it grows beyond a ring; how much slower than

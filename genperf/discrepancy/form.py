@@ -14,7 +14,7 @@ from genperf.arrays import Array, Columns
 from genperf.table import Factor
 
 #: ℓ, e-folds: over two thirds of a doubling a form departs by itself. With 1.0 elasticities of the laws of
-#: `experiments/factors_told.py` are covered in 86 % (c: 74 %), with 0.5 in 90 % (83 %) at a third more width.
+#: `experiments/accuracy/factors_told.py` are covered in 86 % (c: 74 %), with 0.5 in 90 % (83 %) at a third more width.
 LENGTH = 0.5
 #: ρ: what two levels of a factor have in common of the form's error; a guess.
 LEVELS = 0.5

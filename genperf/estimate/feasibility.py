@@ -39,7 +39,7 @@ Cost = Callable[[Array], tuple[float, Array]]
 FREE = (-np.inf, np.inf)
 
 
-# How the probability of fitting is estimated; `experiments/transformers_fits.py` set the priors of a need.
+# How the probability of fitting is estimated; `experiments/accuracy/transformers_fits.py` set the priors of a need.
 #: Strengths λ of the probit's penalty ½λ‖β‖², per square of a slope, the strongest first. The first is taken with
 #: which every measured configuration gets its outcome with probability `CERTAINTY`; where none does, that with the
 #: fewest wrong outcomes. Where a plane separates the outcomes, the most likely slopes are infinite without it.

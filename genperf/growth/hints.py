@@ -24,7 +24,7 @@ class HintSettings:
 
     #: `median`, `spread`: of the step over the exchange: the median, and the standard deviation of its ln. On four
     #: clusters with the rates of their data sheets ln of the ratio has a mean of 1.33 and a standard deviation of 1.55;
-    #: four clusters are few, so it is wider (`experiments/hints.py`).
+    #: four clusters are few, so it is wider (`experiments/accuracy/hints.py`).
     median: float = 4.0
     spread: float = 2.0
     #: Standard deviation of ln of the least time of a step on two nodes: the exchange, with all computation hidden

@@ -1,6 +1,6 @@
 """How often `auto` was right on published series that were judged in the same way: the benchmark, as it is shipped.
 
-`experiments/corpus.py` writes the file. The prior of `auto` is one for all sources (`growth/prior.json`).
+`experiments/accuracy/corpus.py` writes the file. The prior of `auto` is one for all sources (`growth/prior.json`).
 """
 
 import json

@@ -29,7 +29,7 @@ FILE = Path(__file__).parent / "steps.json"
 FEWEST_SERIES = 30
 FEWEST_CLUSTERS = 3
 #: Series and sources that must be left where a comparison is narrowed. Clusters differ more than series of one do:
-#: nine in ten of thirty series of three clusters hold four in five of another source (`experiments/normal.py`).
+#: nine in ten of thirty series of three clusters hold four in five of another source (`experiments/advice/normal.py`).
 NARROWED_SERIES = 100
 NARROWED_SOURCES = 5
 #: The shares of published series below the two ends.

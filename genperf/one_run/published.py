@@ -18,7 +18,7 @@ from genperf.arrays import Array, Mask
 from genperf.one_run.run import Run
 
 #: What a run of another family, size, precision, or of a mixture of experts in place of a dense network (or the other
-#: way round) counts. Half and double move the ends by under two points (`experiments/one_run.py`).
+#: way round) counts. Half and double move the ends by under two points (`experiments/advice/one_run.py`).
 OTHER_FAMILY, OTHER_SIZE, OTHER_PRECISION, OTHER_KIND = 0.2, 0.5, 0.3, 0.3
 #: Width of the kernel, in logits: the spread of repeats of one set-up.
 KERNEL = 0.2

@@ -23,7 +23,7 @@ LIMIT_CHANCE = 0.2
 LIMIT_DOUBLINGS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 3.0)
 #: Powers in which a step grows with the count beyond a limit, each with its probability: in the first power more
 #: only wait, and in the second they hinder each other, so that the work in a second falls. Chosen for drawn loads
-#: that turn beyond the data (`experiments/turning.py`): with no second power 78 % are covered, with half 93 %.
+#: that turn beyond the data (`experiments/accuracy/turning.py`): with no second power 78 % are covered, with half 93 %.
 LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
 
 

@@ -27,7 +27,7 @@ STEP = "leaving the node"
 
 @dataclass(frozen=True)
 class VerdictSettings:
-    """Thresholds of the verdicts; the widths beyond the range by published forecasts (`experiments/corpus.py`)."""
+    """Thresholds of the verdicts; the widths beyond the range by published forecasts (`experiments corpus`)."""
 
     #: `near`, `blind`: doublings beyond the measured range up to which a prediction is near, and beyond which it is
     #: blind: further, few published forecasts were judged. The same counts for a combination of values that lies in

@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from genperf.arrays import Array, Index, Mask
 
-#: Shares of each new session in a level that follows a drift; 0 is the mean of all (`experiments/verify.py`).
+#: Shares of each new session in a level that follows a drift; 0 is the mean of all (`experiments/advice/verify.py`).
 FOLLOWING = (0.0, 0.2, 0.5)
 #: A level follows a drift where that lowers the squared one-step errors to this share: of chance it rarely does.
 LOWER = 0.8

@@ -3,9 +3,10 @@
 import doctest
 import xml.etree.ElementTree as ET
 
-import architecture_picture
 import pytest
-from architecture_picture import OUT, crossings, drawn, imports_of, layers_of, ordered, picture
+
+from experiments.pictures import architecture_picture
+from experiments.pictures.architecture_picture import OUT, crossings, drawn, imports_of, layers_of, ordered, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 #: The top imports all others; the arrow to the bottom is implied by the one to the middle.
@@ -19,7 +20,7 @@ IMPORTS = {
 
 
 def test_the_picture_is_that_of_the_imports() -> None:
-    assert OUT.read_text(encoding="utf-8") == drawn(), "run: python experiments/architecture_picture.py"
+    assert OUT.read_text(encoding="utf-8") == drawn(), "run: python -m experiments architecture_picture"
 
 
 def test_the_examples_of_the_script_hold() -> None:

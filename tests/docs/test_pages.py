@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-import results_page
-from results_page import LONGEST_LINE, LONGEST_PAGE, RESULTS, SUMMARY, figure
+
+from experiments import results_page
+from experiments.results_page import LONGEST_LINE, LONGEST_PAGE, RESULTS, SUMMARY, figure
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -1,7 +1,6 @@
 """One machine: whatever is named of it, and of its work, has the same whole; what cannot exist is refused."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import genperf as gp
+from experiments.advice import one_answer
 from genperf.asking import Question, ask
 from genperf.asking.plan import plan_of
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
-import one_answer
 
 #: A step of 8 samples a device.
 GROWN = pd.DataFrame({"devices": [8, 16, 32], "global_batch": [64, 128, 256], "step_time_s": [1.5, 1.6, 1.65]})

@@ -1,0 +1,465 @@
+"""How well `auto` extrapolates series of published clusters, beside simpler models.
+
+    python -m experiments corpus [--extra-p] [--among] [--outside FOLDER]
+
+`experiments/benchmark.md` states the protocol. A file is a source. `--outside` names a folder with more sources in the
+same form, which no licence allows to bundle. The prior of the bank is one for all sources: it is set half-way between
+values by hand and learned ones, and either end gives the same figures (`experiments/results/growth.md`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.optimize import nnls
+
+import genperf as gp
+from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
+from genperf.estimate import FitOptions
+from genperf.fitting.auto import AUTO, Auto
+from genperf.growth.fit import fit_series
+from genperf.growth.measured import MeasuredSeries, series_of
+from genperf.growth.sharing import TableShares, table_shares
+from genperf.normal.record import FILE as RECORD
+from genperf.panel import Table
+from genperf.panel.machine import USUAL_DEVICES
+from genperf.prediction.verdict import VERDICTS
+
+COMMAND = "python -m experiments corpus"
+FACTORS = ["devices", "nodes", "batch"]
+PROTOCOLS = {
+    "near": "the largest count from all smaller ones",
+    "far": "the largest count from at most a quarter of it",
+    "node": "the first count beyond one node from those inside it",
+}
+#: Cells of fewer series are not counted: a median of three says nothing.
+LEAST_SERIES = 4
+#: Of how many cases one is asked once more beside other series that left their node.
+EVERY = 4
+#: Added to errors in % before their ratio, so that two tiny ones are alike.
+SMALL_ERROR = 0.5
+NOMINAL = 0.9
+HANDS = ("last point", "1 + log n", "Ernest")
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One question: the rows that are fitted, and the row that is asked about."""
+
+    source: str
+    protocol: str
+    train: pd.DataFrame
+    asked: pd.DataFrame
+    table: Table
+    series: MeasuredSeries
+
+    @property
+    def truth(self) -> float:
+        """The measured time that is asked about, seconds."""
+        return float(self.asked.t.iloc[0])
+
+
+# --- sources and protocols -------------------------------------------------------------------------------------------
+
+
+def sources(outside: Path | None = None) -> dict[str, pd.DataFrame]:
+    """Return every source: those of the corpus, DLPerf, and those of a folder outside the repository."""
+    frames = {name: gp.datasets.corpus(name) for name in gp.datasets.corpus_names()}
+    for path in sorted(outside.glob("*.csv")) if outside else ():
+        frames.setdefault(path.stem, pd.read_csv(path))
+    frames["dlperf"] = dlperf()
+    return frames
+
+
+def dlperf() -> pd.DataFrame:
+    """Return DLPerf in the form of the corpus: a series is a configuration at one batch per device."""
+    frame = gp.datasets.frame("dlperf")
+    middle = frame.groupby(["config", "batch_per_device", "devices", "nodes"]).step_time_s.median().reset_index()
+    names = middle.config + "|" + middle.batch_per_device.astype(str)
+    middle = middle.assign(source="dlperf", series=names, batch=middle.batch_per_device, t=middle.step_time_s)
+    return middle.sort_values(["series", "devices"])[["source", "series", *FACTORS, "t"]]
+
+
+def questions(frame: pd.DataFrame, least: int = 3) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Yield (protocol, rows to fit, the row asked about) for every series of a source; `least` counts are fitted.
+
+    A row with more devices on a node than any that is fitted, and than eight, is of another machine and left out.
+    """
+    for protocol, small, asked in _questions(frame, least):
+        held = max((small.devices / small.nodes).max(), float(USUAL_DEVICES))
+        if asked.devices.iloc[0] / asked.nodes.iloc[0] <= held:
+            yield protocol, small, asked
+
+
+def _questions(frame: pd.DataFrame, least: int) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Yield what `questions` yields, of all machines."""
+    for _, rows in frame.groupby("series"):
+        largest = rows.devices.max()
+        top = rows[rows.devices == largest].iloc[[0]]
+        for name, limit in (("near", largest - 1), ("far", largest / 4)):
+            small = rows[rows.devices <= limit]
+            if small.devices.nunique() >= least and np.ptp(small.t) > 0.0:
+                yield name, small, top
+        one, more = rows[rows.nodes == 1], rows[rows.nodes > 1]
+        if len(more) and one.devices.nunique() >= least:
+            yield "node", one, more[more.devices == more.devices.min()].iloc[[0]]
+
+
+def cases(frames: dict[str, pd.DataFrame], every: int = 1, least: int = 3) -> list[Case]:
+    """Return the cases of all sources, or every so many of them; `least` counts are fitted."""
+    out = []
+    for source, frame in frames.items():
+        listed = list(questions(frame, least))[::every]
+        if not listed:
+            continue
+        train = pd.concat([small[[*FACTORS, "t"]].assign(case=str(i)) for i, (_, small, _) in enumerate(listed)])
+        table = gp.read_table(train, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
+        for key, part in table.groups():
+            protocol, small, asked = listed[int(key[0])]
+            series = series_of(part, {})
+            assert series is not None
+            out.append(Case(source, protocol, small, asked.reset_index(drop=True), part, series))
+    return out
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def auto(case: Case, key: tuple[str, ...], shared: TableShares) -> dict[str, float | str]:
+    """Fit `auto` and predict, as `genperf.fit` does."""
+    ensemble = fit_series(case.table, case.series, shared.of(key))
+    answer = Auto(AUTO, FitOptions()).assembled(case.table, ensemble, 0).predict_columns(case.asked[FACTORS])
+    return {name: answer[name][0] for name in ("time", "lower", "upper", "verdict")}
+
+
+def by_hand(case: Case) -> dict[str, float]:
+    """Return what simpler models predict of a case: those of `by_hand_of`, and a random forest."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    n, t = np.log(case.train.devices.to_numpy(float)), np.log(case.train.t.to_numpy())
+    forest = RandomForestRegressor(50, random_state=0).fit(n[:, None], t)
+    asked = np.log([[float(case.asked.devices.iloc[0])]])
+    return by_hand_of(case.train, case.asked) | {"random forest": float(np.exp(forest.predict(asked)[0]))}
+
+
+def by_hand_of(train: pd.DataFrame, asked: pd.DataFrame) -> dict[str, float]:
+    """Return last point, 1 + log n and Ernest; the work of a device scales them."""
+    work = (train.batch / train.batch.iloc[-1]).to_numpy()
+    asked_work = float(asked.batch.iloc[0] / train.batch.iloc[-1])
+    n, y, m = train.devices.to_numpy(float), train.t.to_numpy(), float(asked.devices.iloc[0])
+    top = n == n.max()
+
+    def linear(columns: Callable[[Array, Array], Array]) -> float:
+        constants, _ = nnls(columns(n, work) / y[:, None], np.ones(len(y)))
+        return float((columns(np.array([m]), np.array([asked_work])) @ constants)[0])
+
+    return {
+        "last point": float(y[top][-1] / work[top][-1] * asked_work),
+        "1 + log n": linear(lambda n, w: np.c_[w, np.log2(n)]),
+        "Ernest": linear(lambda n, w: np.c_[w, np.ones_like(n), np.log2(n), n]),
+    }
+
+
+def table_of_cases(listed: Sequence[Case]) -> Table:
+    """Return the rows that are fitted of some cases as one table, a group each."""
+    rows = pd.concat([case.train[[*FACTORS, "t"]].assign(case=str(i)) for i, case in enumerate(listed)])
+    return gp.read_table(rows, time="t", extrinsic="devices,nodes", intrinsic="batch", group="case")
+
+
+def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
+    """Return a row per case: measured and predicted.
+
+    Parameters
+    ----------
+    together : bool
+        Whether the series of a cell are fitted as one table, whose groups share what they show of their cluster.
+    """
+    rows: list[dict[str, float | str]] = [{} for _ in listed]
+    for source, protocol in dict.fromkeys((case.source, case.protocol) for case in listed):
+        at = [i for i, case in enumerate(listed) if (case.source, case.protocol) == (source, protocol)]
+        shared = table_shares(table_of_cases([listed[i] for i in at]), {}) if together else TableShares()
+        for number, i in enumerate(at):
+            rows[i] = {"source": source, "protocol": protocol, "measured": listed[i].truth}
+            rows[i] |= auto(listed[i], (str(number),), shared)
+    return pd.DataFrame(rows)
+
+
+def answers_among(listed: Sequence[Case], frames: dict[str, pd.DataFrame], others: int) -> pd.DataFrame:
+    """Answer from inside a node, where some other series of the table went beyond it.
+
+    Parameters
+    ----------
+    others : int
+        How many series, spread over the table; all their rows are given.
+    """
+    rows = []
+    for case in listed:
+        frame, mine = frames[case.source], case.train.series.iloc[0]
+        beyond = frame[(frame.nodes > 1) & (frame.series != mine)].series.unique()
+        taken = beyond[np.unique(np.linspace(0, len(beyond) - 1, min(others, len(beyond))).astype(int))]
+        given = frame[frame.series.isin(taken)]
+        columns = [*FACTORS, "t", "series"]
+        table = gp.read_table(
+            pd.concat([given[columns], case.train[columns]]),
+            time="t", extrinsic="devices,nodes", intrinsic="batch", group="series",
+        )  # fmt: skip
+        shared = table_shares(table, {})
+        row: dict[str, float | str] = {"source": case.source, "protocol": case.protocol, "measured": case.truth}
+        rows.append(row | auto(case, (str(mine),), shared))
+    return pd.DataFrame(rows)
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def error(rows: pd.DataFrame, column: str = "time") -> pd.Series:
+    """Return |predicted/measured − 1| in per cent."""
+    return 100.0 * (rows[column] / rows.measured - 1.0).abs()
+
+
+def inside(rows: pd.DataFrame) -> pd.Series:
+    return (rows.lower <= rows.measured) & (rows.measured <= rows.upper)
+
+
+def interval_score(rows: pd.DataFrame) -> float:
+    """Return the mean interval score of ln T in per cent: width plus 20 times what lies outside."""
+    y, low, high = np.log(rows.measured), np.log(rows.lower), np.log(rows.upper)
+    outside = np.maximum(low - y, 0.0) + np.maximum(y - high, 0.0)
+    return float(100.0 * (high - low + 2.0 / (1.0 - NOMINAL) * outside).mean())
+
+
+def cell(rows: pd.DataFrame) -> dict[str, float]:
+    """Return the figures of a cell."""
+    errors, covered, ok = error(rows), inside(rows), rows.verdict == "ok"
+    last = error(rows, "last point").median()
+    return {
+        "series": len(rows),
+        "median": errors.median(),
+        "mean": errors.mean(),
+        "bias": 100.0 * float(np.median(np.log(rows.time / rows.measured))),
+        "coverage": 100.0 * covered.mean(),
+        "width": (100.0 * (rows.upper - rows.lower) / rows.measured).median(),
+        "score": interval_score(rows),
+        "ok": int(ok.sum()),
+        "ok_mean": errors[ok].mean(),
+        "ok_coverage": 100.0 * covered[ok].mean(),
+        "over_last": (errors.median() + SMALL_ERROR) / (last + SMALL_ERROR),
+    }
+
+
+def judged(rows: pd.DataFrame) -> dict[str, float]:
+    """Return the criterion over all cells, a source one vote.
+
+    Coverage and width are means and medians over the sources of a protocol, the interval score and the median error
+    over last point's are geometric means over the cells (source and protocol).
+    """
+    counted = pd.DataFrame(
+        {"source": source, "protocol": protocol, **cell(part)}
+        for source, protocol, part in cells(rows)
+        if len(part) >= LEAST_SERIES
+    )
+    out: dict[str, float] = {}
+    for protocol in PROTOCOLS:
+        mine = counted[counted.protocol == protocol]
+        out[f"{protocol} covers"], out[f"{protocol} width"] = mine.coverage.mean(), mine.width.median()
+    out["score"], out["over last"] = (float(np.exp(np.log(counted[n]).mean())) for n in ("score", "over_last"))
+    return out
+
+
+def halves(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the rows of every other source, in the order of their names, and of the rest."""
+    names = sorted(rows.source.unique())
+    return [rows[rows.source.isin(names[start::2])] for start in (0, 1)]
+
+
+def pair(errors: pd.Series) -> str:
+    return f"{errors.median():.1f} ({errors.mean():.1f})" if errors.notna().any() else "–"
+
+
+def cells(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the cells in the order of the sources and protocols."""
+    for source in dict.fromkeys(rows.source):
+        for protocol in PROTOCOLS:
+            part = rows[(rows.source == source) & (rows.protocol == protocol)]
+            if len(part):
+                yield source, protocol, part
+
+
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)) + "\n"
+
+
+def table(rows: pd.DataFrame, others: Sequence[str]) -> str:
+    """Return a line per cell."""
+    lines = []
+    for source, protocol, part in cells(rows):
+        c = cell(part)
+        ok = f"{c['ok']:.0f}: {c['ok_mean']:.1f}, {c['ok_coverage']:.0f} %" if c["ok"] else "0"
+        lines.append(
+            [
+                f"{source}, {protocol}", str(len(part)), pair(error(part)), f"{c['coverage']:.0f}", f"{c['width']:.0f}",
+                f"{c['score']:.0f}", ok, *(pair(error(part, name)) for name in others),
+            ]
+        )  # fmt: skip
+    head = [
+        "source, protocol",
+        "series",
+        "auto",
+        "covers, %",
+        "width, %",
+        "score",
+        "`ok`: mean error, covered",
+        *others,
+    ]
+    return markdown(head, lines)
+
+
+def by_protocol(rows: pd.DataFrame, others: Sequence[str]) -> str:
+    """Return the errors of every model over all series of a protocol, and what the intervals of `auto` cover."""
+    parts = [rows[rows.protocol == protocol] for protocol in PROTOCOLS]
+    head = [
+        "all sources, median (mean) error, %",
+        *(f"{protocol} ({len(part)})" for protocol, part in zip(PROTOCOLS, parts, strict=True)),
+    ]
+    lines = [["auto", *(pair(error(part)) for part in parts)]]
+    lines += [[name, *(pair(error(part, name)) for part in parts)] for name in others]
+    widths = [(100.0 * (part.upper - part.lower) / part.measured).median() for part in parts]
+    covered = [f"{100.0 * inside(part).mean():.0f}, {width:.0f}" for part, width in zip(parts, widths, strict=True)]
+    return markdown(head, [*lines, ["auto covers, width, %", *covered]])
+
+
+def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> str:
+    """Return a line per source: the first count beyond a node, where no other series went there, three, and many.
+
+    Parameters
+    ----------
+    alone, few, many : DataFrame
+        Of the same cases.
+    """
+    lines = []
+    for source in dict.fromkeys(alone.source):
+        line = [source, str(int((alone.source == source).sum()))]
+        for rows in (alone, few, many):
+            part = rows[rows.source == source]
+            width = (100.0 * (part.upper - part.lower) / part.measured).median()
+            line += [
+                pair(error(part)),
+                f"{100.0 * inside(part).mean():.0f}, {width:.0f}",
+                f"{interval_score(part):.0f}",
+            ]
+        lines.append(line)
+    head = ["source", "series"]
+    for name in ("alone", "3 others", "up to 24 others"):
+        head += [name, "covers, width, %", "score"]
+    return markdown(head, lines)
+
+
+def mean_score(rows: pd.DataFrame) -> float:
+    """Return the mean over cells of the interval score."""
+    parts = [part for _, part in rows.groupby("source") if len(part) >= LEAST_SERIES]
+    return float(np.mean([interval_score(part) for part in parts]))
+
+
+#: Heads of the table of `summary`.
+CRITERION = [
+    *(f"{p} covers, %" for p in PROTOCOLS), *(f"{p} width, %" for p in PROTOCOLS), "score", "over last point"
+]  # fmt: skip
+
+
+def summary(name: str, rows: pd.DataFrame) -> list[str]:
+    """Return a model's line: the criterion over all cells."""
+    *cover_and_width, score, over = judged(rows).values()
+    covers, widths = ([f"{each:.0f}" for each in cover_and_width[start::2]] for start in (0, 1))
+    return [name, *covers, *widths, f"{score:.1f}", f"{over:.3f}"]
+
+
+def write_record(rows: pd.DataFrame, command: str) -> None:
+    """Write how often `auto` was right, by protocol and verdict: the report page tells it."""
+    records = []
+    for protocol in PROTOCOLS:
+        of_protocol = rows[rows.protocol == protocol]
+        for verdict in ("", *VERDICTS):
+            part = of_protocol[of_protocol.verdict == verdict] if verdict else of_protocol
+            if len(part):
+                records.append(
+                    {
+                        "protocol": protocol,
+                        "verdict": verdict,
+                        "predictions": len(part),
+                        "clusters": int(part.source.nunique()),
+                        "covered": int(inside(part).sum()),
+                        "median_error": round(float(error(part).median()), 1),
+                        "nine_in_ten": round(float(error(part).quantile(0.9)), 1),
+                    }
+                )
+    RECORD.write_text(json.dumps({"made_by": command, "records": records}, indent=1) + "\n", encoding="utf-8")
+
+
+def page(rows: pd.DataFrame, others: Sequence[str], flags: str) -> str:
+    """Return the page of results of all cases."""
+    return "\n".join(
+        [
+            "# How well does `auto` extrapolate on published clusters?\n",
+            f"Made by `{COMMAND}{flags}`; `experiments/benchmark.md` states the protocol and the criterion. Errors are "
+            "median (mean) |predicted/measured − 1| in %, widths are over the measured time, the score is the interval "
+            "score of ln T in %.\n",
+            f"{len(rows)} cases. The series of a cell are one table, whose groups share what they show of their "
+            "cluster\n",
+            table(rows, others),
+            by_protocol(rows, others),
+            "**All together**: a source is one vote, coverage is the mean, widths are the median of the sources, the "
+            f"score and the ratio are geometric means over cells of at least {LEAST_SERIES} series.\n",
+            markdown(
+                ["auto", *CRITERION],
+                [
+                    summary("series of a table share", rows),
+                    *(summary(f"half {k} of the sources", half) for k, half in enumerate(halves(rows), 1)),
+                ],
+            ),
+        ]
+    )
+
+
+def among_page(listed: Sequence[Case], frames: dict[str, pd.DataFrame]) -> str:
+    """Return what a table gains that knows its cluster, of every so many cases of the second node."""
+    nodes = [case for case in listed if case.protocol == "node"][::EVERY]
+    among = {"alone": answers(nodes, together=False)}
+    among |= {name: answers_among(nodes, frames, others) for name, others in (("3 others", 3), ("up to 24 others", 24))}
+    scores = ", ".join(f"{name} {mean_score(rows):.0f}" for name, rows in among.items())
+    return "\n".join(
+        [
+            "**A table knows its cluster**: the first count beyond one node from those inside it, where other series "
+            f"of the table went beyond it (their rows are all given), of every {EVERY}th case\n",
+            among_table(*among.values()),
+            f"Mean score of these cells: {scores}.\n",
+        ]
+    )
+
+
+def run(extra_p: bool = False, among: bool = False, outside: Path | None = None, rows: Path | None = None) -> str:
+    """Judge `auto` beside simpler models, and Extra-P; `rows` is a CSV of every prediction."""
+    frames = sources(outside)
+    listed = cases(frames)
+    hands = pd.DataFrame([by_hand(case) for case in listed])
+    others = list(hands.columns)
+    python = extra_p_python() if extra_p else None
+    if python:
+        asked = [(c.train.devices.tolist(), c.train.t.tolist(), c.asked.devices.tolist()) for c in listed]
+        fitted = fit_extra_p(python, asked, False)
+        if fitted is not None:
+            hands["Extra-P"] = [float(p[0]) for p in fitted.predicted]
+            others.append("Extra-P")
+    judged = pd.concat([answers(listed), hands], axis=1)
+    beside = among_page(listed, frames) if among else ""
+    flags = " --extra-p" * extra_p + " --among" * among + " --outside FOLDER" * (outside is not None)
+    write_record(judged, COMMAND + flags)
+    if rows:
+        judged.to_csv(rows, index=False)
+    return "\n".join(filter(None, [page(judged, others, flags), beside]))

@@ -1,0 +1,338 @@
+"""How well `auto` extrapolates series of measurements, beside what one would use instead.
+
+    python -m experiments extrapolation [--extra-p] [--protocols P1,P2,…]
+
+Every protocol is a function below that returns a `Protocol`: what is fitted, what is predicted. Each series counts
+once: its error is the mean of |predicted/measured − 1| over its targets. Another protocol is another function in
+`PROTOCOLS`. P3 and P4 borrow between groups and are in `pooling.py`; without `--protocols` they are run too.
+Only genperf's public names are used. Extra-P is measured where an environment with it can be made. The figure shows the
+errors of P1 and P2, of the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import nnls
+
+import genperf as gp
+from experiments.accuracy import pooling
+from experiments.accuracy.error_curves import draw_error_curves
+from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
+from experiments.shared import IMAGES
+
+COMMAND = "python -m experiments extrapolation"
+TITLE = "How near is the extrapolation of one series?"
+TIME = "step_time_s"
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is fitted and what is predicted.
+
+    `train` and `held_out` hold the rows; `group` the columns that tell series apart; `extrinsic` the factors, the scale
+    first. `work` is the column of one worker's work, by which "last point" keeps the time per sample.
+    """
+
+    name: str
+    asks: str
+    train: pd.DataFrame
+    held_out: pd.DataFrame
+    group: list[str]
+    extrinsic: list[str]
+    work: str | None = None
+    options: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> str:
+        """The factor along which is extrapolated."""
+        return self.extrinsic[0]
+
+    def series(self) -> Iterator[tuple[Key, pd.DataFrame, pd.DataFrame]]:
+        """Yield each series' key, and the median times that are fitted and predicted."""
+        columns = list(dict.fromkeys([*self.group, *self.extrinsic, *([self.work] if self.work else [])]))
+        middle = [f.groupby(columns, sort=False)[TIME].median().reset_index() for f in (self.train, self.held_out)]
+        held = dict(iter(middle[1].groupby(self.group, sort=False)))
+        for key, part in middle[0].groupby(self.group, sort=False):
+            yield tuple(map(str, key)), part.sort_values(self.scale), held[key]
+
+
+# --- protocols -------------------------------------------------------------------------------------------------------
+
+
+def with_scales(frame: pd.DataFrame, group: list[str], scale: str, least: int) -> pd.DataFrame:
+    """Keep the series that were measured at enough scales."""
+    return frame[frame.groupby(group)[scale].transform("nunique") >= least]
+
+
+def largest_from_smaller(
+    name: str, frame: pd.DataFrame, group: list[str], extrinsic: list[str], back: int = 1, work: str | None = None
+) -> Protocol:
+    """Predict the largest scale of each series from the others, the `back − 1` before it left out too."""
+    frame = with_scales(frame, group, extrinsic[0], 3 if back == 1 else 5)
+    rank = frame.groupby(group)[extrinsic[0]].rank(method="dense", ascending=False)
+    asks = "the largest scale from the smaller ones" if back == 1 else f"the same from {back} scales back"
+    return Protocol(name, asks, frame[rank > back], frame[rank == 1], group, extrinsic, work)
+
+
+def dlperf(limit: int, targets: list[int]) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    group = ["config", "batch_per_device"]
+    frame = with_scales(gp.datasets.frame("dlperf"), group, "devices", 5)
+    return frame[frame.devices <= limit], frame[frame.devices.isin(targets)], group
+
+
+def p1() -> Protocol:
+    train, held, group = dlperf(16, [32])
+    return Protocol("P1", "DLPerf: 32 devices from 1 to 16", train, held, group, ["devices", "nodes"])
+
+
+def p2() -> Protocol:
+    train, held, group = dlperf(8, [16, 32])
+    return Protocol("P2", "DLPerf: 16 and 32 devices from 1 to 8", train, held, group, ["devices", "nodes"])
+
+
+def synthetic() -> Protocol:
+    """Strong scaling with a known truth: 5 repeats with 2 % noise, 100 seeds."""
+    n = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+
+    def truth(n: np.ndarray) -> np.ndarray:
+        return 5 + 100 / n + 0.3 * np.log2(n) + 0.02 * n
+
+    rows = []
+    for seed in range(100):
+        noisy = truth(n)[:, None] * (1 + 0.02 * np.random.default_rng(seed).standard_normal((5, 5)))
+        rows += [(seed, a, t) for a, times in zip(n, noisy, strict=True) for t in times]
+    train = pd.DataFrame(rows, columns=["seed", "workers", TIME])
+    held = pd.DataFrame({"seed": range(100), "workers": 64.0, TIME: truth(np.array([64.0]))[0]})
+    asks = "5 + 100/n + 0.3·log₂ n + 0.02·n: 64 workers from 1 to 16"
+    return Protocol("synthetic", asks, train, held, ["seed"], ["workers"])
+
+
+def insightface() -> Protocol:
+    frame = gp.datasets.frame("dlperf_insightface")
+    return largest_from_smaller("InsightFace", frame, ["config", "batch_per_device"], ["devices", "nodes"])
+
+
+def wide_deep_weak() -> Protocol:
+    return _wide_deep("Wide & Deep, fixed batch per device", "batch_per_device")
+
+
+def wide_deep_strong() -> Protocol:
+    return _wide_deep("Wide & Deep, fixed global batch", "global_batch")
+
+
+def _wide_deep(name: str, fixed: str) -> Protocol:
+    frame = gp.datasets.frame("dlperf_widedeep")
+    program = ["implementation", "framework_version", "campaign", "test", "vocab_size", "hidden_layers"]
+    group = [*program, "embedding_dim", fixed]
+    return largest_from_smaller(name, frame, group, ["devices", "nodes"], work="batch_per_device")
+
+
+def gpt() -> Protocol:
+    """Let data parallelism grow; the global batch grows with it, or not."""
+    frame = gp.datasets.frame("dlperf_gpt")
+    group = [
+        "implementation", "hidden_size", "num_layers", "tensor_parallel", "pipeline_parallel", "micro_batch",
+        "optimizer_sharding",
+    ]  # fmt: skip
+    frame = frame.assign(each=frame.global_batch / frame.devices)
+    return largest_from_smaller("GPT", frame, group, ["devices", "nodes", "global_batch"], work="each")
+
+
+def pytorch_cpu() -> Protocol:
+    group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
+    return largest_from_smaller("pytorch_cpu, series", gp.datasets.frame("pytorch_cpu"), group, ["workers"])
+
+
+def pytorch_cpu_two_back() -> Protocol:
+    group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
+    frame = gp.datasets.frame("pytorch_cpu")
+    return largest_from_smaller("pytorch_cpu, series, two back", frame, group, ["workers"], back=2)
+
+
+PROTOCOLS: dict[str, Callable[[], Protocol]] = {
+    "P1": p1,
+    "P2": p2,
+    "synthetic": synthetic,
+    "insightface": insightface,
+    "widedeep-weak": wide_deep_weak,
+    "widedeep-strong": wide_deep_strong,
+    "gpt": gpt,
+    "cpu": pytorch_cpu,
+    "cpu-two-back": pytorch_cpu_two_back,
+}
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+Forecasts = dict[Key, pd.DataFrame]
+
+
+def auto(protocol: Protocol) -> Forecasts:
+    """Fit `auto` to every series and predict, from the table as a user would give it."""
+    roles = {"time": TIME, "group": protocol.group, "extrinsic": protocol.extrinsic, **protocol.options}
+    result = gp.fit(gp.read_table(protocol.train, **roles))
+    asked = protocol.held_out[[*protocol.group, *protocol.extrinsic]].drop_duplicates()
+    found = result.predict(asked)
+    texts = found[protocol.group].astype(str)
+    return {key: found[(texts == list(key)).all(axis=1)] for key in dict.fromkeys(map(tuple, texts.to_numpy()))}
+
+
+def last_point(n: np.ndarray, t: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    return np.full(len(asked), t[-1])
+
+
+def linear(*columns: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
+    """Non-negative least squares of the relative error."""
+
+    def predict(n: np.ndarray, t: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        design = np.stack([c(n) for c in columns], axis=1) / t[:, None]
+        constants = nnls(design, np.ones_like(t))[0]
+        return np.stack([c(asked) for c in columns], axis=1) @ constants
+
+    return predict
+
+
+def random_forest(n: np.ndarray, t: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    from sklearn.ensemble import RandomForestRegressor
+
+    forest = RandomForestRegressor(50, random_state=0).fit(np.log(n)[:, None], np.log(t))
+    return np.exp(forest.predict(np.log(asked)[:, None]))
+
+
+BASELINES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "last point": last_point,
+    "1 + log n": linear(np.ones_like, np.log2),
+    "Ernest": linear(np.ones_like, lambda n: 1 / n, np.log2, lambda n: n),
+    "random forest": random_forest,
+}
+
+
+def baseline(protocol: Protocol, name: str) -> Forecasts:
+    out = {}
+    for key, train, held in protocol.series():
+        n, t, asked = (x.to_numpy(float) for x in (train[protocol.scale], train[TIME], held[protocol.scale]))
+        predicted = BASELINES[name](n, t, asked)
+        if name == "last point" and protocol.work:
+            predicted = predicted * held[protocol.work].to_numpy() / train[protocol.work].to_numpy()[-1]
+        out[key] = held[protocol.extrinsic].assign(time=predicted)
+    return out
+
+
+def extra_p_forecasts(protocol: Protocol, python: str) -> dict[str, Forecasts]:
+    series = list(protocol.series())
+    given = [(s[protocol.scale].tolist(), s[TIME].tolist(), h[protocol.scale].tolist()) for _, s, h in series]
+    out = {}
+    for name, negative in (("Extra-P", False), ("Extra-P, negative exponents", True)):
+        found = fit_extra_p(python, given, negative)
+        if found is not None:
+            out[name] = {
+                key: held[protocol.extrinsic].assign(time=times)
+                for (key, _, held), times in zip(series, found.predicted, strict=True)
+            }
+    return out
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def joined(protocol: Protocol, forecasts: Forecasts) -> pd.DataFrame:
+    """Return a row per target: its series, measured and predicted time, and the interval where there is one."""
+    parts = []
+    for i, (key, _, held) in enumerate(protocol.series()):
+        if key in forecasts:
+            parts.append(held.merge(forecasts[key].drop(columns=protocol.group, errors="ignore")).assign(series=i))
+    rows = pd.concat(parts, ignore_index=True)
+    return rows.assign(error=100 * (rows.time / rows[TIME] - 1).abs(), protocol=protocol.name)
+
+
+def series_errors(rows: pd.DataFrame) -> pd.Series:
+    """Return each series' mean error over its targets, in per cent."""
+    return rows.groupby("series").error.mean()
+
+
+def score(rows: pd.DataFrame) -> dict[str, float]:
+    errors = series_errors(rows)
+    found = {"median": errors.median(), "mean": errors.mean(), "series": len(errors)}
+    if "lower" in rows:
+        inside = (rows.lower <= rows[TIME]) & (rows[TIME] <= rows.upper)
+        width = 100 * (rows.upper - rows.lower) / rows[TIME]
+        found |= {"coverage": 100 * inside.mean(), "width": width.groupby(rows.series).mean().median()}
+    return found
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def table_of(protocol: Protocol, scores: dict[str, dict[str, float]]) -> str:
+    rows = []
+    for name, s in scores.items():
+        interval = [f"{s['coverage']:.0f} %", f"{s['width']:.0f} %"] if "coverage" in s else ["–", "–"]
+        rows.append([name, f"{s['median']:.1f}", f"{s['mean']:.1f}", *interval])
+    count = int(scores["auto"]["series"])
+    head = f"## {protocol.name} ({protocol.asks}; {count} series)\n\n"
+    columns = ["model", "median error, %", "mean error, %", "coverage of 90 %", "median width"]
+    return head + markdown(columns, rows)
+
+
+def verdict_table(rows: pd.DataFrame) -> str:
+    body = []
+    for verdict in ("ok", "caution", "extrapolating-blind"):
+        own = rows[rows.verdict == verdict]
+        if len(own):
+            inside = 100 * ((own.lower <= own[TIME]) & (own[TIME] <= own.upper)).mean()
+            body.append(
+                [verdict, str(len(own)), f"{own.error.mean():.1f}", f"{own.error.median():.1f}", f"{inside:.0f} %"]
+            )
+    return markdown(["verdict", "predictions", "mean error, %", "median error, %", "coverage"], body)
+
+
+def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
+    """Return P1's or P2's errors for each network apart."""
+    body = []
+    for network in ("bert", "resnet"):
+        shown = [network]
+        for part in (rows, others):
+            own = part[part.config.str.contains(network)]
+            errors = series_errors(own)
+            shown.append(f"{errors.median():.1f} ({errors.mean():.1f})")
+        body.append(shown)
+    return markdown(["network", "auto: median (mean), %", "last point"], body)
+
+
+def run(protocols: str | None = None, extra_p: bool = False) -> dict[str, str]:
+    """Judge the protocols; all, and P3 and P4, where none is named. P1 and P2 draw docs/images/extrapolation.png."""
+    names = protocols.split(",") if protocols else list(PROTOCOLS)
+    python = extra_p_python() if extra_p else None
+    asked = " --extra-p" if extra_p else ""
+    made = f"Made by `{COMMAND}{asked}`. Errors are |predicted/measured − 1|; each series counts once.\n"
+    text = [f"# {TITLE}\n", made]
+    judged = []
+    panels = {}
+    for name in names:
+        protocol = PROTOCOLS[name]()
+        found = joined(protocol, auto(protocol))
+        others = {b: joined(protocol, baseline(protocol, b)) for b in BASELINES}
+        if python:
+            others |= {b: joined(protocol, f) for b, f in extra_p_forecasts(protocol, python).items()}
+        scores = {"auto": score(found), **{b: score(rows) for b, rows in others.items()}}
+        text.append(table_of(protocol, scores))
+        if name in ("P1", "P2"):
+            text.append(by_model(found, others["last point"]))
+            title = f"{protocol.name}. {protocol.asks}"
+            panels[title] = {m: series_errors(rows) for m, rows in {"auto": found, **others}.items()}
+        judged.append(found)
+    dlperf_rows = [rows for rows in judged if rows.protocol.iloc[0] in ("P1", "P2")]
+    if dlperf_rows:
+        text.append("## Verdicts of P1 and P2\n\n" + verdict_table(pd.concat(dlperf_rows)))
+    text.append("## Verdicts of all protocols above\n\n" + verdict_table(pd.concat(judged)))
+    if panels:
+        draw_error_curves(panels, IMAGES / "extrapolation.png")
+        picture = "![Share of the series against the error, of auto and of what one would use instead]"
+        text.insert(2, f"{picture}(../../docs/images/extrapolation.png)\n")
+    return {"extrapolation": "\n".join(text)} | ({} if protocols else {"pooling": pooling.run()})

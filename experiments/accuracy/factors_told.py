@@ -1,0 +1,533 @@
+"""Constants, shares, elasticities and probabilities beside the laws that drew the tables.
+
+    python -m experiments factors_told [--fast] [--half tuning|fresh] [--write experiments/results]
+
+Ten laws are written down here, with their seeds. The first of each kind was looked at while the package was changed;
+the second, its *fresh* half, was run at the end. Every law is drawn with other constants in every world and measured on
+four designs. Both models, `auto` and `generic`, answer the same questions through the public functions. Writes
+factors-told.md. The same command writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+from genperf.attribution import Sobol
+from genperf.errors import GenperfError
+
+COMMAND = "python -m experiments factors_told experiments/results"
+SEED = 41
+INTERVAL = 0.9
+DRAWS = 60
+MODELS = ("auto", "generic")
+DESIGNS = ("grid", "half", "one at a time", "correlated")
+#: Worlds of each law and design.
+WORLDS = 5
+NUMERIC = ("batch", "layers", "workers")
+VALUES = {
+    "batch": (16.0, 32.0, 64.0, 128.0),
+    "layers": (4.0, 8.0, 16.0),
+    "workers": (1.0, 2.0, 4.0, 8.0),
+    "framework": ("x", "y"),
+}
+#: One factor at a time has more values of each.
+LINES = {
+    "batch": (8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
+    "layers": (2.0, 4.0, 8.0, 16.0, 32.0),
+    "workers": (1.0, 2.0, 4.0, 8.0, 16.0),
+    "framework": ("x", "y"),
+}
+
+NOTES = """
+## Before, and what is missed
+
+On 9ef34384, two worlds of each tuning law and crossed design: elasticity of `auto` 84 %, of `generic` 67, share of the
+constant 33 and 26, *versus* measured 69 and 78, unmeasured 71 and 68, beyond 70 and 47, Sobol 22 and 62, constants of a
+chosen structure 73 (exponents) and 40 (C). Errors are those of the same fits, but for the shares under `auto`.
+
+- *The share of the constant* is covered in half of the worlds: powers and overlaps are no sums of products, and a
+  constant takes up what they leave. Half powers in the sum were tried: 0.087 off for 0.064.
+- *One factor at a time* `auto` covers too few differences between measured runs: its noise is a guess from 16 rows.
+  `generic` has one form there and not both.
+- *At one worker* the step to the second is covered in two thirds under `auto`.
+- *What `suggest` promises* is a quarter too wide on crossed designs, and a third of what comes where one factor varied
+  at a time. It was measured before the promise became the process with the run among its rows: the ratio was then 1.10
+  to 1.20 in twelve worlds.
+- Probabilities between 60 and 95 % come true 7 points less often than stated under `auto`, on pairs that differ by less
+  than 8 %.
+- 76 worlds were asked, not 220: the machine had no more time.
+"""
+
+Columns = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law with the constants of one world."""
+
+    time: Callable[[Columns], np.ndarray]
+    #: Seconds that depend on no factor.
+    constant: float
+    #: Of the generic expression itself, what its constants are: name → value; empty for another law.
+    constants: Mapping[str, float]
+
+
+def _workers(c: Columns) -> np.ndarray:
+    return np.asarray(c["workers"], float)
+
+
+def _is_y(c: Columns) -> np.ndarray:
+    return (np.asarray(c["framework"]).astype(str) == "y").astype(float)
+
+
+def separable(rng: np.random.Generator) -> Law:
+    """C + (a·b^p + a'·l^p')·n^q·level: the generic expression."""
+    C, a, b = rng.uniform(0.05, 0.6), rng.uniform(0.2, 1.0), rng.uniform(0.2, 1.0)
+    p, r, q, d = rng.uniform(0.6, 1.2), rng.uniform(0.6, 1.4), rng.uniform(0.05, 0.5), rng.uniform(-0.7, 0.7)
+
+    def time(c: Columns) -> np.ndarray:
+        sizes = a * (c["batch"] / 45.0) ** p + b * (c["layers"] / 8.0) ** r
+        return np.asarray(C + sizes * (_workers(c) / 2.83) ** q * np.exp(d * _is_y(c)))
+
+    return Law(time, C, {"p_batch": p, "p_layers": r, "q_workers": q, "d": d})
+
+
+def per_term(rng: np.random.Generator) -> Law:
+    """C + a·b^p·n^q·level + a'·l^p'·n^q'·level': separate exponents of the workers."""
+    C, a, b = rng.uniform(0.05, 0.5), rng.uniform(0.3, 1.0), rng.uniform(0.3, 1.0)
+    p, r = rng.uniform(0.7, 1.2), rng.uniform(0.6, 1.3)
+    q, s, d = rng.uniform(-0.6, -0.1), rng.uniform(0.1, 0.6), rng.uniform(-0.6, 0.6)
+
+    def time(c: Columns) -> np.ndarray:
+        one = a * (c["batch"] / 45.0) ** p * (_workers(c) / 2.83) ** q * np.exp(d * _is_y(c))
+        return np.asarray(C + one + b * (c["layers"] / 8.0) ** r * (_workers(c) / 2.83) ** s)
+
+    return Law(time, C, {})
+
+
+def plain_sum(rng: np.random.Generator) -> Law:
+    """C + a·b·level + w·n + l: the terms are added, and the level multiplies one of them."""
+    C, a, w = rng.uniform(0.1, 0.4), rng.uniform(0.005, 0.02), rng.uniform(0.02, 0.1)
+    layer, level = rng.uniform(0.01, 0.08), rng.uniform(1.2, 2.5)
+
+    def time(c: Columns) -> np.ndarray:
+        return np.asarray(C + a * c["batch"] * level ** _is_y(c) + layer * c["layers"] + w * _workers(c))
+
+    return Law(time, C, {})
+
+
+def shared_sum(rng: np.random.Generator) -> Law:
+    """C + a·b·l/n·level + w·log2 n: work divided among the workers, and a tree of messages."""
+    C, a, w = rng.uniform(0.05, 0.4), rng.uniform(0.001, 0.005), rng.uniform(0.05, 0.2)
+    level = rng.uniform(0.5, 2.0)
+
+    def time(c: Columns) -> np.ndarray:
+        n = _workers(c)
+        return np.asarray(C + a * c["batch"] * c["layers"] / n * level ** _is_y(c) + w * np.log2(n))
+
+    return Law(time, C, {})
+
+
+def overlap(rng: np.random.Generator) -> Law:
+    """C + max(a·b·l, w·l·(n − 1)/n)·level: the longer of two hides the other."""
+    C, a, w = rng.uniform(0.05, 0.3), rng.uniform(0.001, 0.003), rng.uniform(0.05, 0.15)
+    level = rng.uniform(0.6, 1.6)
+
+    def time(c: Columns) -> np.ndarray:
+        n = _workers(c)
+        longer = np.maximum(a * c["batch"] * c["layers"], w * c["layers"] * (n - 1.0) / n)
+        return np.asarray(C + longer * level ** _is_y(c))
+
+    return Law(time, C, {})
+
+
+def soft_overlap(rng: np.random.Generator) -> Law:
+    """C + ((a·b)^3 + (w·l·log2 2n)^3)^(1/3)·level."""
+    C, a, w = rng.uniform(0.05, 0.3), rng.uniform(0.005, 0.02), rng.uniform(0.02, 0.06)
+    level = rng.uniform(0.6, 1.6)
+
+    def time(c: Columns) -> np.ndarray:
+        both = (a * c["batch"]) ** 3 + (w * c["layers"] * np.log2(2.0 * _workers(c))) ** 3
+        return np.asarray(C + both ** (1.0 / 3.0) * level ** _is_y(c))
+
+    return Law(time, C, {})
+
+
+def saturation(rng: np.random.Generator) -> Law:
+    """C + a·l·(b + k)·level + w·(n − 1)/n: small batches do not fill the device."""
+    C, a, k = rng.uniform(0.05, 0.3), rng.uniform(0.0005, 0.002), rng.uniform(20.0, 80.0)
+    w, level = rng.uniform(0.1, 0.6), rng.uniform(0.6, 1.6)
+
+    def time(c: Columns) -> np.ndarray:
+        n = _workers(c)
+        return np.asarray(C + a * c["layers"] * (c["batch"] + k) * level ** _is_y(c) + w * (n - 1.0) / n)
+
+    return Law(time, C, {})
+
+
+def filled(rng: np.random.Generator) -> Law:
+    """C + a·l·b/(1 − exp(−b/k))·level + w·n^0.7: a rate that fills up."""
+    C, a, k = rng.uniform(0.05, 0.3), rng.uniform(0.0005, 0.002), rng.uniform(20.0, 80.0)
+    w, level = rng.uniform(0.02, 0.15), rng.uniform(0.6, 1.6)
+
+    def time(c: Columns) -> np.ndarray:
+        work = a * c["layers"] * c["batch"] / -np.expm1(-c["batch"] / k)
+        return np.asarray(C + work * level ** _is_y(c) + w * _workers(c) ** 0.7)
+
+    return Law(time, C, {})
+
+
+def level_scales(rng: np.random.Generator) -> Law:
+    """C + a·b·l^p + w·n^q_level: another framework scales otherwise."""
+    C, a, p = rng.uniform(0.05, 0.3), rng.uniform(0.001, 0.004), rng.uniform(0.7, 1.1)
+    w, q, other = rng.uniform(0.1, 0.3), rng.uniform(0.2, 0.5), rng.uniform(0.6, 1.0)
+
+    def time(c: Columns) -> np.ndarray:
+        power = np.where(_is_y(c) > 0.0, other, q)
+        return np.asarray(C + a * c["batch"] * c["layers"] ** p + w * _workers(c) ** power)
+
+    return Law(time, C, {})
+
+
+def level_batches(rng: np.random.Generator) -> Law:
+    """C + a·b^p_level·l·n^q: another framework uses batches otherwise."""
+    C, a, q = rng.uniform(0.05, 0.3), rng.uniform(0.003, 0.01), rng.uniform(0.05, 0.4)
+    p, other = rng.uniform(0.9, 1.05), rng.uniform(0.6, 0.85)
+
+    def time(c: Columns) -> np.ndarray:
+        power = np.where(_is_y(c) > 0.0, other, p)
+        return np.asarray(C + a * c["batch"] ** power * c["layers"] * _workers(c) ** q)
+
+    return Law(time, C, {})
+
+
+LAWS: dict[str, dict[str, Callable[[np.random.Generator], Law]]] = {
+    "tuning": {"a": separable, "b": plain_sum, "c": overlap, "d": saturation, "e": level_scales},
+    "fresh": {"a": separable, "a'": per_term, "b'": shared_sum, "c'": soft_overlap, "d'": filled, "e'": level_batches},
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """A law, measured on a design with noise."""
+
+    law: Law
+    runs: pd.DataFrame
+    #: Of what is asked.
+    seed: tuple[int, ...]
+
+    def table(self, more: pd.DataFrame | None = None) -> Any:
+        """Return the measured table, perhaps with further runs."""
+        runs = self.runs if more is None else pd.concat([self.runs, more], ignore_index=True)
+        return gp.read_table(
+            runs, time="seconds", intrinsic=["batch", "layers"], extrinsic=["workers"], categorical=["framework"]
+        )
+
+
+def world(half: str, kind: str, design: str, number: int) -> World:
+    """Draw a world."""
+    place = [list(LAWS).index(half), sum(map(ord, kind)), DESIGNS.index(design), number]
+    rng = np.random.default_rng([SEED, *place])
+    law, noise = LAWS[half][kind](rng), float(np.exp(rng.uniform(np.log(0.01), np.log(0.05))))
+    points = _points(design, rng)
+    times = law.time(points) * np.exp(noise * rng.standard_normal(len(points)))
+    return World(law, points.assign(seconds=times), tuple(place))
+
+
+def _points(design: str, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the configurations of a design."""
+    if design == "one at a time":
+        centre = {"batch": 64.0, "layers": 8.0, "workers": 4.0, "framework": "x"}
+        rows = [{**centre, name: value} for name, values in LINES.items() for value in values]
+        return pd.DataFrame(rows).drop_duplicates(ignore_index=True)
+    grid = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
+    if design == "grid":
+        return grid
+    if design == "half":
+        return grid.iloc[np.sort(rng.permutation(len(grid))[: len(grid) // 2])].reset_index(drop=True)
+    # Large networks were run with large batches on many workers: rank correlations of about 0.8.
+    rows = []
+    for _ in range(40):
+        size = rng.uniform()
+        near = {n: np.clip(size + 0.22 * rng.standard_normal(), 0.0, 0.999) for n in NUMERIC}
+        row: dict[str, Any] = {n: VALUES[n][int(near[n] * len(VALUES[n]))] for n in NUMERIC}
+        rows.append({**row, "framework": str(rng.choice(["x", "y"]))})
+    return pd.DataFrame(rows).drop_duplicates(ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One answer beside the truth."""
+
+    question: str
+    #: Of the answer, how far off it is, and the width of its interval.
+    off: float
+    width: float
+    #: Whether the interval holds the truth, or what was said came true.
+    true: bool
+    #: The stated probability, or the promised width over that which came.
+    stated: float = float("nan")
+
+
+def _within(question: str, truth: float, value: float, lower: float, upper: float) -> Asked:
+    # Rounding of a result that is exact is no error.
+    slack = 1e-9 + 1e-6 * abs(truth)
+    return Asked(question, abs(value - truth), upper - lower, bool(lower - slack <= truth <= upper + slack))
+
+
+def _frame(at: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {n: np.array([v], float if n != "framework" else object) for n, v in at.items()}
+
+
+def _true_slope(law: Law, at: Mapping[str, Any], name: str, method: str) -> float:
+    """Return the elasticity of a law as the answer's method defines it."""
+    low, high = {"derivative": (1e-4, 1e-4), "doubling": (0.0, np.log(2.0))}.get(method, (np.log(2.0) / 2.0,) * 2)
+    ends = [float(law.time(_frame({**at, name: at[name] * np.exp(move)}))[0]) for move in (-low, high)]
+    return float(np.log(ends[1] / ends[0]) / (low + high))
+
+
+def _questions(w: World, result: Any, model: str, design: str) -> Iterator[Asked]:
+    """Ask one fitted model everything."""
+    law, rng = w.law, np.random.default_rng([SEED, 7, *w.seed])
+    runs = w.runs
+    places = runs.iloc[np.sort(rng.permutation(len(runs))[:2])].drop(columns="seconds").to_dict("records")
+    for at in places:
+        explained = gp.explain(result, at)
+        for row in explained.elasticities.to_dict("records"):
+            truth = _true_slope(law, at, row["factor"], row["method"])
+            question = "elasticity at one worker" if at[row["factor"]] == 1.0 else "elasticity"
+            yield _within(question, truth, row["elasticity"], row["lower"], row["upper"])
+        terms = explained.terms.set_index("term")
+        time = float(law.time(_frame(at))[0])
+        if "constant" in terms.index:
+            one = terms.loc["constant"]
+            total = float(explained.terms["share"].sum())
+            predicted = float(explained.terms["seconds"].sum()) / total
+            ends = [100.0 * float(one[end]) / predicted for end in ("lower", "upper")]
+            yield _within("share of the constant", 100.0 * law.constant / time, 100.0 * float(one["share"]), *ends)
+        else:
+            joined = [t for t in terms.index if str(t).startswith("constant")]
+            share = float(terms.loc[joined[0], "share"]) if joined else 0.0
+            truth = law.constant / time
+            yield Asked("share of the constant", 100.0 * abs(share - truth), 0.0, bool(joined) and share >= truth)
+    grid = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
+    pairs = {"measured": runs.drop(columns="seconds"), "unmeasured": grid}
+    beyond = grid.assign(workers=32.0)
+    for where, some in {**pairs, "beyond": beyond}.items():
+        for _ in range(1 + (where == "beyond")):
+            a, b = (some.iloc[int(rng.integers(len(some)))].to_dict() for _ in range(2))
+            if where == "beyond":
+                a = runs.drop(columns="seconds").iloc[int(rng.integers(len(runs)))].to_dict()
+            if a == b:
+                continue
+            told = gp.explain(result, a, versus=b).comparison
+            times = [float(law.time(_frame(at))[0]) for at in (a, b)]
+            asked = _within(f"versus, {where}", times[1] - times[0], told.change, told.lower, told.upper)
+            yield Asked(asked.question, asked.off / times[0], asked.width / times[0], asked.true)
+    yield from _sobol(law, result, design)
+    for _ in range(2):
+        at = grid.iloc[int(rng.integers(len(grid)))].to_dict()
+        at["batch"] = float(rng.choice([24.0, 48.0, 96.0]))
+        at.pop("framework")
+        ranking = gp.compare(result, at, over="framework").table
+        times = [float(law.time(_frame({**at, "framework": f}))[0]) for f in ranking["framework"]]
+        yield Asked("compare: best", 0.0, 0.0, bool(np.argmin(times) == 0), float(ranking["best"].iloc[0]))
+    # Alternatives that differ by less than 8 % for the same work: probabilities between a half and one.
+    for _ in range(3):
+        one, other = (grid.iloc[int(rng.integers(len(grid)))].to_dict() for _ in range(2))
+        for _ in range(200):
+            a, b = (float(law.time(_frame(each))[0]) / (each["batch"] * each["workers"]) for each in (one, other))
+            if one != other and abs(np.log(a / b)) < 0.08:
+                break
+            other = grid.iloc[int(rng.integers(len(grid)))].to_dict()
+        if one == other or abs(np.log(a / b)) >= 0.08:
+            continue
+        ranked = gp.compare(result, one, over=[other]).table
+        first_is_one = str(ranked.iloc[0, 0]) == "as it is"
+        yield Asked("compare: closest", 0.0, 0.0, (a < b) == first_is_one, float(ranked["best"].iloc[0]))
+    at = {"layers": 8.0, "framework": "y"}
+    for what, over in (("wins", [1, 2, 4, 8]), ("wins beyond", [8, 16, 32])):
+        searched = {"workers": over, "batch": [32, 64, 128]}
+        grid_of = {**searched, **{k: [v] for k, v in at.items()}}
+        best = gp.optimize(result, over=grid_of, minimize="time/(batch*workers)").best
+        each = best[["workers", "batch"]].to_dict("records")
+        value = [float(law.time(_frame({**at, **one}))[0]) / (one["batch"] * one["workers"]) for one in each]
+        every = [
+            float(law.time(_frame({**at, "workers": float(n), "batch": float(b)}))[0]) / (b * n)
+            for n, b in product(over, searched["batch"])
+        ]
+        for place in range(min(2, len(best))):
+            true = bool(value[place] <= min(every) * (1.0 + 1e-9))
+            yield Asked(what, 0.0, 0.0, true, float(best["wins"].iloc[place]))
+    yield from _suggested(w, result, model)
+
+
+def _sobol(law: Law, result: Any, design: str) -> Iterator[Asked]:
+    """Ask for the shares of the variance."""
+    told = gp.explain(result, sobol=Sobol(samples=128)).sensitivity.indices
+    ranges = LINES if design == "one at a time" else VALUES
+    rng = np.random.default_rng([SEED, 9])
+    count = 4096
+    base = [{n: _over(n, v, rng.uniform(size=count)) for n, v in ranges.items()} for _ in range(2)]
+    first = law.time(base[0])
+    variance = float(np.var(np.concatenate([first, law.time(base[1])])))
+    for row in told.to_dict("records"):
+        name = row["factor"]
+        total = float(np.mean((first - law.time({**base[0], name: base[1][name]})) ** 2)) / (2.0 * variance)
+        yield _within("Sobol total", total, row["total"], row["total_lower"], row["total_upper"])
+
+
+def _over(name: str, values: Sequence[Any], u: np.ndarray) -> np.ndarray:
+    """Return a factor's values over its range, evenly over the logarithm, in whole numbers."""
+    if name == "framework":
+        return np.array(values, object)[(u * len(values)).astype(int)]
+    return np.asarray(np.clip(np.round(values[0] * (values[-1] / values[0]) ** u), values[0], values[-1]))
+
+
+def _suggested(w: World, result: Any, model: str) -> Iterator[Asked]:
+    """Follow the advice, fit again, and compare the width that came with the promised one."""
+    target = {"batch": 64.0, "layers": 8.0, "workers": 32.0, "framework": "x"}
+    advice = gp.suggest(result, target)
+    truth = float(w.law.time(_frame(target))[0])
+    logarithms = np.log([advice.value / truth, advice.lower / truth, advice.upper / truth]).tolist()
+    yield _within("target beyond", 0.0, *logarithms)
+    if not len(advice.chosen):
+        yield Asked("suggest: no candidate", 0.0, 0.0, False)
+        return
+    row = advice.chosen.iloc[0]
+    at = {n: row[n] for n in VALUES}
+    noise = float(np.exp(0.02 * np.random.default_rng([SEED, 8, *w.seed]).standard_normal()))
+    more = pd.DataFrame([{**at, "seconds": float(w.law.time(_frame(at))[0]) * noise}])
+    after = gp.fit(w.table(more), model, seed=0, draws=DRAWS).predict(target, INTERVAL, band="confidence").iloc[0]
+    width = float(after["upper"] - after["lower"]) / (2.0 * float(after["time"]))
+    yield Asked("suggest: width", 0.0, width, True, float(row["width"]) / width)
+
+
+def _constants(w: World, result: Any, structure: str) -> Iterator[Asked]:
+    """Compare the constants of the generic expression with those of its law."""
+    member = result.best
+    interval = dict(zip(member.expression.constant_names, member.constant_interval(INTERVAL), strict=True))
+    what = "constant, structure given" if structure != "auto" else "constant, structure chosen"
+    for name, truth in w.law.constants.items():
+        found = [n for n in interval if n == name or (name == "d" and n.startswith("d_framework"))]
+        if not found:
+            continue
+        sign = -1.0 if name == "d" and found[0].endswith("[x]") else 1.0
+        ends = sorted((sign * interval[found[0]]).tolist())
+        kind = "level" if name == "d" else "exponent"
+        yield _within(f"{what}: {kind}", truth, sign * member.values[found[0]], *ends)
+    # An exponent that is never far off may still be told wrong: the constant term by itself.
+    yield _within(f"{what}: C", w.law.constants and w.law.constant, member.values["C"], *interval["C"])
+
+
+def rows_of(half: str, kind: str, design: str, number: int, models: Sequence[str]) -> list[dict[str, Any]]:
+    """Ask both models about one world."""
+    w, out = world(half, kind, design, number), []
+    for model in models:
+        asked: list[Asked] = []
+        try:
+            result = gp.fit(w.table(), model, seed=0, draws=DRAWS)
+            # A question that ends in an error has been answered as far as it came.
+            asked.extend(_questions(w, result, model, design))
+            if model == "generic" and w.law.constants:
+                given = gp.fit(w.table(), "generic", structure="separable", seed=0, draws=DRAWS)
+                asked += _constants(w, given, "separable")
+                if "q_workers" in result.best.expression.constant_names:
+                    asked += _constants(w, result, "auto")
+        except GenperfError as error:
+            print(f"{model} {half} {kind} {design} {number}: {error}", file=sys.stderr)
+        place = {"model": model, "half": half, "law": kind, "design": design, "world": number}
+        out += [{**place, **vars(one)} for one in asked]
+    return out
+
+
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how many answers were true, by question, model and design."""
+    rows = rows.assign(design=np.where(rows["design"] == "one at a time", "one at a time", "others"))
+    plain = rows[rows["stated"].isna()]
+    grouped = plain.groupby(["question", "model", "design"], sort=False)
+    columns = {"answers": ("true", "size"), "true": ("true", "mean")}
+    table = grouped.agg(**columns, off=("off", "median"), width=("width", "median"))
+    return table.assign(true=(100.0 * table["true"]).round(0)).round(4).reset_index()
+
+
+def stated(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return stated probabilities beside how often they came true, in bins."""
+    some = rows[rows["stated"].notna() & ~rows["question"].str.startswith("suggest")]
+    bins = pd.cut(some["stated"], [-0.01, 0.3, 0.6, 0.8, 0.95, 1.01], labels=["≤30", "≤60", "≤80", "≤95", "≤100"])
+    grouped = some.assign(bin=bins).groupby(["question", "model", "bin"], sort=False, observed=True)
+    table = grouped.agg(answers=("true", "size"), stated=("stated", "mean"), true=("true", "mean"))
+    return (table * [1.0, 100.0, 100.0]).round(0).sort_index().reset_index()
+
+
+def promised(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return promised widths over those that came."""
+    some = rows[rows["question"] == "suggest: width"].assign(logarithm=lambda r: np.log(r["stated"]))
+    grouped = some.groupby(["model", "design"], sort=False)["logarithm"]
+    table = grouped.agg(["size", "median", lambda v: np.quantile(v, 0.1), lambda v: np.quantile(v, 0.9)])
+    table.columns = ["answers", "median", "10 %", "90 %"]
+    return pd.concat([table[["answers"]], np.exp(table[["median", "10 %", "90 %"]])], axis=1).round(2).reset_index()
+
+
+def page(rows: pd.DataFrame) -> str:
+    """Return the page of results."""
+    worlds = len(rows[["half", "law", "design", "world"]].drop_duplicates())
+    text = [
+        "# Are constants, shares, elasticities and probabilities those of the laws?",
+        "",
+        f"Made by `{COMMAND}`: {worlds} of its {WORLDS * len(DESIGNS) * sum(map(len, LAWS.values()))} worlds.",
+        "",
+        "Laws and seeds stand in the script and were written before it was run; the laws of the *fresh* half were not",
+        "looked at while the package was changed. `true`: % of the nominal 90 % intervals that hold the law's value.",
+        "`off` and `width`: medians, of elasticities and constants as they are, of shares in points, of *versus* as a",
+        "share of the first time, of the target beyond in ln T.",
+    ]
+    both = [summary(rows[rows["half"] == half]).set_index(["question", "model", "design"]) for half in LAWS]
+    table = both[0].join(both[1], how="outer", lsuffix=", tuning", rsuffix=", fresh", sort=False).reset_index()
+    text += ["", "## Answers", "", _markdown(table)]
+    text += ["", "## Probabilities", "", "Stated and true, in %, all laws.", "", _markdown(stated(rows))]
+    text += ["", "## Widths that `suggest` promises", "", "Promised over found.", "", _markdown(promised(rows)), ""]
+    return "\n".join(text) + NOTES
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    """Return a table as Markdown."""
+    cells = [[f"{v:g}" if isinstance(v, float) else str(v) for v in row] for row in table.to_numpy().tolist()]
+    lines = [list(table.columns), ["---"] * len(table.columns), *cells]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def run(
+    fast: bool = False,
+    half: str | None = None,
+    models: str = ",".join(MODELS),
+    laws: str | None = None,
+    csv: Path | None = None,
+    read: str | None = None,
+) -> str:
+    """Draw the worlds and ask; `csv` keeps the answers in a file, `read` takes those of files instead of asking."""
+    warnings.simplefilter("ignore")
+    rows: list[dict[str, Any]] = []
+    halves = [half] if half else ["tuning"] if fast else list(LAWS)
+    worlds = 2 if fast else WORLDS
+    wanted = laws.split(",") if laws else None
+    places = [(half, kind) for half in halves for kind in LAWS[half] if wanted is None or kind in wanted]
+    # A part of the worlds is a part of every law and design.
+    for number, (half, kind) in product(range(0 if read else worlds), places):
+        for design in DESIGNS:
+            rows += rows_of(half, kind, design, number, models.split(","))
+        if csv:
+            pd.DataFrame(rows).to_csv(csv, index=False)
+    frame = pd.concat([pd.read_csv(name) for name in read.split(",")]) if read else pd.DataFrame(rows)
+    frame = frame.drop_duplicates(ignore_index=True)
+    return page(frame)

@@ -1,0 +1,177 @@
+"""The generic model on measurements of TensorFlow, MXNet and PyTorch, beside the learners.
+
+    python -m experiments generic_model
+
+Writes four pages: held-out errors (5-fold, and the largest counts from the smaller ones), the fitted constants with
+their intervals, the errors of `auto` on the other bundled tables, and the costs that the two solvers reach. The same
+command writes the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import genperf as gp
+
+COMMAND = "python -m experiments generic_model"
+TABLES = {
+    "TensorFlow": ("dlperf", "framework == 'tensorflow1' or framework == 'tensorflow2'"),
+    "MXNet": ("dlperf", "framework == 'mxnet'"),
+    "PyTorch": ("dlperf", "framework == 'pytorch'"),
+    "PyTorch, CPU": ("pytorch_cpu", None),
+}
+LARGEST = {"dlperf": "extrapolate:devices:16", "pytorch_cpu": "extrapolate:workers:8"}
+MODELS = "generic,auto,last-point,linear,random-forest,gradient-boosting,svr,gaussian-process"
+#: The other bundled tables of many factors, as they are, and their largest count that is predicted.
+OTHERS = {
+    "dlperf_gpt": "extrapolate:nodes",
+    "dlperf_insightface": "extrapolate:devices:8",
+    "dlperf_widedeep": "extrapolate:devices:8",
+    "allreduce_vs_server": "extrapolate:workers:8",
+    "initialisation": "extrapolate:workers:8",
+    "server_knee": "extrapolate:workers:8",
+    "single_worker": None,
+}
+BESIDE = "auto,last-point,random-forest,gradient-boosting,gaussian-process"
+#: Structures without a choice, on which the two solvers are compared.
+FIXED = {
+    "pytorch_cpu": ("separable", "per-term", "product"),
+    "dlperf": ("separable",),
+    "dlperf_insightface": ("separable",),
+    "core_experiment": ("separable",),
+    "allreduce_vs_server": ("separable",),
+    "initialisation": ("separable",),
+}
+
+
+def load(name: str, where: str | None) -> gp.Table:
+    return gp.datasets.load(name) if where is None else gp.datasets.load(name, where=where)
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """Return a table as markdown: numbers to three digits, nothing where there is none."""
+    rows = [["" if pd.isna(v) else f"{v:.3g}" if isinstance(v, float) else str(v) for v in row] for row in frame.values]
+    lines = [list(map(str, frame.columns)), ["---"] * len(frame.columns), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def errors(table: gp.Table, scheme: str) -> pd.DataFrame:
+    found = gp.validate(table, MODELS, scheme, seed=0).frame(timing=False)
+    kept = found[["model", "mape", "median_ape", "rmse", "coverage", "width", "predicted"]]
+    names = {"mape": "mean error %", "median_ape": "median error %", "rmse": "rmse s"}
+    return kept.rename(columns={**names, "coverage": "coverage %", "width": "width %"})
+
+
+def others() -> pd.DataFrame:
+    """Return how `auto` and the learners predict the other tables: mean error, and coverage and width of `auto`."""
+    rows = []
+    for name, largest in OTHERS.items():
+        for scheme in ("kfold:5", *([largest] if largest else [])):
+            found = gp.validate(gp.datasets.load(name), BESIDE, scheme, seed=0).frame(timing=False).set_index("model")
+            row = {"table": name, "predicted": scheme, **{f"{m} %": found.loc[m, "mape"] for m in found.index}}
+            own = found.loc["auto"]
+            rows.append({**row, "auto covers %": own["coverage"], "its width %": own["width"]})
+    return pd.DataFrame(rows)
+
+
+def constants(result: gp.FitResult) -> pd.DataFrame:
+    """Return every constant but the levels of categorical factors, of which there are many."""
+    found = result.constants().drop(columns="member")
+    return found[~found["constant"].str.contains("[", regex=False)]
+
+
+def solvers() -> pd.DataFrame:
+    rows = []
+    for name, structures in FIXED.items():
+        table = gp.datasets.load(name)
+        for structure in structures:
+            fits = {s: gp.fit(table, "generic", structure=structure, solver=s, draws=2) for s in ("de", "projected")}
+            cost = {s: fitted.best.status for s, fitted in fits.items()}
+            rows.append(
+                {
+                    "table": name,
+                    "structure": structure,
+                    "constants": len(fits["de"].best.expression.constants),
+                    "cost, de": f"{cost['de'].cost:.6f}",
+                    "cost, projected": f"{cost['projected'].cost:.6f}",
+                    "difference %": f"{100 * abs(cost['de'].cost / cost['projected'].cost - 1):.4f}",
+                    "agreed, de": f"{cost['de'].agreed} of {cost['de'].restarts}",
+                    "agreed, projected": f"{cost['projected'].agreed} of {cost['projected'].restarts}",
+                    "sets tried, de": cost["de"].evaluations,
+                    "sets tried, projected": cost["projected"].evaluations,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class Page:
+    """The head of a page of results: its file, the question that it answers, and how to read it."""
+
+    file: str
+    question: str
+    reading: str
+
+    def text(self, parts: list[str]) -> str:
+        """Return the page with its tables."""
+        return "\n\n".join([f"# {self.question}", f"Made by `{COMMAND}`. {self.reading}", *parts]) + "\n"
+
+
+ERRORS = Page(
+    "generic",
+    "How near are predictions from many factors?",
+    """Each model is fitted to the training part alone; structure and λ are chosen
+inside it. The DLPerf tables (`data/dlperf.csv`) have one intrinsic factor, the batch of a device, and two extrinsic
+ones, nodes and devices; the configuration of a run is given as categorical factors. `data/pytorch_cpu.csv` has five
+intrinsic factors and the workers. Intervals are nominal 90 %.""",
+)
+CONSTANTS = Page(
+    "generic-constants",
+    "Which constants does the generic model fit?",
+    """The model is fitted to the whole of each table of
+[the errors](generic.md). Constants have their 90 % intervals; those of categorical levels are left out.""",
+)
+OTHER_TABLES = Page(
+    "other-tables",
+    "How near is `auto` on the other tables of many factors?",
+    """Mean errors, each table with all of its factors
+(no groups): in 5-fold cross-validation, and at its largest counts from the smaller ones.""",
+)
+SOLVERS = Page(
+    "solvers",
+    "Do both solvers reach the same cost?",
+    """`de` lets differential evolution search every constant.
+`projected` searches the exponents and levels only, and solves the coefficients inside. *Agreed* is how many searches
+reached the least cost of all. Three more are made while at most one did, twice at most: in a sum of products several
+optima cost nearly the same, and a search ends in one of them.""",
+)
+
+
+def run() -> dict[str, str]:
+    """Return the text of each page by its name."""
+    scores, constant_tables = [], []
+    for title, (name, where) in TABLES.items():
+        table = load(name, where)
+        fitted = gp.fit(table, "generic", seed=0)
+        terms = len(fitted.best.expression.terms) - 1
+        scores += [
+            f"## {title}",
+            f"{len(table.medians())} configurations of `{name}.csv`" + (f" where `{where}`" if where else "") + ".",
+            "5-fold cross-validation:",
+            markdown(errors(table, "kfold:5")),
+            f"The largest counts from the smaller ones, `{LARGEST[name]}`:",
+            markdown(errors(table, LARGEST[name])),
+        ]
+        constant_tables += [
+            f"## {title}",
+            f"Chosen: {terms} term{'s' * (terms != 1)}, λ = {fitted.options['lambda']:g}.",
+            markdown(constants(fitted)),
+        ]
+    return {
+        ERRORS.file: ERRORS.text(scores),
+        CONSTANTS.file: CONSTANTS.text(constant_tables),
+        OTHER_TABLES.file: OTHER_TABLES.text([markdown(others())]),
+        SOLVERS.file: SOLVERS.text([markdown(solvers())]),
+    }

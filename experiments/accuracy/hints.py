@@ -1,0 +1,165 @@
+"""How much a hint of the network narrows `auto` beyond the first node, and whether it is still right.
+
+    python -m experiments hints [--outside FOLDER]
+
+Series of the corpus whose network trained and whose machines are known are fitted from one node, without a hint and
+with the nominal bandwidth of their machines (and a tenth and ten times of it); the first count beyond the node is
+asked, and the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+from experiments.accuracy.corpus import FACTORS, Case, auto, error, inside, interval_score, markdown, pair, sources
+from genperf.growth import hints as hinting
+from genperf.growth.hints import HINT, HintSettings
+from genperf.growth.measured import series_of
+from genperf.growth.sharing import TableShares
+
+COMMAND = "python -m experiments hints"
+#: Nominal bandwidth of a node's link, bytes per second: InfiniBand of 100 Gbit/s (DLPerf's report), FDR InfiniBand of
+#: 56 (also where the series used TCP), and the 50 Gbit/s that the machines with four T4 and those with eight 2080 Ti
+#: are sold with.
+BANDWIDTHS = {"azure_batchai": 7.0e9, "dlperf": 12.5e9, "sia_aws": 6.25e9, "sia_rtx": 6.25e9}
+#: Parameters of the networks, by the text that names each in a series.
+PARAMETERS = {
+    "resnet152": 60.2e6,
+    "resnet101": 44.5e6,
+    "resnet50": 25.6e6,
+    "mobilenetv2": 3.5e6,
+    "bert": 110e6,
+    "cifar10": 11.2e6,
+    "imagenet": 25.6e6,
+    "yolov3": 62e6,
+}
+#: Texts of series whose gradients have two bytes.
+HALF = ("fp16", "amp")
+ASKED = {"node": "the first count beyond one node", "largest": "the largest count"}
+
+
+def exchange(source: str, series: str) -> float | None:
+    """Return the seconds in which two nodes exchange the gradients, nominally; None where the network is not known."""
+    text = series.lower()
+    parameters = next((count for name, count in PARAMETERS.items() if name in text), None)
+    if parameters is None or source not in BANDWIDTHS:
+        return None
+    return parameters * (2.0 if any(half in text for half in HALF) else 4.0) / BANDWIDTHS[source]
+
+
+def cases(frames: dict[str, pd.DataFrame]) -> Iterator[tuple[Case, float]]:
+    """Yield the questions from inside one node, with the nominal exchange of each."""
+    for source, frame in frames.items():
+        for name, rows in frame.groupby("series"):
+            seconds = exchange(source, str(name))
+            one, more = rows[rows.nodes == 1], rows[rows.nodes > 1]
+            if seconds is None or more.empty or one.devices.nunique() < 3:
+                continue
+            table = gp.read_table(one[[*FACTORS, "t"]], time="t", extrinsic="devices,nodes", intrinsic="batch")
+            series = series_of(table, {})
+            assert series is not None
+            for protocol, count in (("node", more.devices.min()), ("largest", more.devices.max())):
+                asked = more[more.devices == count].iloc[[0]].reset_index(drop=True)
+                yield Case(source, protocol, one, asked, table, series), seconds
+
+
+def ratios(listed: list[tuple[Case, float]]) -> dict[str, np.ndarray]:
+    """Return the measured step to the second node over the nominal exchange, by source; 0.1 at least."""
+    found: dict[str, list[float]] = {}
+    for case, seconds in listed:
+        if case.protocol == "node":
+            last = float(case.train.sort_values("devices").t.iloc[-1])
+            found.setdefault(case.source, []).append(max((case.truth - last) / seconds, 0.1))
+    return {source: np.log(values) for source, values in found.items()}
+
+
+def learned_without(found: dict[str, np.ndarray], source: str) -> HintSettings:
+    """Return the median and the spread that the other sources' ratios have."""
+    others = [values for name, values in found.items() if name != source]
+    means = [float(values.mean()) for values in others]
+    within = float(np.mean([values.var() for values in others]))
+    between = float(np.var(means, ddof=1)) * (1.0 + 1.0 / len(means))
+    return HintSettings(float(np.exp(np.mean(means))), float(np.sqrt(within + between)))
+
+
+def answers(listed: list[tuple[Case, float]], times: float | None, learned: bool = False) -> pd.DataFrame:
+    """Answer every question.
+
+    Parameters
+    ----------
+    listed : list of (Case, float)
+    times : float or None
+        What the nominal bandwidth is multiplied by; None for no hint.
+    learned : bool
+        Whether median and spread of the step are those of the other sources, not the shipped ones.
+    """
+    found, rows = ratios(listed), []
+    for case, seconds in listed:
+        hinting.HINT = learned_without(found, case.source) if learned else HINT
+        hinted = case if times is None else replace(case, series=replace(case.series, exchange=seconds / times))
+        answer = auto(hinted, (), TableShares())
+        rows.append({"source": case.source, "protocol": case.protocol, "measured": case.truth, **answer})
+    hinting.HINT = HINT
+    return pd.DataFrame(rows)
+
+
+def table(results: dict[str, pd.DataFrame], protocol: str) -> str:
+    """Return a line per source and kind of hint."""
+    lines = []
+    kinds = list(results)
+    names = [*dict.fromkeys(results[kinds[0]].source), "all"]
+    for source in names:
+        for kind in kinds:
+            rows = results[kind]
+            rows = rows[(rows.protocol == protocol) & ((rows.source == source) | (source == "all"))]
+            width = (100.0 * (rows.upper - rows.lower) / rows.measured).median()
+            figures = [pair(error(rows)), f"{100.0 * inside(rows).mean():.0f}", f"{width:.0f}"]
+            lines.append([source, str(len(rows)), kind, *figures, f"{interval_score(rows):.0f}"])
+    return markdown(["source", "series", "hint", "error, %", "covers, %", "width, %", "score"], lines)
+
+
+def page(listed: list[tuple[Case, float]], results: dict[str, pd.DataFrame]) -> str:
+    """Return the results page."""
+    found = ratios(listed)
+    steps = markdown(
+        ["source", "series", "median of the ratio", "mean of its ln", "standard deviation"],
+        [
+            [name, str(len(v)), f"{np.exp(np.median(v)):.1f}", f"{v.mean():.2f}", f"{v.std():.2f}"]
+            for name, v in found.items()
+        ],
+    )
+    parts = [
+        "# Does a hint of the network help?",
+        f"Made by `{COMMAND} --outside FOLDER`. Series whose rows stop at one node, without a hint and with "
+        "`--hint bandwidth=…` and the bytes of their gradients. Errors are median (mean) |predicted/measured − 1| "
+        "in %, widths over the measured time, the score is the interval score of ln T in %. Each series stands alone.",
+        "The measured step to the second node over the nominal exchange of a ring: what a data sheet leaves open.",
+        steps,
+        f"`auto` takes a median of {HINT.median:g} and a spread of {HINT.spread:g} of ln. *Learned without* has the "
+        "mean and the spread of the other sources in their place.",
+    ]
+    for protocol, text in ASKED.items():
+        parts += [f"**{text[0].upper()}{text[1:]}**, from the counts inside one node", table(results, protocol)]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def run(outside: Path | None = None, every: int = 1) -> str:
+    """Fit with and without a hint; `every` takes one of so many series."""
+    listed = list(cases(sources(outside)))
+    listed = [pair for i, pair in enumerate(listed) if (i // 2) % every == 0]
+    return page(
+        listed,
+        {
+            "none": answers(listed, None),
+            "nominal": answers(listed, 1.0),
+            "nominal, learned without": answers(listed, 1.0, learned=True),
+            "a tenth of it": answers(listed, 0.1),
+            "ten times it": answers(listed, 10.0),
+        },
+    )

@@ -1,0 +1,302 @@
+"""What the families make of our own measurements on an emulated cluster.
+
+    python -m experiments measured_cluster
+
+Which architecture's family predicts which architecture's times best, whether bandwidth and latency come out as the
+links were shaped, whether the knee of a parameter server is seen before it is reached, how well 16 hosts follow from 8
+and fewer, how a job's start grows with shared storage, and the generic model on three frameworks' single workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+from experiments.shared import markdown_of
+from genperf.attribution import Knee
+
+FAMILIES = ("ring-allreduce", "parameter-server", "peer-to-peer")
+#: Asked one after the other, each from all smaller counts, of which there must be two.
+ASKED = (4, 6, 8, 12, 16)
+#: The servers' links without the workers': with fewer workers than servers the workers' links are full.
+SERVERS_LINKS = "c + 2*beta*bytes*workers/servers + alpha*workers/servers"
+#: Bytes of a frame on the link, and what of it is the message's: 1448 of TCP's with Ethernet, IP and TCP around them.
+FRAME, PAYLOAD = 1514, 1448
+#: What is measured: title, its rows, the family that was written for it. Servers have as many workers or more.
+SETS = (
+    ("ring all-reduce, PyTorch", "framework == 'pytorch' and architecture == 'ring-allreduce'", "ring-allreduce"),
+    ("ring all-reduce, TensorFlow", "framework == 'tensorflow'", "ring-allreduce"),
+    ("1 parameter server, MXNet", "servers == 1", "parameter-server"),
+    ("2 parameter servers, MXNet", "servers == 2 and workers >= 2", "parameter-server"),
+    ("4 parameter servers, MXNet", "servers == 4 and workers >= 4", "parameter-server"),
+    ("peer to peer, PyTorch", "framework == 'pytorch' and architecture == 'peer-to-peer'", "peer-to-peer"),
+)
+SPEEDS = (100, 200)
+#: What is compared on networks of one worker, and factors that follow from a network's sizes.
+LEARNERS = "auto,generic,linear,random-forest,gradient-boosting,last-point"
+OPERATIONS = "forward_flops,parameters,layers,batch_per_worker"
+
+
+def series(where: str, extrinsic: str = "workers") -> gp.Table:
+    """Return rows of the cluster's table measured without a latency; workers and message sizes vary."""
+    return gp.datasets.load(
+        "allreduce_vs_server", where=f"{where} and link_latency_ms == 0", extrinsic=extrinsic, categorical=""
+    )
+
+
+def split(table: gp.Table, below: float, at: float) -> tuple[gp.Table, gp.Table]:
+    """Return the configurations with fewer workers than `below`, and those with `at`."""
+    medians = table.medians()
+    workers = medians.columns["workers"]
+    return medians.take(workers < below), medians.take(workers == at)
+
+
+def errors(model: str, known: gp.Table, asked: gp.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return |predicted/measured − 1| of each configuration, whether the interval covers it, and its relative width."""
+    found = gp.fit(known, model, seed=0).predict(pd.DataFrame(dict(asked.columns)))
+    time, lower, upper = (found[name].to_numpy() for name in ("time", "lower", "upper"))
+    covered = (lower <= asked.measured) & (asked.measured <= upper)
+    return np.abs(time / asked.measured - 1), covered, (upper - lower) / time
+
+
+def winners() -> pd.DataFrame:
+    """Return the mean error of each family on each architecture's times, every count from the smaller ones."""
+    rows = []
+    for title, where, _ in SETS:
+        found = {}
+        for family in FAMILIES:
+            each = []
+            for speed in SPEEDS:
+                table = series(f"{where} and link_mbit == {speed}")
+                counts = np.unique(table.columns["workers"])
+                asked = [n for n in ASKED if np.sum(counts < n) > 1]
+                each += [errors(family, *split(table, n, n))[0] for n in asked]
+            found[family] = 100 * np.concatenate(each).mean()
+        best = min(found, key=found.__getitem__)
+        rows.append({"measured": title, **{f: shown(found[f], bold=f == best) for f in FAMILIES}})
+    return pd.DataFrame(rows)
+
+
+def far() -> pd.DataFrame:
+    """Return how well 16 hosts follow from 8 and fewer."""
+    rows = []
+    for title, where, family in SETS:
+        row = {"measured": title}
+        for model in ("auto", family):
+            each = [errors(model, *split(series(f"{where} and link_mbit == {speed}"), 9, 16)) for speed in SPEEDS]
+            error, covered, width = (np.concatenate(part) for part in zip(*each, strict=True))
+            name = "auto" if model == "auto" else "its family"
+            row[f"{name}: median (mean) %"] = f"{100 * np.median(error):.1f} ({100 * error.mean():.1f})"
+            if model == "auto":
+                row["covered"] = f"{int(covered.sum())} of {len(covered)}"
+                row["width %"] = f"{100 * np.median(width):.0f}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def any_servers() -> pd.DataFrame:
+    """Return how well 16 workers follow from at most 8 when workers may be fewer than servers, and when not."""
+    rows = []
+    for title, where in (
+        ("as many workers as servers or more", "servers > 0 and servers <= workers"),
+        ("any", "servers > 0"),
+    ):
+        row = {"workers known": title}
+        for name, model in (("parameter-server", "parameter-server"), ("the servers' links alone", SERVERS_LINKS)):
+            tables = [series(f"{where} and link_mbit == {speed}", "workers,servers") for speed in SPEEDS]
+            error = 100 * np.concatenate([errors(model, *split(table, 9, 16))[0] for table in tables])
+            row[f"{name}: median (mean) %"] = f"{np.median(error):.1f} ({error.mean():.1f})"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def bandwidths() -> pd.DataFrame:
+    """Return the bandwidth that each architecture's family finds, beside what the links were told."""
+    rows = []
+    servers = ("1, 2 and 4 parameter servers, MXNet", "servers > 0 and servers <= workers", "parameter-server")
+    for title, where, family in (*(one for one in SETS if one[2] != "parameter-server"), servers):
+        for speed in SPEEDS:
+            extrinsic = "workers,servers" if family == "parameter-server" else "workers"
+            table = series(f"{where} and link_mbit == {speed}", extrinsic)
+            found = gp.fit(table, family, seed=0).constants().set_index("constant").loc["beta"]
+            mbit = [8e-6 / found[end] * FRAME / PAYLOAD for end in ("value", "upper", "lower")]
+            rows.append(
+                {
+                    "measured": title,
+                    "told, Mbit/s": speed,
+                    "found": f"{mbit[0]:.1f}",
+                    "90 %": f"{mbit[1]:.1f} to {mbit[2]:.1f}",
+                    "off by %": shown(100 * (mbit[0] / speed - 1), bold=abs(mbit[0] / speed - 1) > 0.10),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def latencies() -> pd.DataFrame:
+    """Return what 10 ms on every link cost a ring and an exchange with all peers, for each number of hosts and size."""
+    frame = gp.datasets.frame("allreduce_vs_server").query("framework == 'pytorch' and link_mbit == 200")
+    keys = ["architecture", "workers", "bytes"]
+    time = frame.groupby(["link_latency_ms", *keys])["step_time_s"].median()
+    late = float(frame["link_latency_ms"].max())
+    both = pd.DataFrame({"without, s": time[0.0], "with, s": time[late]}).dropna().reset_index()
+    steps = np.where(both["architecture"] == "ring-allreduce", 2 * (both["workers"] - 1), 1)
+    both["more, latencies a message"] = (both["with, s"] - both["without, s"]) / (late / 1e3) / steps
+    both["size, MB"] = (both["bytes"] / 1e6).round(2)
+    return both[["architecture", "workers", "size, MB", "without, s", "with, s", "more, latencies a message"]]
+
+
+def links() -> pd.DataFrame:
+    """Return what the links gave a plain TCP connection."""
+    frame = gp.datasets.frame("links")
+    found = frame.groupby(["link_mbit", "link_latency_ms"]).median().reset_index()
+    mbit = 8e-6 * found["bytes"] / (found["transfer_s"] - found["round_trip_s"]) * FRAME / PAYLOAD
+    return pd.DataFrame(
+        {
+            "told, Mbit/s": found["link_mbit"],
+            "found": mbit.map("{:.1f}".format),
+            "told, latency ms": found["link_latency_ms"],
+            "half a round trip, ms": (500 * found["round_trip_s"]).map("{:.2f}".format),
+        }
+    )
+
+
+def knees() -> pd.DataFrame:
+    """Return the knee of parameter servers from all counts, and what is said of it from the counts before it."""
+    frame = gp.datasets.frame("server_knee")
+    rows = []
+    for compute in sorted(frame["compute_s"].unique()):
+        for servers in sorted(frame["servers"].unique()):
+            table = gp.datasets.load("server_knee", where=f"servers == {servers} and compute_s == {compute}")
+            medians = table.medians()
+            workers = medians.columns["workers"]
+            measured = crossing(workers, medians.measured)
+            known = medians.take(~(workers >= measured))
+            reached = f"{measured:.1f}" if np.isfinite(measured) else f"beyond {workers.max():g}"
+            row = {"servers": servers, "a worker computes, s": compute, "measured": reached}
+            row["known up to"] = int(known.columns["workers"].max())
+            for model in ("parameter-server", "auto"):
+                found = gp.explain(gp.fit(known, model, seed=0), {}, knee=Knee(kind="weak", upto=64)).scaling
+                assert found is not None
+                point = found.points.iloc[0]
+                row[model] = f"{point['count']:.0f} ({point['lower']:.0f} to {point['upper']:.0f})"
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def crossing(workers: np.ndarray, seconds: np.ndarray) -> float:
+    """Return where a step takes twice as long as on one worker, along the line between the counts; NaN if nowhere."""
+    double = 2 * seconds[0]
+    past = np.flatnonzero(seconds >= double)
+    if not past.size:
+        return float("nan")
+    i = int(past[0])
+    return float(np.interp(double, seconds[i - 1 : i + 1], workers[i - 1 : i + 1]))
+
+
+def starts() -> pd.DataFrame:
+    """Return what the CNTK paper's reading term makes of jobs that start from shared storage."""
+    rows = []
+    formula = "i0 + i1*samples*workers**q"
+    for reading in ("whole", "share"):
+        table = gp.datasets.load("initialisation", where=f"reading == '{reading}'", categorical="")
+        found = gp.fit(table, formula, seed=0).constants().set_index("constant")
+        size = float(gp.datasets.frame("initialisation")["sample_bytes"].iloc[0])
+        error = errors(formula, *split(table, 9, 16))[0]
+        rows.append(
+            {
+                "each worker reads": f"the {reading}" if reading == "whole" else "its share",
+                "exponent q": interval(found.loc["q"]),
+                "storage, Mbit/s": f"{8e-6 * size / found.loc['i1', 'value'] * FRAME / PAYLOAD:.0f}",
+                "16 hosts from ≤ 8: median (mean) %": f"{100 * np.median(error):.1f} ({100 * error.mean():.1f})",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def single() -> pd.DataFrame:
+    """Return held-out errors on single workers' networks, described by their sizes, and by what follows from them."""
+    rows = []
+    for framework in ("pytorch", "tensorflow", "mxnet"):
+        for title, roles in (("sizes", {}), ("operations", {"intrinsic": OPERATIONS})):
+            table = gp.datasets.load("single_worker", where=f"framework == '{framework}'", **roles)
+            found = gp.validate(table, LEARNERS, "kfold:5", seed=0).frame(timing=False).set_index("model")
+            errs = {model: f"{row['median_ape']:.0f} ({row['mape']:.0f})" for model, row in found.iterrows()}
+            covered = f"{found.loc['auto', 'coverage']:.0f}"
+            rows.append({"framework": framework, "described by": title, **errs, "auto covers, %": covered})
+    return pd.DataFrame(rows)
+
+
+def interval(constant: pd.Series) -> str:
+    return f"{constant['value']:.2f} ({constant['lower']:.2f} to {constant['upper']:.2f})"
+
+
+def shown(value: float, *, bold: bool) -> str:
+    return f"**{value:.1f}**" if bold else f"{value:.1f}"
+
+
+def sections() -> Iterator[str]:
+    """Yield the page, piece by piece."""
+    yield "# What do the families predict of an emulated cluster?"
+    yield (
+        "Made by `python -m experiments measured_cluster` from tables that the scripts in `experiments/measure/` have "
+        "measured (`data/README.md`). Every configuration is the median of its three windows; errors are those of "
+        "configurations that a fit has not seen."
+    )
+    yield "## Which family predicts which architecture"
+    yield (
+        "Mean error, %, of predicting 4, 6, 8, 12 and 16 workers, each from all smaller counts (two at least), over "
+        "three message sizes and two speeds of the links; the best in bold."
+    )
+    yield markdown_of(winners())
+    yield "## 16 hosts from at most 8"
+    yield "Over three message sizes and two speeds; 5 % (median) was asked for."
+    yield markdown_of(far())
+    yield (
+        "All numbers of servers at once. `parameter-server` has the links of the servers and of the workers, "
+        f"`2βM·max(n/S, 1)`: with fewer workers than servers the workers' are full. `{SERVERS_LINKS}` has the servers' "
+        "alone:"
+    )
+    yield markdown_of(any_servers())
+    yield "## Bandwidth and latency"
+    yield (
+        f"Bandwidth on the link, with headers ({FRAME} bytes carry {PAYLOAD}), that each family finds in the steps of "
+        "all counts and sizes, beside what `tc` was told; more than 10 % off in bold. Servers have as many workers or "
+        "more:"
+    )
+    yield markdown_of(bandwidths())
+    yield "The same from 8 MB over a plain TCP connection, and the latency:"
+    yield markdown_of(links())
+    yield (
+        "What 10 ms on every link cost a step, in latencies a message (of 2(n − 1) in a ring, of one round among "
+        "peers). Gloo's sender and receiver agree before a message, which takes a further latency, and larger messages "
+        "travel in pieces that overlap: so α of a fit is what a round of the exchange costs, not the wire's latency."
+    )
+    yield markdown_of(latencies())
+    yield "## The knee of a parameter server"
+    yield (
+        "Where a step takes twice as long as with one worker: along the line between the measured counts, and the "
+        "first count that fits to the counts before it name, with the 90 % interval."
+    )
+    yield markdown_of(knees())
+    yield "## Starting from shared storage"
+    yield (
+        "`startup = i0 + i1·samples·n^q`, the CNTK paper's reading term (Hashemi et al. 2016). A full link of the "
+        "storage makes q = 1 where everyone reads everything, and 0 where each reads its share; it has 200 Mbit/s. "
+        f"Joining took up to {gp.datasets.frame('initialisation')['rendezvous_s'].max():.1f} s where a worker came too "
+        "early and waited before it tried again, which short starts show."
+    )
+    yield markdown_of(starts())
+    yield "## Networks on one worker"
+    yield (
+        "`single_worker.csv`: median (mean) error, %, in 5-fold cross-validation over 64 networks of each framework, "
+        f"described by all their sizes, or by `{OPERATIONS}`; activation and optimizer are categorical in both."
+    )
+    yield markdown_of(single())
+
+
+def run() -> str:
+    """Return the page."""
+    return "\n\n".join(sections())

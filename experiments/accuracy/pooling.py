@@ -1,0 +1,236 @@
+"""How well groups that were measured less far borrow from those that were measured farther.
+
+    python -m experiments pooling
+
+P3: one batch of a configuration was measured to 8 devices, everything else to 32. P4: no batch of the configuration was
+measured beyond 8. Asked is the time at 32 (and at 16). Each series counts once, and each is asked for with a table of
+its own, in which its times beyond 8 are missing.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+import genperf as gp
+from genperf.fitting import fit_group
+
+COMMAND = "python -m experiments pooling"
+TIME = "step_time_s"
+GROUP = ["config", "batch_per_device"]
+ALIKE = (
+    "implementation,framework,framework_version,model,precision,xla,dali,loss_scale,grad_clip,graph_kernel_fusion,"
+    "loader_workers"
+)
+NETWORKS = ("bert", "resnet")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A table, and what is asked of it.
+
+    `scale` is the column of the scale, `base` where the asking series ends, `targets` what is asked. `hides` names the
+    columns whose values the rows that are hidden share with the asking series: all the group's in P3, fewer in P4.
+    """
+
+    table: gp.Table
+    scale: str
+    base: int
+    targets: tuple[int, ...]
+    hides: tuple[str, ...]
+    siblings: bool = False
+
+
+def dlperf(alike: str = ALIKE, network: str = "", with_16: bool = False) -> gp.Table:
+    """Return the series of five scales and more; borrowing at 16 changes nothing at 32 and is left out to save time."""
+    where = {"bert": "model == 'bert_base'", "resnet": "model != 'bert_base'"}.get(network)
+    roles = {"intrinsic": "", "extrinsic": "devices,nodes", "categorical": alike, "group": ",".join(GROUP)}
+    table = gp.datasets.load("dlperf", where=where, **roles)
+    enough = table.frame.groupby(GROUP).devices.transform("nunique") >= 5
+    return table.take((enough & (with_16 | (table.frame.devices != 16))).to_numpy())
+
+
+def predictions(asked: Asked) -> dict[int, pd.DataFrame]:
+    """Predict every series that reaches the targets from a table in which it does not; a frame for each target."""
+    frame = asked.table.frame
+    group = list(asked.table.group)
+    keys = frame.groupby(group, sort=False).ngroup().to_numpy()
+    hidden = frame.groupby(list(asked.hides), sort=False).ngroup().to_numpy()
+    batches = frame.groupby(list(asked.hides[:1]))[group].transform("nunique").max(axis=1).to_numpy()
+    rows = []
+    for k in range(keys.max() + 1):
+        mine = frame[keys == k]
+        if not {asked.base, *asked.targets} <= set(mine[asked.scale]):
+            continue
+        if asked.siblings and batches[keys == k][0] < 2:
+            continue
+        cut = asked.table.take(~((hidden == hidden[keys == k][0]) & (frame[asked.scale] > asked.base)).to_numpy())
+        result = fit_group(cut, tuple(str(v) for v in mine[group].iloc[0]))
+        for target in asked.targets:
+            at = mine[mine[asked.scale] == target]
+            last = mine[mine[asked.scale] == asked.base][TIME].median()
+            known = {"target": target, "truth": at[TIME].median(), "last": last}
+            row = result.predict(at[[f.name for f in asked.table.numeric]].head(1)).iloc[0]
+            rows.append({**mine.iloc[0][group].to_dict(), **known, **row[PREDICTED].to_dict()})
+    found = pd.DataFrame(rows)
+    found["error"] = 100 * (found.time / found.truth - 1).abs()
+    found["inside"] = (found.lower <= found.truth) & (found.truth <= found.upper)
+    found["width"] = 100 * (found.upper - found.lower) / found.time
+    return {target: part.reset_index(drop=True) for target, part in found.groupby("target")}
+
+
+PREDICTED = ["time", "lower", "upper", "verdict"]
+
+
+# --- by hand ---------------------------------------------------------------------------------------------------------
+
+
+def by_hand(table: gp.Table, found: pd.DataFrame, levels: list[str], within: bool, base: int, target: int) -> pd.Series:
+    """Add the mean change in seconds of like series: of the same config (P3), or of others alike in some columns (P4).
+
+    Where none is alike in all the columns, the last is left out, and so on.
+    """
+    wide = table.frame.pivot_table(
+        index=[*GROUP, *levels], columns="devices", values=TIME, aggfunc="median", observed=True
+    ).reset_index()
+    change = wide[target] - wide[base]
+    errors = []
+    for row in found.itertuples():
+        me = wide[(wide.config == row.config) & (wide.batch_per_device == row.batch_per_device)].iloc[0]
+        if within:
+            like = (wide.config == me.config) & (wide.batch_per_device != me.batch_per_device)
+        else:
+            for depth in range(len(levels), -1, -1):
+                like = (wide.config != me.config) & (wide[levels[:depth]] == me[levels[:depth]]).all(axis=1)
+                if like.any():
+                    break
+        errors.append(100 * abs((me[base] + change[like].mean()) / me[target] - 1))
+    return pd.Series(errors)
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def markdown(columns: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+HEAD = ["", "series", "median error, %", "mean error, %", "coverage of 90 %", "median width"]
+
+
+def line(name: str, found: pd.DataFrame) -> list[str]:
+    score = [f"{found.error.median():.2f}", f"{found.error.mean():.2f}"]
+    return [
+        name, str(len(found)), *score, f"{100 * found.inside.mean():.1f} %", f"{found.width.median():.1f} %"
+    ]  # fmt: skip
+
+
+def point(name: str, errors: pd.Series) -> list[str]:
+    return [name, str(len(errors)), f"{errors.median():.2f}", f"{errors.mean():.2f}", "–", "–"]
+
+
+def last_point(found: pd.DataFrame) -> pd.Series:
+    return 100 * (found["last"] / found.truth - 1).abs()
+
+
+def verdicts(found: pd.DataFrame) -> str:
+    rows = []
+    for verdict in ("ok", "caution", "extrapolating-blind"):
+        own = found[found.verdict == verdict]
+        if len(own):
+            rows.append([verdict, str(len(own)), f"{own.error.mean():.1f}", f"{100 * own.inside.mean():.0f} %"])
+    return markdown(["verdict", "predictions", "mean error, %", "coverage"], rows)
+
+
+P3 = {"hides": ("config", "batch_per_device"), "siblings": True}
+P4 = {"hides": ("config",)}
+
+
+def main_tables(progress: Callable[[str], None]) -> list[str]:
+    table = dlperf(with_16=True)
+    text, all_found = [], []
+    for name, kind in (("P3", P3), ("P4", P4)):
+        for target, found in sorted(predictions(Asked(table, "devices", 8, (16, 32), **kind)).items(), reverse=True):
+            all_found.append(found)
+            rows = [line("auto, pooled", found), point("last point", last_point(found))]
+            if name == "P3":
+                errors = by_hand(table, found, [], True, 8, target)
+                rows.append(point("by hand: the change of the config's other batches", errors))
+            else:
+                for levels in (["framework"], ["framework", "model", "precision"]):
+                    errors = by_hand(table, found, levels, False, 8, target)
+                    rows.append(point(f"by hand: the change within {' + '.join(levels)}", errors))
+            bert = found.config.str.contains("bert")
+            rows += [line("auto, pooled: BERT", found[bert]), line("auto, pooled: ResNet", found[~bert])]
+            asks = "another batch of the config" if name == "P3" else "other configs only"
+            text.append(f"## {name}, {target} devices from 8 (measured farther: {asks})\n\n" + markdown(HEAD, rows))
+        progress(name)
+    text.append("## Verdicts of the four tables above\n\n" + verdicts(pd.concat(all_found)))
+    return text
+
+
+def fewer_tables(progress: Callable[[str], None]) -> list[str]:
+    """Tables cut to one network, and with fewer columns in which groups may be alike."""
+    rows = []
+    for network in NETWORKS:
+        table = dlperf(network=network)
+        for name, kind in (("P3", P3), ("P4", P4)):
+            rows.append(line(f"{name}, {network} alone", predictions(Asked(table, "devices", 8, (32,), **kind))[32]))
+            progress(f"{network} {name}")
+    for alike in ("framework,model,precision", "framework", ""):
+        table = dlperf(alike)
+        found = predictions(Asked(table, "devices", 8, (32,), **P4))[32]
+        rows.append(line(f"P4, --categorical {alike or '(none)'}", found))
+        progress(f"P4 {alike}")
+    return ["## Less to learn from (32 devices from 8)\n\n" + markdown(HEAD, rows)]
+
+
+def other_tables(progress: Callable[[str], None]) -> list[str]:
+    rows = []
+    group = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden"]
+    cpu = gp.datasets.load("pytorch_cpu", group=",".join(group), intrinsic="")
+    for base, target in ((8, 16), (4, 16), (2, 8)):
+        workers = cpu.frame.workers
+        reached = (
+            workers.where(workers.isin([base, target])).groupby([cpu.frame[g] for g in group]).transform("nunique")
+        )
+        table = cpu.take(((workers <= base) | (workers == target)).to_numpy() & (reached == 2).to_numpy())
+        found = predictions(Asked(table, "workers", base, (target,), tuple(group)))[target]
+        rows += [line(f"pytorch_cpu, {target} workers from {base}", found), point("its last point", last_point(found))]
+        progress(f"cpu {base} {target}")
+    roles = {
+        "intrinsic": "",
+        "extrinsic": "devices,nodes",
+        "categorical": "implementation,backbone,dataset,loss,parallelism",
+    }
+    face = gp.datasets.load("dlperf_insightface", group="config,batch_per_device", **roles)
+    found = predictions(Asked(face, "devices", 1, (8,), ("config",)))[8]
+    rows += [
+        line("InsightFace, 8 devices from 1, other configs only", found),
+        point("its last point", last_point(found)),
+    ]
+    progress("insightface")
+    return [
+        "## Other tables (looked at when the rules for few donors and few blocks were set, and for nothing else)\n\n"
+        + markdown(HEAD, rows)
+    ]
+
+
+PARTS = (main_tables, fewer_tables, other_tables)
+
+
+def run() -> str:
+    """Judge P3, P4 and the other tables."""
+    start = time.perf_counter()
+
+    def progress(what: str) -> None:
+        print(f"{what}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+
+    text = ["# What does sharing between groups add?\n"]
+    text += [f"Made by `{COMMAND}`. Errors are |predicted/measured − 1|; each series counts once.\n"]
+    return "\n".join([*text, *(t for part in PARTS for t in part(progress))])

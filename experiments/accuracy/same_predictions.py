@@ -1,0 +1,167 @@
+"""Check that predictions stay the same: hash `predict` of every bundled table, and compare with kept hashes.
+
+    python -m experiments same_predictions            # compare; exit status 1 where a case differs
+    python -m experiments same_predictions --keep     # keep today's hashes
+    python -m experiments same_predictions --only generic
+
+A case is a table of `genperf.datasets`, or rows of it, and a model. The model predicts measured configurations, each
+extrinsic factor four times as large with the others as measured, and the same with the other extrinsic factors left
+out, where they follow. `numbers` is the SHA-256 of the bytes of the predicted numbers, `words` that of verdicts and
+reasons. A change of the code that leaves the method alone keeps both. The linear algebra of another machine may round
+in another way: there, run `--keep --kept FILE` before the change and `--kept FILE` after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+
+KEPT = Path(__file__).with_suffix(".json")
+#: Measured configurations of a table that are predicted, evenly spread over its rows.
+CONFIGURATIONS = 24
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bundled table, or rows of it, and a model.
+
+    Attributes
+    ----------
+    roles : dict of str to str
+        In the place of the table's own.
+    """
+
+    table: str
+    model: str
+    roles: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The case as a line of text."""
+        roles = " ".join(f"{key}={value}" for key, value in self.roles.items())
+        return " ".join(filter(None, [self.table, self.model, roles, *(f"{k}={v}" for k, v in self.options.items())]))
+
+
+_DLPERF = {"categorical": "", "group": "config,batch_per_device"}
+_ONE = "framework == 'mxnet' and model == 'resnet50_v1.5' and precision == 'fp32'"
+CASES = (
+    Case("dlperf", "auto", {**_DLPERF, "where": "framework == 'mxnet' and nodes > 0"}),
+    Case("dlperf", "auto", {**_DLPERF, "where": "framework == 'paddlepaddle'"}, {"pool": True}),
+    Case("dlperf", "ring-allreduce", {**_DLPERF, "where": "framework == 'mxnet'"}),
+    Case("dlperf", "auto", {"categorical": "", "where": _ONE}),
+    Case("dlperf", "generic", {"where": "framework == 'mxnet'"}),
+    Case("dlperf", "auto", {"where": "framework == 'mxnet' and model == 'bert_base'"}),
+    Case(
+        "dlperf",
+        "auto",
+        {"time": None, "throughput": "samples_per_s", "work": "global_batch", "categorical": "", "where": _ONE},
+    ),
+    Case("dlperf", "auto", {"time": None, "throughput": "samples_per_s", "categorical": "", "where": _ONE}),
+    Case("dlperf", "topology", {"categorical": "", "where": _ONE}),
+    Case("dlperf", "a*batch_per_device + b*log2(devices) + c*nodes", {"categorical": "", "where": _ONE}),
+    Case("dlperf_gpt", "transformer"),
+    Case("dlperf_gpt", "auto", {"categorical": "", "where": "implementation == 'megatron-lm'"}),
+    Case("dlperf_insightface", "generic"),
+    Case("dlperf_insightface", "auto", {"categorical": "", "group": "config,batch_per_device"}),
+    Case("dlperf_widedeep", "generic"),
+    Case(
+        "dlperf_widedeep", "auto", {"categorical": "", "where": "test == 'batch_x2'", "intrinsic": "batch_per_device"}
+    ),
+    Case("libai", "transformer", {"categorical": ""}),
+    Case("libai", "auto", {"categorical": "", "intrinsic": "micro_batch,global_batch"}),
+    Case("bigscience", "transformer", {"categorical": ""}),
+    Case("rubick", "generic", {"categorical": "", "where": "model == 'bert'", "intrinsic": "global_batch"}),
+    Case("partitioned", "generic"),
+    Case("partitioned", "transformer"),
+    Case("pytorch_cpu", "generic"),
+    Case("pytorch_cpu", "amdahl", {"intrinsic": "batch_per_worker", "where": "layers == 4"}),
+    Case("pytorch_cpu", "auto", {"intrinsic": "batch_per_worker", "where": "layers == 4 and filters == 32"}),
+    Case("allreduce_vs_server", "generic", {"where": "framework == 'mxnet'", "categorical": "architecture"}),
+    Case("server_knee", "parameter-server"),
+    Case("server_knee", "auto", {"where": "compute_s == 0.3", "intrinsic": ""}),
+    Case("causes", "s-sgd", {"where": "framework == 'pytorch' and planted == 'none'", "categorical": ""}),
+    Case("causes", "auto", {"where": "framework == 'mxnet'", "categorical": "", "group": "planted"}),
+    Case("core_experiment", "generic", {"where": "framework == 'pytorch'", "categorical": ""}),
+    Case("initialisation", "auto", {"where": "reading == 'whole'", "categorical": "", "intrinsic": ""}),
+    Case("links", "generic"),
+    Case("bigscience", "auto"),
+    Case("dlperf_gpt", "auto"),
+    Case("dlperf_widedeep", "auto"),
+    Case("libai", "auto"),
+    Case("partitioned", "auto"),
+    Case("rubick", "auto", {"where": "model == 'bert'"}),
+    Case("server_knee", "auto"),
+    Case("whole_jobs", "auto"),
+    Case("initialisation", "auto"),
+    Case("overlap", "auto"),
+    Case("causes", "auto"),
+    Case("pytorch_cpu", "auto"),
+    Case("overlap", "generic"),
+    Case("single_worker", "generic", {"where": "framework == 'pytorch'", "categorical": ""}),
+    Case("whole_jobs", "auto", {"where": "server == 'synchronous'", "categorical": "", "intrinsic": ""}),
+    Case("whole_jobs", "usl", {"where": "server == 'synchronous'", "categorical": ""}),
+)
+
+
+def queries(table: gp.Table) -> Iterator[pd.DataFrame]:
+    """Yield the configurations to predict: measured ones, scaled ones, and scaled ones that lack what follows."""
+    names = [*table.group, *(f.name for f in table.factors)]
+    rows = table.frame[names].drop_duplicates().reset_index(drop=True)
+    rows = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, CONFIGURATIONS).astype(int))].reset_index(drop=True)
+    yield rows
+    scales = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
+    for factor in scales:
+        scaled = rows.assign(**{factor.name: 4.0 * rows[factor.name].astype(float)})
+        yield scaled
+        yield scaled.drop(columns=[f.name for f in scales if f != factor])
+
+
+def hashes(case: Case) -> dict[str, str]:
+    """Return the hashes of the predictions of a case."""
+    numbers, words = hashlib.sha256(), hashlib.sha256()
+    table = gp.datasets.load(case.table, **case.roles)
+    result = gp.fit(table, case.model, **case.options)
+    for rows in queries(table):
+        try:
+            predicted = result.predict(rows)
+        except gp.GenperfError as problem:
+            words.update(str(problem).encode())
+            continue
+        for name in predicted:
+            values = predicted[name].to_numpy()
+            if values.dtype == np.float64:
+                numbers.update(values.tobytes())
+            else:
+                words.update("\n".join(map(str, values)).encode())
+    return {"numbers": numbers.hexdigest(), "words": words.hexdigest()}
+
+
+def run(keep: bool = False, only: str = "", kept: Path = KEPT) -> None:
+    """Compare the cases whose text contains `only` with the kept hashes, or keep today's."""
+    known: dict[str, dict[str, str]] = json.loads(kept.read_text()) if kept.exists() else {}
+    different = []
+    for case in (case for case in CASES if only in case.name):
+        start = time.perf_counter()
+        found = hashes(case)
+        parts = [part for part in found if known.get(case.name, {}).get(part) != found[part]]
+        known[case.name] = found if keep else known.get(case.name, {})
+        different += [case.name] if parts else []
+        print(f"{time.perf_counter() - start:5.1f} s  {' and '.join(parts) or 'same'}  {case.name}", flush=True)
+    if keep:
+        kept.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    elif different:
+        sys.exit(f"{len(different)} of {len(CASES)} cases differ")
+    else:
+        print("all predictions are the same")

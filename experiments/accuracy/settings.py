@@ -1,0 +1,555 @@
+"""Measure what each setting that nothing derives changes: halve it, double it, and compare every answer.
+
+    python -m experiments settings --tables FOLDER
+    python -m experiments settings --only solver
+    python -m experiments settings --tables FOLDER --new
+
+A setting is a number in `genperf/` with a comment `#:` that calls it a guess, or that names the page which this script
+writes. A share above one half keeps its distance to 1 halved and doubled, a range its width. Settings of rooms that
+read tables are judged by how the bundled tables, and those of the folder, are read, and, where these are read
+differently, by the questions in the folder's `cases.json` that are answered within a fifth of the truth; settings of
+fits by the predictions of `same_predictions.py`, and, where these move, by held-out errors; settings of answers by what
+the commands report of fitted models. Each is tried in a process of its own. A setting that no answer has read has no
+figures.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import gc
+import io
+import json
+import math
+import multiprocessing
+import re
+import sys
+import tempfile
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import genperf as gp
+from experiments.accuracy.same_predictions import CASES, Case, queries
+from experiments.shared import RESULTS, ROOT
+from genperf.cli.main import run as command
+from genperf.expression import Constant
+
+PAGE = RESULTS / "settings.md"
+NAMED = re.compile(r"[Gg]uess|results/settings\.md")
+#: What a room's settings can change.
+READ, FIT, AUTO, ANSWER, VALIDATE = "read", "fit", "auto", "answer", "validate"
+PARTS = {
+    **dict.fromkeys(("table", "panel", "vocabulary", "importers"), (READ,)),
+    **dict.fromkeys(("models", "solver", "estimate", "losses"), (FIT,)),
+    **dict.fromkeys(("growth", "process", "discrepancy"), (AUTO, ANSWER)),
+    "validation": (VALIDATE,),
+}
+#: Families that `same_predictions.py` leaves out, with settings of their own.
+FAMILIES = (
+    Case("whole_jobs", "cntk", {"where": "server == 'synchronous'", "categorical": ""}),
+    Case("initialisation", "cntk", {"where": "reading == 'share'", "categorical": ""}),
+    Case("server_knee", "power-law", {"where": "compute_s == 0.3", "intrinsic": ""}),
+    Case(
+        "pytorch_cpu", "a*batch_per_worker**p*workers**q + b*exp(-workers/tau) + c", {"intrinsic": "batch_per_worker"}
+    ),
+)
+#: Models whose answers are compared: a series, series in groups' place, layers of a network, layouts, a transformer.
+ANSWERED = (
+    Case("server_knee", "parameter-server"),
+    Case("server_knee", "auto", {"where": "compute_s == 0.3", "intrinsic": ""}),
+    Case("pytorch_cpu", "generic"),
+    Case("overlap", "generic"),
+    Case("dlperf_gpt", "auto", {"where": "implementation == 'megatron-lm'"}),
+    Case("libai", "auto", {"categorical": "", "intrinsic": "micro_batch,global_batch"}),
+    Case("partitioned", "auto"),
+    Case("bigscience", "auto"),
+    Case("whole_jobs", "auto", {"where": "server == 'synchronous'", "categorical": "", "intrinsic": ""}),
+)
+COMMANDS = (("ask",), ("explain",), ("suggest",), ("optimize",), ("ask", "--why"))
+#: Tables whose fits take seconds, and that show no more than the others.
+SLOW = ("dlperf_insightface", "dlperf_widedeep")
+#: Tables on which held-out errors are measured, each in cross-validation and beyond its counts.
+JUDGED = tuple(case for case in CASES if case.model == "generic" and case.table not in {*SLOW, "partitioned", "rubick"})
+#: Changes of a prediction, in %, that are none: nobody acts on them.
+NOTHING = 1.0
+
+Answers = dict[str, float | str]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A number of the package, and the values that are tried."""
+
+    module: str
+    owner: str
+    name: str
+    value: Any
+
+    @property
+    def room(self) -> str:
+        """The folder, or the file, that it belongs to."""
+        return self.module.split(".")[1]
+
+    @property
+    def text(self) -> str:
+        """The setting as the page shows it."""
+        return f"{self.module.removeprefix('genperf.')}: {self.name}"
+
+    def tried(self) -> dict[str, Any]:
+        """Return the halved and the doubled value."""
+        return {"half": _scaled(self.value, 0.5), "double": _scaled(self.value, 2.0)}
+
+
+def _scaled(value: Any, by: float) -> Any:
+    """Return a number halved or doubled, a share near one by its distance to it, a range by its width."""
+    if isinstance(value, tuple):
+        lower, upper = value
+        if lower > 0.0 and isinstance(lower, float):
+            middle, width = math.sqrt(lower * upper), math.sqrt(upper / lower) ** by
+            return middle / width, middle * width
+        middle, width = (lower + upper) / 2.0, by * (upper - lower) / 2.0
+        return type(lower)(middle - width), type(lower)(middle + width)
+    if isinstance(value, Constant):
+        return {"lower": by * value.lower, "upper": by * value.upper}
+    if isinstance(value, int):
+        return max(1, round(by * value)) if value != 1 or by > 1.0 else 0
+    if 0.5 < abs(value) < 1.0:
+        return math.copysign(1.0 - (1.0 - abs(value)) / by, value)
+    return by * value
+
+
+def settings() -> Iterator[Setting]:
+    """Find the settings whose comment calls them a guess, or names the page of this script."""
+    for path in sorted((ROOT / "genperf").rglob("*.py")):
+        text = path.read_text()
+        if not NAMED.search(text):
+            continue
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        lines = text.splitlines()
+        tree = ast.parse(text)
+        for owner, body in [("", tree.body), *((n.name, n.body) for n in tree.body if isinstance(n, ast.ClassDef))]:
+            for node in body:
+                target = node.target if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [None])[0]
+                if not isinstance(target, ast.Name) or not NAMED.search(_comment(lines, node.lineno)):
+                    continue
+                home = getattr(import_module(module), owner) if owner else import_module(module)
+                value = getattr(home, target.id, None)
+                if isinstance(value, int | float | tuple | Constant) and not isinstance(value, bool):
+                    yield Setting(module, owner, target.id, value)
+
+
+def _comment(lines: list[str], line: int) -> str:
+    """Return the block `#:` right above a line."""
+    first = line - 1
+    while first > 0 and lines[first - 1].strip().startswith("#:"):
+        first -= 1
+    return " ".join(text.strip().removeprefix("#:").strip() for text in lines[first : line - 1])
+
+
+def set_to(setting: Setting, value: Any) -> None:
+    """Change a setting everywhere in this process."""
+    if isinstance(setting.value, Constant):
+        for name, bound in value.items():
+            object.__setattr__(setting.value, name, bound)
+    elif setting.owner:
+        kind = getattr(import_module(setting.module), setting.owner)
+        for one in [o for o in gc.get_objects() if type(o) is kind] + _instances(kind):
+            object.__setattr__(one, setting.name, value)
+        type.__setattr__(kind, setting.name, value)
+    else:
+        for name, module in [*sys.modules.items()]:
+            if name.startswith("genperf") and getattr(module, setting.name, None) is setting.value:
+                setattr(module, setting.name, value)
+    for one in gc.get_objects():
+        if isinstance(one, functools._lru_cache_wrapper):
+            one.cache_clear()
+
+
+def _instances(kind: type) -> list[Any]:
+    """Return the instances that modules name: those without a container are not tracked by the collector."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("genperf")]
+    return [value for module in modules for value in vars(module).values() if type(value) is kind]
+
+
+READ_NAMES: set[tuple[str, str]] = set()
+
+
+def watch(found: list[Setting]) -> None:
+    """Note from here on which settings of classes are read."""
+    for module, owner in {(s.module, s.owner) for s in found if s.owner}:
+        kind = getattr(import_module(module), owner)
+
+        def noted(self: Any, name: str, kind: type = kind) -> Any:
+            READ_NAMES.add((kind.__name__, name))
+            return object.__getattribute__(self, name)
+
+        kind.__getattribute__ = noted  # type: ignore[method-assign]
+
+
+def answers(part: str, given: Given) -> Answers:
+    """Return all answers of a part, by what they answer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {f"{part} {name}": value for name, value in _PARTS[part](given)}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The tables that are read, and the files of fitted models."""
+
+    tables: tuple[Path, ...]
+    models: tuple[Path, ...]
+    questions: Path | None
+
+
+def _read(given: Given) -> Iterator[tuple[str, float | str]]:
+    from genperf.panel.tables import recognised
+    from genperf.table.opened import open_files
+
+    for path in given.tables:
+        try:
+            opened = recognised(open_files([str(path)]))
+            yield f"{path.name} line", opened.line
+            table = opened.table()
+            yield f"{path.name} rows", f"{table.frame.to_csv()} {[str(f) for f in table.factors]} {table.notes}"
+        except gp.GenperfError as problem:
+            yield f"{path.name} refused", str(problem)
+
+
+def _fit(_: Given) -> Iterator[tuple[str, float | str]]:
+    yield from _predicted([*(case for case in CASES if case.model != "auto" and case.table not in SLOW), *FAMILIES])
+
+
+def _auto(_: Given) -> Iterator[tuple[str, float | str]]:
+    yield from _predicted([case for case in CASES if case.model == "auto"][::2])
+
+
+def _predicted(cases: list[Case]) -> Iterator[tuple[str, float | str]]:
+    for case in cases:
+        table = gp.datasets.load(case.table, **case.roles)
+        try:
+            result = gp.fit(table, case.model, **case.options)
+        except gp.GenperfError as problem:
+            yield case.name, str(problem)
+            continue
+        for place, rows in enumerate(queries(table)):
+            try:
+                predicted = result.predict(rows)
+            except gp.GenperfError as problem:
+                yield f"{case.name} {place}", str(problem)
+                continue
+            for name in predicted.columns.difference(rows.columns):
+                for row, value in enumerate(predicted[name]):
+                    yield f"{case.name} {place} {row} {name}", value if isinstance(value, float) else str(value)
+
+
+def _answer(given: Given) -> Iterator[tuple[str, float | str]]:
+    for path in given.models:
+        for words in COMMANDS:
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+                status = command([words[0], str(path), *words[1:], "--json"])
+            about = f"{path.stem} {' '.join(words)}"
+            yield f"{about} status", str(status)
+            if out.getvalue().strip():
+                yield from _leaves(about, json.loads(out.getvalue()))
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, float | str]]:
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if "seconds" not in str(key):
+                yield from _leaves(f"{name}.{key}", one)
+    elif isinstance(value, list):
+        for place, one in enumerate(value):
+            yield from _leaves(f"{name}[{place}]", one)
+    else:
+        yield name, float(value) if isinstance(value, float) else str(value)
+
+
+def _validate(_: Given) -> Iterator[tuple[str, float | str]]:
+    learners = ["random-forest", "svr", "gaussian-process", "ernest"]
+    for name in ("pytorch_cpu", "server_knee"):
+        for score in gp.validate(gp.datasets.load(name), learners, scheme="kfold:5").models:
+            yield f"{name} {score.model}", float("nan") if score.mape is None else score.mape
+
+
+_PARTS: dict[str, Callable[[Given], Iterator[tuple[str, float | str]]]] = {
+    READ: _read,
+    FIT: _fit,
+    AUTO: _auto,
+    ANSWER: _answer,
+    VALIDATE: _validate,
+}
+
+
+def held_out(model: str) -> dict[str, float]:
+    """Return the held-out errors of a model, in %, by table and scheme."""
+    errors: dict[str, float] = {}
+    for case in JUDGED:
+        table = gp.datasets.load(case.table, **case.roles)
+        scales = [f.name for f in table.factors if f.role == "extrinsic" and f.distinct > 2]
+        for scheme in ["kfold:3", *(f"extrapolate:{name}" for name in scales[:1])]:
+            with warnings.catch_warnings(), contextlib.suppress(gp.GenperfError):
+                warnings.simplefilter("ignore")
+                score = gp.validate(table, [model], scheme=scheme).models[0]
+                if score.mape is not None:
+                    errors[f"{case.name} {scheme}"] = score.mape
+    return errors
+
+
+def questions_right(path: Path) -> int:
+    """Return how many questions on tables of a folder are answered within a fifth of the truth."""
+    right = 0
+    for question in json.loads(path.read_text()):
+        at = [part for name, value in question["question"].items() for part in ("--at", f"{name}={value}")]
+        out, truth = io.StringIO(), question["truth"]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+            command(["ask", str(path.parent / question["file"]), "--want", truth["quantity"], *at, "--json"])
+        if out.getvalue().strip():
+            value = json.loads(out.getvalue())["answers"][0]["value"]
+            right += abs(value / truth["value"] - 1.0) <= 0.2
+    return right
+
+
+def apart(work: Callable[[], Any]) -> Any:
+    """Return what a function returns in a process of its own, forked from this one."""
+    ours, theirs = multiprocessing.get_context("fork").Pipe(duplex=False)
+
+    def run() -> None:
+        try:
+            theirs.send(work())
+        except BaseException as problem:  # the other process reports it
+            theirs.send(problem)
+
+    process = multiprocessing.get_context("fork").Process(target=run)
+    process.start()
+    theirs.close()
+    try:
+        returned = ours.recv()
+    except EOFError:
+        returned = RuntimeError("the process died")
+    process.join()
+    return returned
+
+
+@dataclass(frozen=True)
+class Change:
+    """How far answers are from those of today."""
+
+    centre: float
+    ends: float
+    words: int
+    of: int
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nobody would act in another way."""
+        return self.words == 0 and self.centre < NOTHING and self.ends < 3.0 * NOTHING
+
+
+def change(before: Answers, after: Answers) -> Change:
+    """Compare answers: the largest change of a number, in %, and how many texts differ."""
+    centre = ends = 0.0
+    words = len(before.keys() ^ after.keys())
+    for name in before.keys() & after.keys():
+        a, b = before[name], after[name]
+        if isinstance(a, str) or isinstance(b, str):
+            words += a != b
+            continue
+        if a == b or (a != a and b != b):
+            continue
+        far = 100.0 * abs(a - b) / max(abs(a), abs(b)) if np.isfinite(a) and np.isfinite(b) else np.inf
+        if re.search(r"lower|upper|low|high|\[[01]\]$", name):
+            ends = max(ends, far)
+        else:
+            centre = max(centre, far)
+    return Change(centre, ends, words, len(before))
+
+
+def run(only: str = "", new: bool = False, tables: Path | None = None) -> str:
+    """Try the settings whose text contains `only`, or those that the page has no row of; it keeps the others' rows."""
+    found = list(settings())
+    kept = PAGE.read_text() if PAGE.exists() else ""
+    chosen = [s for s in found if only in s.text and not (new and f"| {s.text} |" in kept)]
+    further = sorted(tables.glob("*.csv")) if tables else []
+    questions = tables / "cases.json" if tables else None
+    with tempfile.TemporaryDirectory() as folder:
+        given = Given(
+            (*sorted((ROOT / "data").glob("*.csv")), *further),
+            _models(Path(folder)),
+            questions if questions is not None and questions.exists() else None,
+        )
+        rows = measured(found, chosen, given)
+    shown = _with_kept(rows, kept, found)
+    return _page(shown, len(further), [s.text for s in found if not any(r.startswith(f"| {s.text} |") for r in shown)])
+
+
+def _with_kept(rows: list[str], kept: str, found: list[Setting]) -> list[str]:
+    """Return the rows of all settings: those measured now, and of the others those that the page has."""
+    by_text = {row.split(" | ")[0]: row for row in [*kept.splitlines(), *rows] if row.startswith("| ")}
+    return [by_text[f"| {s.text}"] for s in found if f"| {s.text}" in by_text]
+
+
+def _models(folder: Path) -> tuple[Path, ...]:
+    """Fit the models whose answers are compared, and write them."""
+    paths = []
+    for place, case in enumerate(ANSWERED):
+        paths.append(folder / f"{place}_{case.table}.json")
+        gp.save_model(gp.fit(gp.datasets.load(case.table, **case.roles), case.model), paths[-1])
+    return tuple(paths)
+
+
+def measured(found: list[Setting], chosen: list[Setting], given: Given) -> list[str]:
+    """Return a row of the page for each setting."""
+    parts = {s: PARTS.get(s.room, (ANSWER,)) for s in chosen}
+
+    def today() -> tuple[dict[str, Answers], dict[str, set[tuple[str, str]]]]:
+        watch(found)
+        seen, all_answers = {}, {}
+        for part in dict.fromkeys(part for of in parts.values() for part in of):
+            READ_NAMES.clear()
+            all_answers[part] = answers(part, given)
+            seen[part] = set(READ_NAMES)
+        return all_answers, seen
+
+    before, seen = _raised(apart(today))
+    rows = []
+    for setting in chosen:
+        of = parts[setting]
+        reached = (
+            any((setting.owner, setting.name) in seen[part] for part in of)
+            if setting.owner
+            else _used(setting, of, before, given)
+        )
+        if not reached:
+            rows.append(_row(setting, "no answer reads it", "", ""))
+            print(rows[-1], file=sys.stderr, flush=True)
+            continue
+        changes = {which: _tried(setting, value, of, before, given) for which, value in setting.tried().items()}
+        judged = ""
+        if not all(isinstance(c, Change) and c.nothing for c in changes.values()):
+            if set(of) & {FIT, AUTO}:
+                judged = _judged(setting, "generic" if FIT in of else "auto")
+            elif READ in of and given.questions is not None:
+                judged = _answered(setting, given.questions)
+        rows.append(_row(setting, *(_text(c) for c in changes.values()), judged))
+        print(rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def _used(setting: Setting, parts: tuple[str, ...], before: dict[str, Answers], given: Given) -> bool:
+    """Return whether answers differ, or fail, without a constant of a module; a fitted one is held at its start."""
+    value = setting.value
+    held = {"lower": value.start, "upper": value.start} if isinstance(value, Constant) else None
+    changed = _tried(setting, held, parts, before, given)
+    return isinstance(changed, Exception) or not changed.nothing
+
+
+def _raised(returned: Any) -> Any:
+    if isinstance(returned, BaseException):
+        raise returned
+    return returned
+
+
+def _tried(
+    setting: Setting, value: Any, parts: tuple[str, ...], before: dict[str, Answers], given: Given
+) -> Change | Exception:
+    def work() -> Answers:
+        set_to(setting, value)
+        return {name: one for part in parts for name, one in answers(part, given).items()}
+
+    after = apart(work)
+    if isinstance(after, BaseException):
+        return RuntimeError(f"{type(after).__name__}: {str(after)[:60]}")
+    return change({name: one for part in parts for name, one in before[part].items()}, after)
+
+
+ERRORS: dict[str, dict[str, float]] = {}
+
+
+def _judged(setting: Setting, model: str) -> str:
+    """Return the geometric means of held-out errors, halved and doubled, to those of today."""
+    if model not in ERRORS:
+        ERRORS[model] = _raised(apart(lambda: held_out(model)))
+    texts = []
+    for value in setting.tried().values():
+
+        def work(value: Any = value) -> dict[str, float]:
+            set_to(setting, value)
+            return held_out(model)
+
+        errors = apart(work)
+        if isinstance(errors, BaseException):
+            texts.append("fails")
+            continue
+        both = errors.keys() & ERRORS[model].keys()
+        texts.append(f"{np.exp(np.mean([np.log(errors[k] / ERRORS[model][k]) for k in sorted(both)])):.3f}")
+    return ", ".join(texts)
+
+
+RIGHT: dict[Path, int] = {}
+
+
+def _answered(setting: Setting, questions: Path) -> str:
+    """Return how many questions are answered rightly: halved, as today, doubled."""
+    if questions not in RIGHT:
+        RIGHT[questions] = _raised(apart(lambda: questions_right(questions)))
+    right = []
+    for value in setting.tried().values():
+
+        def work(value: Any = value) -> int:
+            set_to(setting, value)
+            return questions_right(questions)
+
+        right.append(apart(work))
+    return f"{right[0]}, {RIGHT[questions]}, {right[1]} questions"
+
+
+def _text(one: Change | Exception) -> str:
+    if isinstance(one, Exception):
+        return str(one)
+    if one.nothing:
+        return "none"
+    return f"{one.words} of {one.of} texts; centre {one.centre:.2g} %, ends {one.ends:.2g} %"
+
+
+def _row(setting: Setting, *cells: str) -> str:
+    value = setting.value
+    if isinstance(value, Constant):
+        value = (value.lower, value.upper)
+    return f"| {setting.text} | {value} | {' | '.join(cells)} |"
+
+
+def _page(rows: list[str], further: int, without: list[str]) -> str:
+    """Return the page of results."""
+    head = "| setting | value | halved | doubled | judged, halved and doubled |\n| --- | --- | --- | --- | --- |"
+    counts = f"the bundled tables{f' and {further} that people keep in public repositories' if further else ''}"
+    return f"""# What does a setting change that nothing derives?
+
+Made by `python -m experiments settings --tables FOLDER`. Each setting is halved and doubled (of a share above one half,
+its distance to 1; of a range, its width), and every answer is compared: how {counts} are read;
+the predictions of `same_predictions.py` and of {len(FAMILIES)} further cases; what `ask`, `explain`, `suggest`,
+`optimize` and `ask --why` report of {len(ANSWERED)} models. "none" is no other word, no centre {NOTHING:g} % and no end
+of an interval {3 * NOTHING:g} % away. Where predictions move, the last column has the ratio of the held-out errors of
+{len(JUDGED)} tables to those of today (geometric mean; above 1 is worse); where tables are read differently, how many
+questions are answered within a fifth of the truth, halved, as today, and doubled.
+
+{head}
+{chr(10).join(rows)}
+
+Called a guess, and not measured yet: {_lines(without)}.
+"""
+
+
+def _lines(texts: list[str]) -> str:
+    """Return texts as lines that are short enough to read."""
+    return textwrap.fill("; ".join(texts) or "none", 120, break_on_hyphens=False)

@@ -1,0 +1,192 @@
+"""The core experiment: `generic`, `auto` and five learners on sampled networks in PyTorch, TensorFlow and MXNet.
+
+    python -m experiments three_frameworks [--only WORDS] [--models NAMES]
+
+The protocol is experiments/protocols/core-experiment.md. Prints the errors; `--write` writes
+experiments/results/three-frameworks.md. With `--only` some of the rows are made anew (those whose framework or
+question has one of the words, between semicolons), and the page keeps the others. With `--models` so are the columns
+of these models alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import genperf as gp
+from experiments.shared import RESULTS, ROOT
+
+sys.path.append(str(ROOT / "experiments" / "measure"))
+from core_design import EXTRINSIC, INTRINSIC
+
+COMMAND = "python -m experiments three_frameworks"
+PAGE = RESULTS / "three-frameworks.md"
+TABLE = "core_experiment"
+#: As the page names them; their order is that of the combinations that are held out.
+FRAMEWORKS = {"PyTorch": "pytorch", "TensorFlow": "tensorflow", "MXNet": "mxnet"}
+LEARNERS = ("linear", "random-forest", "gradient-boosting", "svr", "gaussian-process")
+MODELS = ("generic", "auto", *LEARNERS)
+SEEDS = (0, 1, 2)
+#: Folds of networks; factors of four levels, each held out for one framework at a time.
+NETWORK_FOLDS, LEVELS = 5, 4
+COMBINED = {
+    "optimizer": INTRINSIC["optimizer"],
+    "activation": INTRINSIC["activation"],
+    "batch": EXTRINSIC["batch_per_worker"],
+}
+BETWEEN, LARGEST, NETWORKS, COMBINATIONS = "5-fold", "6 and 8 workers", "unseen networks", "unseen combination"
+ALL = "all three"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is held out, of which framework's rows.
+
+    Attributes
+    ----------
+    frameworks : str
+        The one whose table it is, or all three.
+    words : str
+        As the page names it.
+    scheme : str
+        As `genperf.validate` reads it.
+    seed : int
+        Of the split.
+    """
+
+    frameworks: str
+    words: str
+    scheme: str
+    seed: int = 0
+
+
+def questions() -> Iterator[Question]:
+    """Yield the questions of the protocol."""
+    for name in (*FRAMEWORKS, ALL):
+        for seed in SEEDS if name != ALL else SEEDS[:1]:
+            yield Question(name, f"{BETWEEN}, seed {seed}", "kfold:5", seed)
+        yield Question(name, LARGEST, "extrapolate:workers:4")
+        yield Question(name, NETWORKS, "leave-group-out:network_fold")
+    for factor in COMBINED:
+        yield Question(ALL, f"{COMBINATIONS}: {factor}", f"leave-group-out:{factor}_fold")
+
+
+def table_of(frameworks: str) -> gp.Table:
+    """Return the rows of one framework or of all, with columns that say in which fold a row is held out."""
+    frame = gp.datasets.frame(TABLE)
+    roles = dict(gp.datasets.roles(TABLE))
+    frame["network_fold"] = frame["network"] % NETWORK_FOLDS
+    number = frame["framework"].map(list(FRAMEWORKS.values()).index)
+    for factor, levels in COMBINED.items():
+        column = "batch_per_worker" if factor == "batch" else factor
+        frame[f"{factor}_fold"] = (frame[column].map(list(levels).index) - number) % LEVELS
+    if frameworks != ALL:
+        frame = frame[frame["framework"] == FRAMEWORKS[frameworks]].reset_index(drop=True)
+        roles["categorical"] = roles["categorical"].replace("framework,", "")
+    return gp.read_table(frame, **roles)
+
+
+def rows_of(question: Question, models: Sequence[str] = MODELS) -> list[dict[str, str]]:
+    """Return the errors of models: a row of the table's, and of each framework where there are three.
+
+    Parameters
+    ----------
+    question : Question
+    models : sequence of str
+    """
+    held_out = gp.validate(table_of(question.frameworks), models, question.scheme, seed=question.seed)
+    rows = []
+    for name in (question.frameworks, *(FRAMEWORKS if question.frameworks == ALL else ())):
+        row = {"rows": name if name == question.frameworks else f"{name}, of all three", "predicted": question.words}
+        for score in held_out.models:
+            points = held_out.configurations.join(score.predictions.dropna(subset=["predicted"]), how="inner")
+            if name in FRAMEWORKS and name != question.frameworks:
+                points = points[points["framework"] == FRAMEWORKS[name]]
+            errors = 100 * (points["predicted"] / points["measured"] - 1).abs()
+            row[score.model] = f"{errors.mean():.1f}" if len(errors) else ""
+            if score.model == "auto":
+                inside = points["measured"].between(points["lower"], points["upper"])
+                row["auto covers %"] = f"{100 * inside.mean():.0f}" if len(inside) else ""
+        rows.append(row)
+    return rows
+
+
+def markdown(rows: list[dict[str, str]]) -> str:
+    """Return rows as a table, the least error of `generic` and the learners in bold."""
+    head = ["rows", "predicted", *MODELS, "auto covers %"]
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    for row in rows:
+        least = min(float(row[m]) for m in ("generic", *LEARNERS) if row.get(m))
+        cells = [
+            f"**{row[name]}**" if name in MODELS and name != "auto" and row.get(name) and float(row[name]) == least
+            else row.get(name, "")
+            for name in head
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def kept() -> list[dict[str, str]]:
+    """Return the rows that the page has."""
+    if not PAGE.exists():
+        return []
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
+    head = next((line for line in cells if line[:2] == ["rows", "predicted"]), [])
+    rows = [line for line in cells if head and len(line) == len(head) and line not in (head, ["---"] * len(head))]
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def verdicts(rows: list[dict[str, str]]) -> list[str]:
+    """Say for each framework in how many of the four protocols `generic` errs least, and beside whom it does not."""
+    lines = []
+    for name in FRAMEWORKS:
+        firsts, parts = [], []
+        for words in (BETWEEN, LARGEST, NETWORKS, COMBINATIONS):
+            source = f"{name}, of all three" if words == COMBINATIONS else name
+            asked = [row for row in rows if row["rows"] == source and row["predicted"].startswith(words)]
+            if not asked:
+                continue
+            errors = {m: median(float(row[m]) for row in asked) for m in MODELS}
+            best = min(LEARNERS, key=lambda m: errors[m])
+            firsts.append(errors["generic"] <= errors[best])
+            own = f"generic {errors['generic']:.1f}, auto {errors['auto']:.1f}"
+            parts.append(f"{words}: {own}, {best} {errors[best]:.1f}")
+        if parts:
+            count = f"`generic` errs least of the learners in {sum(firsts)} of {len(firsts)}"
+            lines.append(f"- *{name}*: {count}. {'; '.join(parts)}.")
+    return lines
+
+
+def page(rows: list[dict[str, str]]) -> str:
+    """Return the text of the page."""
+    configurations = len(table_of("PyTorch").medians())
+    reading = f"""Made by `{COMMAND}`, as [the protocol](../protocols/core-experiment.md) has it. {configurations}
+configurations of 40 sampled networks on 1 to 8 workers ([`core_experiment.csv`](../../data/README.md#core_experiment)),
+the same in each framework. Mean |predicted / measured − 1| in %; in bold the least of `generic` and the learners.
+`auto`'s intervals are nominal 90 %."""
+    summary = "Medians over split seeds, or over the kinds of combinations in the table; the best learner last:"
+    head = "# Does one expression hold for sampled networks in three frameworks?"
+    return "\n\n".join([head, reading, summary, "\n".join(verdicts(rows)), markdown(rows)]) + "\n"
+
+
+def run(only: str = "", models: str = ",".join(MODELS)) -> str:
+    """Make the rows anew that have one of the words of `only`, between semicolons; the page keeps the others."""
+    wanted = [q for q in questions() if any(word in f"{q.frameworks}: {q.words}" for word in only.split(";"))]
+    names = models.split(",")
+    anew = not only and len(names) == len(MODELS)
+    rows = {} if anew else {(row["rows"], row["predicted"]): row for row in kept()}
+    order = [(r, q.words) for q in questions() for r in _rows_named(q)]
+    for question in wanted:
+        for row in rows_of(question, names):
+            place = row["rows"], row["predicted"]
+            rows[place] = row if len(names) == len(MODELS) else rows.get(place, {}) | row
+        print(question, flush=True)
+    return page([rows[key] for key in order if key in rows])
+
+
+def _rows_named(question: Question) -> list[str]:
+    inside = [f"{name}, of all three" for name in FRAMEWORKS] if question.frameworks == ALL else []
+    return [question.frameworks, *inside]

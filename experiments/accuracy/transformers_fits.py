@@ -1,0 +1,199 @@
+"""Which layouts of a transformer run out of memory: outcomes of held-out runs, on tables with emulated failures.
+
+    python -m experiments transformers_fits [TABLE...]
+
+Without a table: all of them. Runs whose measured memory is above a capacity are declared failed. `--write` writes
+experiments/results/transformers-fits.md, or the rows of the tables that were run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+import genperf as gp
+from experiments.accuracy.transformers import CASES, table_of
+from experiments.shared import RESULTS, markdown_of
+from experiments.simulate.layout_memory import VOCABULARY, Program, drawn
+
+Array = npt.NDArray[Any]
+COMMAND = "python -m experiments transformers_fits"
+PAGE = RESULTS / "transformers-fits.md"
+TABLES = ("bigscience, memory", "GPT, memory")
+#: Shares of the runs whose memory is below the capacity.
+SHARES = (0.5, 0.65, 0.8)
+FOLDS, REPEATS = 5, 3
+#: Programs whose layouts are simulated, and the columns that their tables lack.
+PROGRAMS = {
+    "simulated": (Program(), (2048, 4096), ()),
+    "simulated, fused": (Program(fused=True, split_sequence=True), (2048, 4096), ()),
+    "simulated, parameters alone": (Program(), (2048,), ("layers", "hidden", "heads", "seq_len")),
+}
+LAYOUTS, DEVICE_GB = 120, 80.0
+SIMULATED_ROLES = {
+    "intrinsic": ("mbs", "gbs", "params_b", "layers", "hidden", "heads", "seq_len"),
+    "extrinsic": ("dp", "tp", "pp", "nodes", "zero_stage"),
+    "categorical": ("recompute",),
+}
+COLUMNS = (
+    *("table", "measured", "below the capacity %", "near %", "right %", "right of those not near %"),
+    *("failed: right %", "failed: left out %", "succeeded: kept %"),
+)
+READING = """Runs whose measured memory is above a capacity are declared failed; their memory is hidden. A
+capacity is one that half, 65 % or 80 % of the runs keep. The outcomes of the configurations of each of 5 folds are
+predicted from the others, three times over. *Right*: the probability `fits` is on the side of the outcome. *Left out*:
+failed runs whose probability is below 0.95, which `optimize` leaves out; *kept*: runs that succeeded and are not left
+out. *Times*: failures are marked in a table of times. *Memory*: the memory of the runs that succeeded is measured as
+well (`--also`). *Memory of all runs*: nothing failed; the memory itself is predicted by `auto`, a run is called failed
+where that is above the capacity, and is left out where `--capacity` leaves it out. *Near*: runs whose memory lies
+within a tenth of the capacity.
+
+*Simulated*: three tables of 120 layouts each of GPTs of 1.3 to 30 billion parameters on devices of 80 GB, with ZeRO and
+recomputation. Their memory follows the published counts of bytes, to 3 %
+(`experiments/simulate/layout_memory.py`); *fused*: no scores are kept, and norms are split by sequence; *parameters
+alone*: the table has neither layers, width nor sequence."""
+
+
+def runs_of(name: str) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return a row per configuration, with its memory as `gb`, and the roles of its factors."""
+    table = table_of(CASES[name]).medians()
+    roles = {r: [f.name for f in table.factors if f.role == r] for r in ("intrinsic", "extrinsic", "categorical")}
+    frame = pd.DataFrame({f.name: table.columns[f.name] for f in table.factors}).assign(gb=table.measured)
+    return frame, {role: ",".join(names) for role, names in roles.items() if names}
+
+
+def probabilities(runs: pd.DataFrame, roles: dict[str, str], capacity: float, seed: int, *, beside: bool) -> np.ndarray:
+    """Return the probability of fitting of each run, from those of other folds.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    roles : dict of str to str
+    capacity : float
+    seed : int
+        Of the folds.
+    beside : bool
+        Whether the memory of runs that succeeded is measured.
+    """
+    fold = np.random.default_rng(seed).permutation(len(runs)) % FOLDS
+    failed = (runs.gb > capacity).to_numpy()
+    memory = np.where(failed, "", runs.gb.astype(str))
+    marked = runs.drop(columns="gb").assign(s=np.where(failed, "OOM", "1"), memory=memory)
+    also = {"also": "memory=memory:GB"} if beside else {}
+    out = np.ones(len(runs))
+    for k in range(FOLDS):
+        train = marked[fold != k] if beside else marked[fold != k].drop(columns="memory")
+        # Times are of no interest here: a constant is fitted to them.
+        models = {"also_models": {"memory": "c*1"}} if beside else {}
+        result = gp.fit(gp.read_table(train, time="s", **roles, **also), "c*1", draws=5, **models)
+        # Not `predict`, which refuses the levels that only this fold has.
+        out[fold == k] = result.feasibility.probability({n: runs[n].to_numpy()[fold == k] for n in runs})
+    return out
+
+
+def row_of(head: tuple[str, ...], memory: Array, capacity: float, fits: Array) -> dict[str, str]:
+    """Return a row of the page.
+
+    Parameters
+    ----------
+    head : tuple of str
+        Table, what is measured, and the share of the runs below the capacity.
+    memory : ndarray of shape (runs,)
+    capacity : float
+    fits : ndarray of shape (runs,)
+        The probability.
+    """
+    failed, near = memory > capacity, np.abs(np.log(memory / capacity)) < np.log(1.1)
+    right = (fits < 0.5) == failed
+    values = (near, right, right[~near], right[failed], fits[failed] < 0.95, fits[~failed] >= 0.95)
+    return dict(zip(COLUMNS, (*head, *map(percent, values)), strict=True))
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    """Return a row per capacity and kind of table."""
+    runs, roles = runs_of(name)
+    memory = np.tile(runs.gb.to_numpy(), REPEATS)
+    rows = []
+    for beside in (False, True):
+        for share in SHARES:
+            capacity = float(runs.gb.quantile(share))
+            fits = [probabilities(runs, roles, capacity, seed, beside=beside) for seed in range(REPEATS)]
+            head = (name.removesuffix(", memory"), "memory" if beside else "times", f"{100 * share:.0f}")
+            rows.append(row_of(head, memory, capacity, np.concatenate(fits)))
+    return [*rows, *kept_by_capacity(name)]
+
+
+def simulated(
+    name: str, program: Program, sequences: tuple[int, ...], without: tuple[str, ...]
+) -> list[dict[str, str]]:
+    """Return a row per kind of table of simulated layouts, on devices of `DEVICE_GB`.
+
+    Parameters
+    ----------
+    name : str
+    program : Program
+    sequences : tuple of int
+        Tokens of a sample.
+    without : tuple of str
+        Columns that the table lacks.
+    """
+    tables = [drawn(LAYOUTS, seed, program, sequences) for seed in range(REPEATS)]
+    memory = np.concatenate([table.gb.to_numpy() for table in tables])
+    rows = []
+    for beside in (False, True):
+        fits = []
+        for seed, table in enumerate(tables):
+            sizes = table.assign(params_b=(12 * table.layers * table.hidden**2 + VOCABULARY * table.hidden) / 1e9)
+            runs = sizes.drop(columns=list(without) if without else "params_b")
+            roles = {role: ",".join(c for c in names if c in runs) for role, names in SIMULATED_ROLES.items()}
+            fits.append(probabilities(runs, roles, DEVICE_GB, seed, beside=beside))
+        head = (name, "memory" if beside else "times", percent(memory <= DEVICE_GB))
+        rows.append(row_of(head, memory, DEVICE_GB, np.concatenate(fits)))
+    return rows
+
+
+def kept_by_capacity(name: str) -> list[dict[str, str]]:
+    """Return a row per capacity of a memory that is measured in all runs: what `--capacity` leaves out, held out."""
+    held_out = gp.validate(table_of(CASES[name]), "auto", f"kfold:{FOLDS}", seed=0).predictions()
+    quantity = held_out.columns[list(held_out.columns).index("measured") + 1]
+    rows = []
+    for share in SHARES:
+        capacity = held_out.measured.quantile(share)
+        failed, right = held_out.measured > capacity, (held_out[quantity] > capacity) == (held_out.measured > capacity)
+        near = np.abs(np.log(held_out.measured / capacity)) < np.log(1.1)
+        out = held_out.upper > capacity
+        values = (near, right, right[~near], right[failed], out[failed], ~out[~failed])
+        head = (name.removesuffix(", memory"), "memory of all runs", f"{100 * share:.0f}")
+        rows.append(dict(zip(COLUMNS, (*head, *map(percent, values)), strict=True)))
+    return rows
+
+
+def percent(values: Any) -> str:
+    """Return the share of what is true."""
+    return f"{100 * np.mean(values):.0f}"
+
+
+def kept() -> dict[str, list[dict[str, str]]]:
+    """Return the rows of the page by table."""
+    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if " | " in line]
+    rows: dict[str, list[dict[str, str]]] = {}
+    for line in lines:
+        if line[0] not in ("table", "---"):
+            rows.setdefault(line[0], []).append(dict(zip(COLUMNS, line, strict=True)))
+    return rows
+
+
+def run(*tables: str) -> str:
+    """Judge some tables, or all; the page keeps the rows of the others."""
+    known: dict[str, list[dict[str, str]]] = kept() if tables else {}
+    for name in [*TABLES, *PROGRAMS]:
+        if not tables or name in tables:
+            made = simulated(name, *PROGRAMS[name]) if name in PROGRAMS else rows_of(name)
+            known[made[0]["table"]] = made
+            print(markdown_of(pd.DataFrame(made)), flush=True)
+    order = [name.removesuffix(", memory") for name in [*TABLES, *PROGRAMS]]
+    rows = pd.DataFrame([row for name in order for row in known.get(name, [])])
+    return f"# Which layouts run out of memory?\n\nMade by `{COMMAND}`. {READING}\n\n{markdown_of(rows)}"

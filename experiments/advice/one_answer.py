@@ -1,0 +1,487 @@
+"""One question, one answer: tables drawn from known laws, written as people write them, asked at every door.
+
+A table has a law (work that grows with the devices or is shared, an exchange in a ring, by levels or through a server),
+one of the forms of `FORMS`, and 2 % noise. Its machine is named in one of several wordings: devices, nodes, both, the
+ways of a split, the batch of all or of a device. Every command, the page, the proposal and Python have to answer alike,
+to 1e-9, with the work that the law does, and the 90 % interval holds the law's value in 85 to 97 % of the tables.
+
+Run: `python -m experiments one_answer --tables 1000 [--rows-to one_answer.csv]`
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+from genperf.cli.main import run as command_line
+
+#: Relative differences up to which two answers are one; a page writes seven digits.
+SAME, ON_A_PAGE = 1e-9, 1e-6
+#: Tokens of a sample.
+SEQUENCE = 2048
+NOISE = 0.02
+
+
+@dataclass(frozen=True)
+class Law:
+    """The seconds of a step by the machine, and the machines that were measured."""
+
+    #: Devices of a full node; ways of a split; samples of a pass; passes of a step.
+    inside: int
+    tensor: int
+    pipeline: int
+    micro_batch: int
+    passes: int
+    #: Devices of the measured runs, ascending, and of the question.
+    counts: tuple[int, ...]
+    target: int
+    #: Whether all devices share the samples of a step.
+    shared: bool
+    #: Seconds of a step at any scale, of a sample on one device, and of the exchange, in one of three shapes.
+    constant: float
+    of_a_sample: float
+    exchange: float
+    shape: str
+
+    def machine(self, devices: int) -> dict[str, float]:
+        """Return the whole machine, its work and its time without noise."""
+        split = self.tensor * self.pipeline
+        data, first = devices / split, self.counts[-1] / split
+        passes = self.passes * first / data if self.shared else self.passes
+        work = self.micro_batch * passes * data
+        ways = {"ring": 1.0 - 1.0 / data, "levels": np.log2(data) / 8.0, "server": data / self.counts[-1] / 4.0}
+        seconds = self.constant + self.of_a_sample * work / devices + self.exchange * float(ways[self.shape])
+        rate, nodes = work / seconds, int(np.ceil(devices / self.inside))
+        return {
+            "devices": devices, "nodes": nodes, "inside": min(self.inside, devices),
+            "dp": data, "tp": self.tensor, "pp": self.pipeline,
+            "mbs": self.micro_batch, "passes": passes, "gbs": work, "of a device": work / devices, "sequence": SEQUENCE,
+            "s": seconds, "ms": 1e3 * seconds, "rate": rate, "rate of a device": rate / devices,
+            "rate of a node": rate / nodes, "tokens": rate * SEQUENCE, "tokens of a device": rate * SEQUENCE / devices,
+            "epoch": 50_000 * seconds / work, "s of a sample": seconds / work,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to write a table: headers, each with what it has of the machine; the measured one last."""
+
+    headers: Mapping[str, str]
+    split: bool = False
+    #: Whether the work may be shared; whether it must be.
+    scaling: str = "both"
+    #: Runs on part of a node, whose devices no constant column counts.
+    part: bool = True
+    repeats: int = 1
+    #: Columns of one value, and levels with the factor of their times.
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    levels: Mapping[str, float] = field(default_factory=dict)
+    #: A column of counts instead of rows: `8 GPUs`.
+    wide: str = ""
+    #: Whether the samples of a step are known from the columns.
+    known: bool = True
+
+    @property
+    def measured(self) -> str:
+        """The header of what was measured."""
+        return [*self.headers][-1]
+
+    def header(self, of: str) -> str | None:
+        """Return the header of a part of the machine."""
+        return next((header for header, what in self.headers.items() if what == of), None)
+
+    def rows(self, law: Law, noise: np.random.Generator) -> pd.DataFrame:
+        """Return the table."""
+        rows = []
+        times = {"s", "ms", "epoch", "s of a sample"}
+        for level, factor in (self.levels or {"": 1.0}).items():
+            for count in law.counts:
+                for repeat in range(self.repeats):
+                    machine = law.machine(count)
+                    error = float(np.exp(NOISE * noise.standard_normal())) * factor
+                    row = {} if not level else {"gpu_type": level}
+                    row |= {"run": repeat + 1} if self.repeats > 1 else {}
+                    row |= {**self.constants, **{header: machine[what] for header, what in self.headers.items()}}
+                    of_time = self.headers[self.measured] in times
+                    row[self.measured] = float(f"{row[self.measured] * (error if of_time else 1.0 / error):.6g}")
+                    rows.append(row)
+        frame = pd.DataFrame(rows)
+        if self.wide:
+            counts, values = frame.iloc[:, 0], frame[self.measured]
+            frame = pd.DataFrame(
+                [{"model": "gpt", **{f"{n:g} {self.wide}": v for n, v in zip(counts, values, strict=True)}}]
+            )
+        whole = [name for name in frame if frame[name].dtype == float and (frame[name] % 1 == 0).all()]
+        return frame.astype(dict.fromkeys(whole, int))
+
+    def wordings(self, law: Law) -> dict[str, dict[str, float]]:
+        """Return the ways to name the machine of the question."""
+        machine = law.machine(law.target)
+        named = {what: header for header, what in self.headers.items()}
+        devices, nodes = named.get("devices", "gpus"), named.get("nodes", "nodes")
+        out = {}
+        if "dp" in named or "devices" in named or "inside" in named:
+            out["devices"] = {devices: machine["devices"]}
+        if "nodes" in named:
+            out["nodes"] = {nodes: machine["nodes"]}
+            if out.get("devices"):
+                out["both"] = {**out["devices"], **out["nodes"]}
+            if "inside" in named:
+                out["nodes of devices"] = {**out["nodes"], named["inside"]: machine["inside"]}
+        first = next(iter(out.values()))
+        if "dp" in named:
+            out["ways"] = {named[way]: machine[way] for way in ("dp", "tp", "pp") if way in named}
+            out["devices and ways"] = {**first, **out["ways"]}
+        for batch in ("gbs", "of a device"):
+            if batch in named:
+                out[f"with {batch}"] = {**first, named[batch]: machine[batch]}
+        return out
+
+
+_CONSTANT = {"layers": 24, "precision": "bf16", "cluster": "blue"}
+FORMS: dict[str, Form] = {
+    "devices, global batch": Form({"devices": "devices", "global_batch": "gbs", "step_time_s": "s"}),
+    "devices, batch of one": Form({"gpus": "devices", "batch_per_gpu": "of a device", "step_ms": "ms"}, scaling="weak"),
+    "devices alone": Form({"gpus": "devices", "step_time_s": "s"}, scaling="weak", known=False),
+    "other spellings": Form(
+        {"# GPUs": "devices", "Batch Size (per GPU)": "of a device", "Time per Step (ms)": "ms"}, scaling="weak"
+    ),
+    "rate of all": Form({"num_gpus": "devices", "images/s": "rate"}, known=False),
+    "rate of all, batch": Form({"gpus": "devices", "global_batch_size": "gbs", "samples_per_second": "rate"}),
+    "nodes, devices, rate of one": Form(
+        {"nodes": "nodes", "gpus": "devices", "tokens_per_s_per_gpu": "tokens of a device"}, known=False
+    ),
+    "nodes of devices, rate of one": Form(
+        {"nodes": "nodes", "gpus_per_node": "inside", "tokens_per_s_per_gpu": "tokens of a device"},
+        part=False, known=False,
+    ),
+    "nodes of devices, batch": Form(
+        {"nnodes": "nodes", "gpus_per_node": "inside", "batch_per_gpu": "of a device", "step_time_s": "s"},
+        scaling="weak", part=False,
+    ),
+    "nodes, devices, batch": Form(
+        {"num_nodes": "nodes", "num_gpus": "devices", "global_batch": "gbs", "iter_time_ms": "ms"}
+    ),
+    "nodes, rate of a node": Form(
+        {"nodes": "nodes", "samples_per_s_per_node": "rate of a node"}, part=False, known=False
+    ),
+    "nodes, passes": Form(
+        {"nodes": "nodes", "gpus_per_node": "inside", "micro_batch": "mbs", "grad_accum": "passes", "step_time_s": "s"},
+        scaling="weak", part=False,
+    ),
+    "layout": Form(
+        {"gpus": "devices", "dp": "dp", "tp": "tp", "pp": "pp", "mbs": "mbs", "gbs": "gbs", "iter_ms": "ms"}, split=True
+    ),
+    "ways": Form({"dp": "dp", "tp": "tp", "pp": "pp", "gbs": "gbs", "iter_ms": "ms"}, split=True),
+    "ways of data": Form({"dp": "dp", "gbs": "gbs", "step_ms": "ms"}),
+    "epoch": Form({"gpus": "devices", "epoch_time_s": "epoch"}, known=False),
+    "wide": Form({"gpus": "devices", "images/s": "rate"}, wide="GPUs", known=False),
+    "repeats": Form({"gpus": "devices", "batch_per_gpu": "of a device", "step_s": "s"}, scaling="weak", repeats=3),
+    "constant columns": Form(
+        {"world_size": "devices", "global_batch_size": "gbs", "step_time_s": "s"}, constants=_CONSTANT
+    ),
+    "levels": Form(
+        {"gpus": "devices", "batch_per_gpu": "of a device", "step_time_s": "s"}, scaling="weak",
+        levels={"A100": 1.0, "V100": 2.1},
+    ),
+    "seconds of a sample": Form({"gpus": "devices", "sec_per_sample": "s of a sample"}, known=False),
+}  # fmt: skip
+
+
+def drawn(seed: int, form: str | None = None) -> tuple[str, Form, Law, pd.DataFrame, np.random.Generator]:
+    """Return a form, a law and the table that it makes."""
+    random = np.random.default_rng([2027, seed])
+    name = form or [*FORMS][seed % len(FORMS)]
+    made = FORMS[name]
+    inside = int(random.choice([4, 8]))
+    tensor, pipeline = (int(random.choice([1, 2, 4])), int(random.choice([1, 2]))) if made.split else (1, 1)
+    steps = int(random.integers(3, 6))
+    least = inside if not made.part or made.split else int(random.choice([1, 2, inside]))
+    counts = tuple(least * 2**k for k in range(steps))
+    if not made.part and made.header("inside") is None:
+        inside = 8
+        counts = tuple(8 * 2**k for k in range(steps))
+    if made.header("nodes") and made.header("devices") and counts[-1] < 2 * inside:
+        # Runs on one node alone do not show how many devices a full one has.
+        counts = tuple(inside * 2**k for k in range(steps))
+    target = counts[-1] * int(random.choice([2, 4]))
+    target = max(target, inside)
+    shared = made.scaling == "both" and bool(random.random() < 0.4)
+    compute = float(np.exp(random.normal(-1.0, 1.0)))
+    law = Law(
+        inside, tensor, pipeline, int(random.choice([2, 4, 8])), 32 if shared else int(random.choice([1, 2, 4, 8])),
+        counts, target, shared,
+        compute * float(random.uniform(0.0, 0.2)), 0.0, compute * float(random.uniform(0.02, 0.4)),
+        str(random.choice(["ring", "levels", "server"])),
+    )  # fmt: skip
+    of_a_device = law.machine(counts[0])["of a device"]
+    law = Law(**{**vars(law), "of_a_sample": compute / of_a_device})
+    return name, made, law, made.rows(law, random), random
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a door said: seconds of a step or a unit, its throughput, and the configuration."""
+
+    value: float | None
+    throughput: float | None = None
+    at: Mapping[str, Any] = field(default_factory=dict)
+
+
+class RefusedError(Exception):
+    """A door that gave no answer."""
+
+
+def command(*arguments: object) -> str:
+    """Run a command in this process, and return its standard output."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = command_line([*map(str, arguments)])
+    if status:
+        raise RefusedError((err.getvalue() or out.getvalue()).strip().splitlines()[-2:])
+    return out.getvalue()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One table at all doors."""
+
+    table: Path
+    form: Form
+    law: Law | None
+
+    @cached_property
+    def model(self) -> Path:
+        """The model file."""
+        path = self.table.with_suffix(".json")
+        command("fit", self.table, "-o", path, "--quiet")
+        return path
+
+    @cached_property
+    def fitted(self) -> Any:
+        """The model."""
+        return gp.load_model(self.model) if hasattr(gp, "load_model") else gp.FitResult.load(self.model)
+
+    @property
+    def value(self) -> str:
+        """The name of the predicted value."""
+        return str(self.fitted.first.schema.target.name)
+
+    @cached_property
+    def levels(self) -> dict[str, str]:
+        """The level that a question names."""
+        return {"gpu_type": "A100"} if self.form.levels else {}
+
+    def options(self, at: Mapping[str, Any], option: str = "--at") -> list[str]:
+        """Return a machine as options."""
+        return [
+            text
+            for n, v in {**self.levels, **at}.items()
+            for text in (option, f"{n}={v if isinstance(v, str) else format(v, 'g')}")
+        ]
+
+    def ask(self, at: Mapping[str, Any]) -> Said:
+        """Ask the table."""
+        reply = json.loads(command("ask", self.table, *self.options(at), "--json"))
+        return Said(reply.get(self.value), reply.get("throughput"), reply["at"])
+
+    def ask_model(self, at: Mapping[str, Any]) -> Said:
+        """Ask the model."""
+        reply = json.loads(command("ask", self.model, *self.options(at), "--json"))
+        return Said(reply.get(self.value), reply.get("throughput"), reply["at"])
+
+    def predict(self, at: Mapping[str, Any]) -> Said:
+        """Predict, with the machine as options."""
+        (row,) = json.loads(command("predict", self.model, *self.options(at), "--json"))["predictions"]
+        return Said(row[self.value], row.get("throughput"), row)
+
+    def explain(self, at: Mapping[str, Any]) -> Said:
+        """Add the terms of `explain` up."""
+        terms = json.loads(command("explain", self.model, *self.options(at), "--json"))["terms"]
+        names = [*terms[0]]
+        amount = names[names.index("term") + 1]
+        return Said(sum(term[amount] for term in terms if term[amount] is not None), None, terms[0])
+
+    def compare(self, at: Mapping[str, Any]) -> Said:
+        """Compare the machine with one of twice the first number."""
+        name = next(iter(at))
+        change = f"{name}={2 * at[name]:g}"
+        rows = json.loads(command("compare", self.model, *self.options(at), "--or", change, "--json"))["ranking"]
+        row = next(row for row in rows if row["change"] == "as it is")
+        return Said(row[self.value], row.get("throughput"), row)
+
+    def suggest(self, at: Mapping[str, Any]) -> Said:
+        """Suggest runs for the machine."""
+        reply = json.loads(command("suggest", self.model, *self.options(at, "--target"), "--json"))
+        return Said(reply[self.value], None, reply["target"])
+
+    def optimize(self, at: Mapping[str, Any]) -> Said:
+        """Optimize over the machine alone."""
+        row = json.loads(command("optimize", self.model, *self.options(at, "--over"), "--json"))["best"][0]
+        return Said(row[self.value], row.get("throughput"), row)
+
+    def page(self, at: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the data of the page about one machine."""
+        path = self.table.with_suffix(".html")
+        command("report", self.model, *self.options(at, "--target"), "-o", path, "--quiet")
+        text = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', path.read_text(), re.DOTALL)
+        assert text is not None
+        sheet: dict[str, Any] = json.loads(text[1])["groups"][0]["sheet"]
+        return sheet
+
+    def headline(self, at: Mapping[str, Any]) -> Said:
+        """Return the page's headline."""
+        sheet = self.page(at)
+        names = [factor["name"] for factor in sheet["factors"]]
+        return Said(sheet["summary"]["value"], None, dict(zip(names, sheet["at"], strict=True)))
+
+    def slider(self, at: Mapping[str, Any]) -> Said:
+        """Return what the page's script computes at the stop of the question: the model at the path's factors."""
+        sheet = self.page(at)
+        names = [factor["name"] for factor in sheet["factors"]]
+        place, path, count = dict(zip(names, sheet["at"], strict=True)), sheet["path"], sheet["at"][sheet["along"]]
+        stop = int(np.argmin(np.abs(np.log(np.array(path["counts"]) / count))))
+        place |= {names[int(n)]: values[stop] for n, values in path["follow"].items()}
+        place[names[sheet["along"]]] = path["counts"][stop]
+        if abs(path["counts"][stop] / count - 1.0) > SAME:
+            raise RefusedError(f"no stop at {count:g}")
+        row = self.fitted.predict({name: [value] for name, value in place.items()}).iloc[0]
+        return Said(float(row[self.value]), None, place)
+
+    def python(self, at: Mapping[str, Any]) -> Said:
+        """Predict in Python."""
+        row = self.fitted.predict({name: [value] for name, value in {**self.levels, **at}.items()}).iloc[0]
+        return Said(float(row[self.value]), row.get("throughput"), dict(row))
+
+    def command_proposal(self, at: Mapping[str, Any]) -> Path:
+        """Write a proposal about one machine, and return its file."""
+        path = self.table.with_suffix(".proposal.csv")
+        command("report", self.model, *self.options(at, "--target"), "--proposal", "-o", path, "--quiet")
+        return path
+
+    def proposal(self, at: Mapping[str, Any]) -> Said:
+        """Return the machine's row of a proposal."""
+        path = self.command_proposal(at)
+        rows = pd.read_csv(path)
+        assert self.law is not None
+        machine = self.law.machine(self.law.target)
+        last = rows[rows.iloc[:, 0].isin([machine["devices"], machine["nodes"], machine["dp"]])].iloc[-1]
+        measured = next(name for name in rows if name.endswith("/s") or "(s)" in name)
+        value = float(last[measured])
+        return Said(None, value) if measured.endswith("/s") else Said(value)
+
+
+DOORS: dict[str, Callable[[Asked, Mapping[str, Any]], Said]] = {
+    name: getattr(Asked, name.replace(" ", "_"))
+    for name in (
+        *("ask", "ask model", "predict", "python", "explain", "compare", "suggest", "optimize"),
+        *("headline", "slider", "proposal"),
+    )
+}
+
+
+def faults(reference: Said, said: Said, door: str) -> str:
+    """Return how an answer differs from another one; empty where it does not."""
+    limit = ON_A_PAGE if door in ("headline", "proposal") else SAME
+    for what in ("value", "throughput"):
+        one, other = getattr(reference, what), getattr(said, what)
+        if one is not None and other is not None and abs(other / one - 1.0) > limit:
+            return f"{what} x{other / one:.4g}"
+    return ""
+
+
+def judged(
+    seed: int, folder: Path, form: str | None = None, doors: Sequence[str] = tuple(DOORS)[1:]
+) -> Iterator[dict[str, Any]]:
+    """Ask one table in every wording by `ask`, and in one at each of some doors; yield a row for each answer."""
+    name, made, law, frame, random = drawn(seed, form)
+    path = folder / f"runs{seed}.csv"
+    frame.to_csv(path, index=False)
+    asked, wordings = Asked(path, made, law), made.wordings(law)
+    machine = law.machine(law.target)
+    row = {"seed": seed, "form": name, "shared": law.shared}
+    reference, first = None, next(iter(wordings))
+    for door, wording in [(d, w) for d in ("ask",) for w in wordings] + [(d, "") for d in doors]:
+        chosen = wording or str(random.choice([*wordings]))
+        try:
+            said = DOORS[door](asked, wordings[chosen])
+            fault = "" if reference is None else faults(reference, said, door)
+            if door == "ask" and not fault and made.known:
+                work = None if said.throughput is None or said.value is None else said.throughput * said.value
+                if work is None or abs(work / machine["gbs"] - 1.0) > 1e-6:
+                    fault = f"work {work} for {machine['gbs']:g}"
+        except RefusedError as error:
+            # A proposal is a speed-up: that of work that nothing shows is refused, and so is one of no time of a step.
+            unknown = door == "proposal" and not made.known and "are left out" in str(error)
+            said, fault = None, "" if unknown else f"refused: {error}"
+        except Exception as error:
+            said, fault = None, f"{type(error).__name__}: {error}"
+        reference = reference or said
+        yield {**row, "door": door, "wording": chosen, "fault": fault}
+    truth, column = machine[made.headers[made.measured]], made.measured
+    try:
+        reply = json.loads(command("ask", path, *asked.options(wordings[first]), "--json"))["answers"][0]
+        held = reply["lower"] <= truth <= reply["upper"]
+        near = abs(np.log(reply["value"] / truth)) < np.log(3.0)
+        yield {
+            **row,
+            "door": "law",
+            "wording": first,
+            "fault": "" if near else f"{column} {reply['value']:.4g} for {truth:.4g}",
+            "held": held,
+        }
+    except Exception as error:
+        yield {**row, "door": "law", "wording": first, "fault": f"{type(error).__name__}: {error}"}
+
+
+def run(
+    tables: int = 1000, first: int = 0, form: str | None = None, rows_to: Path | None = None, verbose: bool = False
+) -> None:
+    """Judge tables, and print the faults by form, by door and by wording; `rows_to` is a CSV of every answer."""
+    rows, began = [], time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, first + tables):
+            for row in judged(seed, Path(folder), form):
+                rows.append(row)
+                if verbose and row["fault"]:
+                    law = "shared" if row["shared"] else "weak"
+                    said = [seed, row["form"], law, row["door"], row["wording"], row["fault"][:150]]
+                    print(*said, sep=" | ", flush=True)
+            for left in Path(folder).iterdir():
+                left.unlink()
+    answers = pd.DataFrame(rows)
+    answers["right"] = answers["fault"] == ""
+    if rows_to:
+        answers.to_csv(rows_to, index=False)
+    whole = answers.groupby(["form", "seed"])["right"].all()
+    tables = f"{len(whole)} tables, {int(whole.sum())} with one answer at every door"
+    print(f"{tables}; {int(answers['right'].sum())} of {len(answers)} answers right; {time.monotonic() - began:.0f} s")
+    print(f"the interval holds the law's value in {100 * answers['held'].dropna().astype(float).mean():.1f} %")
+    for name, by in (
+        ("form", whole.groupby("form")),
+        ("door", answers.groupby("door")["right"]),
+        ("wording", answers.groupby("wording")["right"]),
+    ):
+        print(f"\n{name}: right of all")
+        for key, part in by:
+            print(f"  {key}: {int(part.sum())} of {len(part)}")
+    kinds = Counter(
+        (row["form"], row["door"], re.sub(r"[\d.]+", "#", row["fault"])[:110]) for row in rows if row["fault"]
+    )
+    print("\nthe most frequent faults")
+    for (form, door, fault), count in kinds.most_common(30):
+        print(f"  {count:4d} {form} | {door} | {fault}")

@@ -1,0 +1,200 @@
+"""Whether one run's utilisation is that of its source, and whether published runs show what is normal.
+
+    python -m experiments one_run [--further FURTHER.csv]
+
+reads `data/published/runs.csv`. FURTHER has the same facts of runs that are not bundled: they judge as well.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from experiments.shared import IMAGES, markdown_of
+from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, repository, value_of
+from genperf import datasets
+from genperf.errors import GenperfError
+from genperf.one_run import published
+from genperf.one_run.networks import Network
+from genperf.one_run.published import Reference, place_of, reference
+from genperf.one_run.run import Run, run_of_row
+from genperf.one_run.utilisation import SAME, utilisation_of
+from genperf.peaks import devices
+
+#: Facts of a run that are given to `run_of_row`: not what its source states.
+FACTS = ["model", "params", "seq_length", "device", "devices", "devices_per_node", "precision", "global_batch_samples"]
+FACTS += ["tokens_per_s", "tokens_per_s_per_device", "step_time_s", "checkpointing", "mfu_stated"]
+
+PAGE = """# One run: its utilisation, and what is normal
+
+Made by `python -m experiments one_run` from the {runs} published runs of {sources}
+sources that `genperf list runs` lists.
+
+## Is the utilisation that of the source?
+
+Of the {stated} runs whose source states an MFU and gives a rate, the share for which one named convention gives the
+stated figure within 3 %; the convention that fits is the one that the answer names. **{same:.0f} % of the runs,
+{same_sources:.0f} % in the mean of the sources** (aim: 90 %).
+
+{conventions}
+
+Runs that fit none: a recipe of a network of 340 B counts a sixth more operations than its weights make, and a run in
+FP8 is divided by the 16-bit peak, which the answer names.
+
+## Does the range hold a source that it does not know?
+
+Each source is left out in turn, and its runs are compared with the 5 to 95 % range of the others, by the device's
+family, the size, the precision and the kind of network: **{inside:.0f} % of the runs, {inside_sources:.0f} % in the
+mean of the sources** (aim: 85 to 95 %).
+
+![Utilisations of each source beside the range of the others](../../docs/images/one-run.png)
+
+{coverage}
+
+{further}
+
+## What the weights do
+
+Runs of another family, size, precision or kind count less, each source as one. Shares inside with other weights, in
+the same test:
+
+{weights}
+"""
+
+
+def conventions(table: pd.DataFrame) -> pd.DataFrame:
+    """Return for each run with a rate and a stated MFU whether a convention gives it, and which."""
+    rows = []
+    for _, row in table[table["mfu_stated"].notna()].iterrows():
+        try:
+            used = utilisation_of(run_of_row(row[[name for name in FACTS if name in row]].dropna().to_dict()))
+        except GenperfError:
+            continue
+        if not used.by_convention:
+            continue
+        nearest = min(abs(value / row["mfu_stated"] - 1.0) for value in used.by_convention.values())
+        rows.append((row["repository"], nearest <= SAME, used.convention if nearest <= SAME else ""))
+    return pd.DataFrame(rows, columns=["source", "same", "convention"])
+
+
+def like(row: pd.Series) -> Run:
+    """Return a run of the device, the precision and the size of a row."""
+    active = row["active"] if row["active"] == row["active"] else 7e9
+    network = Network("", 2.0 * active if row["mixture"] else active, active)
+    return Run(devices().get(row["family"]), None, 1.0, None, network, precision=row["precision_class"])
+
+
+def coverage(table: pd.DataFrame, known: Reference, left_out: bool = True) -> pd.DataFrame:
+    """Return for each run whether it lies inside the range of the other sources, and the width of that."""
+    ranges, rows = {}, []
+    for _, row in table.iterrows():
+        network = like(row).network
+        assert network is not None
+        size = int(np.digitize(network.active, published.SIZES))
+        key = (row["repository"], row["family"], row["precision_class"], size, bool(row["mixture"]))
+        if key not in ranges:
+            place = place_of(like(row), None, known.without(row["repository"]) if left_out else known)
+            assert place is not None
+            ranges[key] = (place.low, place.high)
+        low, high = ranges[key]
+        rows.append((row["repository"], row["family"], row["mfu"], low, high, low <= row["mfu"] <= high))
+    return pd.DataFrame(rows, columns=["source", "family", "mfu", "low", "high", "inside"])
+
+
+def by_source(rows: pd.DataFrame, column: str) -> float:
+    """Return the mean of a column in the mean of the sources, in %."""
+    return 100.0 * float(rows.groupby("source")[column].mean().mean())
+
+
+def further_runs(file: Path) -> pd.DataFrame:
+    """Return the runs of a file whose sources are not bundled."""
+    rows = []
+    for _, row in pd.read_csv(file, keep_default_na=False, na_values=[""]).iterrows():
+        cells = row.dropna().to_dict()
+        unusual = re.search(UNUSUAL, str(row["note"])) or "search" in row["model"]
+        if repository(row["source"]) in LICENCES or unusual or (row["seq_length"] or 0) >= LONGEST:
+            continue
+        value = value_of(cells)
+        if value is None or not 0.0 < value < 1.0:
+            continue
+        run = run_of_row(cells)
+        network = run.network
+        active, mixture = (7e9, False) if network is None else (network.active, network.is_mixture)
+        of = {"repository": row["source"].split(" ")[0], "family": run.device.family if run.device else ""}
+        rows.append(
+            {**of, "precision_class": run.precision or "16-bit", "active": active, "mixture": mixture, "mfu": value}
+        )
+    return pd.DataFrame(rows)
+
+
+def with_weights(table: pd.DataFrame, known: Reference) -> pd.DataFrame:
+    """Return the shares inside with half and double weights."""
+    rows = []
+    names = ("OTHER_FAMILY", "OTHER_SIZE", "OTHER_PRECISION", "OTHER_KIND", "KERNEL")
+    for factor in (0.5, 1.0, 2.0):
+        usual = {name: getattr(published, name) for name in names}
+        for name, value in usual.items():
+            setattr(published, name, min(factor * value, 1.0))
+        shares = coverage(table, known)
+        row = {"weights": f"x {factor:g}", "runs inside": 100.0 * shares["inside"].mean()}
+        width = 100.0 * (shares["high"] - shares["low"]).mean()
+        rows.append({**row, "sources inside": by_source(shares, "inside"), "width": width})
+        for name, value in usual.items():
+            setattr(published, name, value)
+    return pd.DataFrame(rows)
+
+
+def picture(rows: pd.DataFrame, path: Path) -> None:
+    """Draw the utilisations of each source, and the ranges of the other sources behind them."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(8.0, 5.0), layout="constrained")
+    sources = sorted(rows["source"].unique(), reverse=True)
+    for place, source in enumerate(sources):
+        mine = rows[rows["source"] == source]
+        spread = np.linspace(-0.25, 0.25, len(mine))
+        ax.hlines(place + spread, 100 * mine["low"], 100 * mine["high"], color="0.88", lw=1)
+        ax.plot(100 * mine["mfu"], place + spread, "k.", ms=3)
+    ax.set(yticks=range(len(sources)), yticklabels=sources, xlabel="MFU, %", xlim=(0, 90))
+    ax.tick_params(axis="y", labelsize=7)
+    figure.savefig(path, dpi=110)
+
+
+def run(further: Path | None = None) -> str:
+    """Return the page, with docs/images/one-run.png beside it; `further` is a file of runs that are not bundled."""
+    table, known = datasets.runs(), reference()
+    table["mixture"] = table["mixture"].fillna(0.0) > 0.0
+    same, inside = conventions(table), coverage(table, known)
+    fits = same.groupby("source").agg(runs=("same", "size"), same=("same", lambda of: 100.0 * of.mean())).reset_index()
+    names = same[same["same"]].groupby("source")["convention"].agg(lambda of: ", ".join(of.value_counts().index))
+    fits["conventions"] = fits["source"].map(names).fillna("")
+    each = inside.groupby("source").agg(runs=("inside", "size"), inside=("inside", lambda of: 100.0 * of.mean()))
+    text = (
+        "Sources that are not bundled, since no licence of theirs is known, judge as well where their runs are at hand."
+    )
+    if further is not None:
+        rows = coverage(further_runs(further), known, left_out=False)
+        text = (
+            f"Of {len(rows)} runs of {rows['source'].nunique()} sources that are not bundled, papers and threads, "
+            f"{100.0 * rows['inside'].mean():.0f} % lie inside the range of all bundled sources."
+        )
+    picture(inside, IMAGES / "one-run.png")
+    return PAGE.format(
+        runs=len(table),
+        sources=table["repository"].nunique(),
+        stated=len(same),
+        same=100.0 * same["same"].mean(),
+        same_sources=by_source(same, "same"),
+        conventions=markdown_of(fits),
+        inside=100.0 * inside["inside"].mean(),
+        inside_sources=by_source(inside, "inside"),
+        coverage=markdown_of(each.reset_index()),
+        further=text,
+        weights=markdown_of(with_weights(table, known)),
+    )

@@ -1,0 +1,188 @@
+"""How often `genperf verify` raises a false alarm, and what it finds, in drawn worlds; beside fixed thresholds.
+
+    python -m experiments verify
+
+A world has a history of 20 sessions (nights, commits), each with one run at four counts, and a new session. Runs have
+log-normal noise of 1, 3 or 10 %. Sessions are alike, or differ by as much as runs do, or drift: a random walk of three
+tenths of the noise a session. The new session is slower by a step of 0 to 20 %, or by three times the noise. A fixed
+threshold raises an alarm where the mean of the new runs is slower than that of the earlier ones by more than it.
+The last part draws tables, and calls `genperf.verify` with them: a fit a world.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+from experiments.shared import IMAGES, markdown_of
+from genperf.verification.alarm import History, alarm_of
+
+SESSIONS, RUNS, LEVEL = 20, 4, 0.01
+THRESHOLDS = (0.05, 0.10, 0.20)
+#: Name → standard deviation of the sessions, and of a step of their random walk, in units of the noise.
+WORLDS = {"sessions alike": (0.0, 0.0), "sessions differ": (1.0, 0.0), "drift": (0.0, 0.3)}
+NOISES, STEPS = (0.01, 0.03, 0.10), (0.0, 0.02, 0.05, 0.10, 0.20)
+
+PAGE = """# Is it slower? False alarms and what is found
+
+Made by `python -m experiments verify`. A history of {sessions} sessions with a run at
+each of {runs} counts, and a new session of {runs} runs. An alarm is at 1 %. Shares in %.
+
+![Alarms by the slowdown, for noises of 1, 3 and 10 %](../../docs/images/verify.png)
+
+## False alarms
+
+{worlds:,} worlds each, nothing slower; the aim is 0.5 to 1.5 %. *Verify* combines two tests by Bonferroni: of the
+*mean* of the new runs, and of *each* of them (Simes). *Without sessions*: nothing names them, so runs count as
+independent, which is right only where sessions are alike. A fixed threshold has no rate: it depends on the noise.
+
+{false}
+
+The combination is what `verify` uses: the mean alone is exact and finds nothing of one slow run among many; each alone
+misses a small slowdown of all.
+
+## What is found
+
+{drawn:,} worlds each; all runs of the new session are slower by a step.
+
+{steps}
+
+## A slowdown of three times the noise
+
+Sessions alike; by how many runs the new session has. All of them are slower, or one of them is. No test at 1 % finds a
+single run that is slower by three times the noise more often than in about 70 %: the noise of that run alone hides it.
+
+{three}
+
+## With a fit
+
+Drawn tables (noise 2 %, 8 sessions at three counts) are given to `genperf.verify`, with nothing known but the rows: the
+configurations are those of the history, or a count between them that was never measured, where the model's own
+interval is the measure, which is wider.
+
+{fitted}
+"""
+
+
+def drawn(
+    rng: np.random.Generator, noise: float, kind: str, step: float, runs: int = RUNS
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ln T of the earlier sessions, shape (sessions, runs), and of the new one."""
+    day, walk = (noise * size for size in WORLDS[kind])
+    levels = rng.normal(0.0, day, SESSIONS + 1) + np.cumsum(rng.normal(0.0, walk, SESSIONS + 1))
+    times = levels[:, None] + rng.normal(0.0, noise, (SESSIONS + 1, runs))
+    return times[:SESSIONS], times[SESSIONS] + np.log1p(step)
+
+
+def judged(earlier: np.ndarray, new: np.ndarray, sessions: bool = True) -> dict[str, bool]:
+    """Return which alarms are raised."""
+    count = earlier.shape[1]
+    residuals = earlier - earlier.mean(axis=0)
+    freedom = float(residuals.size - count)
+    rows = (residuals.ravel(), np.repeat(np.arange(len(earlier)), count)) if sessions else ()
+    sd = float(np.sqrt(np.sum(residuals**2) / freedom))
+    history = History(earlier.mean(axis=0), np.full(count, float(len(earlier))), sd, freedom, *rows)
+    nothing = (new, np.ones(count), np.zeros(count))
+    alarm = alarm_of(history, np.arange(count), new, nothing, LEVEL)
+    slower = float(np.mean(new) - np.mean(earlier))
+    fixed = {f"over {100 * limit:g} %": slower > np.log1p(limit) for limit in THRESHOLDS}
+    tests = {name: value <= LEVEL for name, value in alarm.tests.items()}
+    return {"verify": alarm.raised, "mean": tests.get("mean", tests["each"]), "each": tests["each"], **fixed}
+
+
+def shares(worlds: int, noise: float, kind: str, step: float) -> dict[str, float]:
+    """Return how often each alarm is raised, in %."""
+    rng = np.random.default_rng([int(1e4 * noise), list(WORLDS).index(kind), int(1e4 * step)])
+    rows = []
+    for _ in range(worlds):
+        earlier, new = drawn(rng, noise, kind, step)
+        rows.append({**judged(earlier, new), "without sessions": judged(earlier, new, sessions=False)["verify"]})
+    return {name: 100.0 * float(value) for name, value in pd.DataFrame(rows).mean().items()}
+
+
+def three_times(worlds: int, noise: float = 0.03) -> pd.DataFrame:
+    """Return how often a slowdown of three times the noise is found, by the number of new runs."""
+    rows = []
+    for runs in (1, 2, 3, 4, 8):
+        rng = np.random.default_rng(runs)
+        found = {"all are slower": 0, "one is slower": 0}
+        for _ in range(worlds):
+            earlier, new = drawn(rng, noise, "sessions alike", 0.0, runs)
+            one = np.where(np.arange(runs) == 0, 3.0 * noise, 0.0)
+            found["all are slower"] += judged(earlier, new + 3.0 * noise)["verify"]
+            found["one is slower"] += judged(earlier, new + one)["verify"]
+        rows.append({"new runs": runs, **{name: 100.0 * count / worlds for name, count in found.items()}})
+    return pd.DataFrame(rows)
+
+
+def with_a_fit(worlds: int, noise: float = 0.02) -> pd.DataFrame:
+    """Return how often `gp.verify` raises an alarm on drawn tables."""
+    rows = []
+    for at, counts in (("measured", (1, 4, 8)), ("never measured", (2, 2, 2))):
+        for step in (0.0, 3.0 * noise):
+            raised, count = 0, worlds if step else 4 * worlds
+            for world in range(count):
+                rng = np.random.default_rng([world, len(at)])
+
+                def runs(gpus: tuple[int, ...], more: float, rng: np.random.Generator = rng) -> pd.DataFrame:
+                    times = [(1.0 + 0.05 * np.log2(n)) * np.exp(noise * rng.normal() + more) for n in gpus]
+                    return pd.DataFrame({"gpus": gpus, "step_s": times})
+
+                history = pd.concat([runs((1, 4, 8), 0.0).assign(commit=f"c{day}") for day in range(8)])
+                raised += gp.verify(history.reset_index(drop=True), runs(counts, step)).alarm.raised
+            row = {
+                "new runs at": at,
+                "slower by": f"{100 * step:g} %",
+                "tables": count,
+                "alarms": 100.0 * raised / count,
+            }
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def picture(steps: pd.DataFrame, path: Path) -> None:
+    """Draw what is found by the step, for each noise."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(NOISES), figsize=(9.0, 2.8), sharey=True, layout="constrained")
+    for ax, noise in zip(axes, NOISES, strict=True):
+        rows = steps[(steps["noise"] == f"{100 * noise:g} %") & (steps["world"] == "sessions alike")]
+        for name, style in {"verify": "-", "over 5 %": "--", "over 10 %": "-.", "over 20 %": ":"}.items():
+            ax.plot(100 * np.array(STEPS), rows[name], style, color="k" if name == "verify" else "0.5", label=name)
+        ax.set(title=f"noise {100 * noise:g} %", xlabel="slower by, %")
+    axes[0].set_ylabel("alarms, %")
+    axes[-1].legend(frameon=False, fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def run(worlds: int = 4000, fits: int = 300) -> str:
+    """Draw the worlds and return the page; the picture is docs/images/verify.png."""
+    rows = []
+    for kind in WORLDS:
+        for noise in NOISES:
+            for step in STEPS:
+                found = shares(worlds if step == 0.0 else worlds // 4, noise, kind, step)
+                rows.append({"world": kind, "noise": f"{100 * noise:g} %", "step": step, **found})
+                print(rows[-1], file=sys.stderr, flush=True)
+    every = pd.DataFrame(rows)
+    false = every[every["step"] == 0.0].drop(columns="step")
+    steps = every[every["step"] > 0.0].drop(columns=["mean", "each", "without sessions"])
+    steps = steps.assign(step=[f"{100 * step:g} %" for step in steps["step"]])
+    picture(every, IMAGES / "verify.png")
+    return PAGE.format(
+        sessions=SESSIONS,
+        runs=RUNS,
+        worlds=worlds,
+        drawn=worlds // 4,
+        false=markdown_of(false),
+        steps=markdown_of(steps),
+        three=markdown_of(three_times(worlds // 4)),
+        fitted=markdown_of(with_a_fit(fits)),
+    )

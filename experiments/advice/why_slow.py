@@ -1,0 +1,132 @@
+"""Whether `genperf.why` names the planted cause of slow steps, from their times alone.
+
+    python -m experiments why_slow
+
+Each case is a part of `data/causes.csv`: one framework and one planted cause, at two or three counts, with one batch or
+two. `why` reads it beside the sound runs of the same framework, and by itself with hints of the network and with
+phases. The settings were chosen on PyTorch; the other two frameworks confirm them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+import genperf as gp
+from experiments.advice.normal import markdown
+
+#: The name that `why` has for each planted cause; a slow step alone does not show that a computation was quicker once.
+PLANTED = {
+    "slow storage": "input pipeline",
+    "no prefetch": "input pipeline",
+    "slow kernel": "slow computation",
+    "no overlap": "exchange not overlapped",
+    "slow link": "slow link",
+    "none": "none",
+}
+FRAMEWORKS = ("pytorch", "tensorflow", "mxnet")
+BATCHES = ((2, 4), (2,), (4,))
+COUNTS = ((2, 4, 8), (2, 4), (2, 8), (4, 8))
+ROLES = {"time": "step_time_s", "extrinsic": "workers", "intrinsic": "batch_per_worker", "repeat": "repeat"}
+PHASES = ["io_s", "h2d_s", "forward_s", "backward_s", "exchange_s"]
+#: How a case is shown to `why`.
+WAYS = ("beside sound runs", "alone, with hints", "alone, with phases")
+
+PAGE = """# Why is it slow?
+
+Made by `python -m experiments why_slow` from `data/causes.csv`: steps of three
+frameworks on 2, 4 and 8 emulated hosts that one planted thing makes slower
+(`data/README.md`). A case is one framework and one planted cause at two or
+three counts, with one batch or both: at most six configurations of two repeats. The settings were chosen on PyTorch;
+TensorFlow and MXNet confirm them. They had been looked at before, and no number was chosen by them.
+
+## Beside sound runs
+
+`genperf explain TABLE --why --versus planted=none`: the case, and the sound runs of the same framework at the same
+counts and batches; no phases, no hints. A case without a cause is one repeat of the sound runs beside the other.
+
+{beside}
+
+Aim: the planted cause first in 80 %, among the first two in 95 %; "none" first in 90 % of the runs without a cause.
+
+{classes}
+
+Storage that is too slow and kernels that are too slow both double a step. They differ in what is left of the exchange,
+which is nothing where each step waits for its input. That is a few per cent of a step, so the two are often one behind
+the other.
+
+## A case alone
+
+`genperf explain TABLE --why`: the same cases without sound runs. With hints, it gets the nominal rate of the links
+(200 Mbit/s) and the message; with phases, the seconds of reading, copying, both passes and the exchange. Nothing shows
+then what a computation should take: a network with kernels at half their speed is one twice as large, and "none"
+is right of it. For the same reason slow storage alone comes second to "none", and a missing prefetch is seldom found.
+
+{alone}
+"""
+
+
+def cases() -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
+    """Yield framework, planted cause, the runs and the sound runs beside them."""
+    runs = gp.datasets.frame("causes")
+    for framework, planted, batches, counts in product(FRAMEWORKS, PLANTED, BATCHES, COUNTS):
+        some = runs[(runs.framework == framework) & runs.batch_per_worker.isin(batches) & runs.workers.isin(counts)]
+        slow, sound = some[some.planted == planted], some[some.planted == "none"]
+        if planted == "none":
+            slow, sound = (sound[sound.repeat == repeat] for repeat in (1, 0))
+        yield framework, planted, slow, sound
+
+
+def named(way: str, slow: pd.DataFrame, sound: pd.DataFrame) -> list[str]:
+    """Return the causes in order of probability, "none" among them."""
+    columns = ["workers", "batch_per_worker", "repeat", "step_time_s", *(PHASES if way.endswith("phases") else [])]
+    table = gp.read_table(slow[columns], **ROLES)
+    known: dict[str, Any] = {"sound": gp.read_table(sound[columns], **ROLES)}
+    if way != WAYS[0]:
+        known = {"hints": {"bandwidth": "200Mbit/s", "message": float(slow.bytes.iloc[0])}}
+    found = gp.why(table, **known)
+    chances = {"none": found.none, **{cause.cause: cause.probability for cause in found.causes}}
+    return sorted(chances, key=lambda cause: -chances[cause])
+
+
+def judged(way: str) -> pd.DataFrame:
+    """Return of each case whether the planted cause is first, and whether it is among the first two."""
+    rows = []
+    for framework, planted, slow, sound in cases():
+        whole = planted == "none" and way != WAYS[0]
+        order = named(way, pd.concat([slow, sound]) if whole else slow, sound)
+        right = PLANTED[planted]
+        both = len(slow.batch_per_worker.unique()) > 1
+        rows.append((framework, planted, both, right == order[0], right in order[:2]))
+    return pd.DataFrame(rows, columns=["framework", "planted", "both", "first", "two"])
+
+
+def shares(cases_of: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return the number of cases and the shares of those named right, in %, by some columns."""
+    table = cases_of.groupby(by, sort=False).agg(cases=("first", "size"), first=("first", "mean"), two=("two", "mean"))
+    return table.assign(first=100.0 * table["first"], two=100.0 * table["two"]).reset_index()
+
+
+def split(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the shares on the framework of choice and on the others, of causes and of runs without one."""
+    of = found.framework.map(lambda name: "chosen on PyTorch" if name == FRAMEWORKS[0] else "confirmed on the others")
+    what = found.planted.map(lambda name: "without a cause" if name == "none" else "a planted cause")
+    return shares(found.assign(split=of, runs=what), ["split", "runs"])
+
+
+def run() -> str:
+    """Return the page of results."""
+    beside = judged(WAYS[0])
+    # Alone, a slow kernel is a larger network.
+    alone = pd.concat([shares(judged(way), ["planted"]).assign(way=way) for way in WAYS[1:]])
+    heads = ["cases", "named first, %", "among the first two, %"]
+    batches = beside.assign(batches=beside.both.map({True: "both", False: "one"}))
+    return PAGE.format(
+        beside=markdown(split(beside), ["settings", "runs", *heads]),
+        classes=markdown(shares(batches.sort_values(["planted", "batches"]), ["planted", "batches"]),
+                         ["planted", "batches", *heads]),
+        alone=markdown(alone[["way", "planted", "cases", "first", "two"]], ["way", "planted", *heads]),
+    )  # fmt: skip

@@ -1,0 +1,302 @@
+"""How fast the engine is, beside what one would use instead, and how far from what the machine could do.
+
+    python -m experiments benchmark_engine [--quick] [--only NAME,…]
+
+Every figure is a ratio of two times measured in one run, each the median of several. Extra-P pins an old numpy and is
+measured in an environment of its own, which is made for it. One thread of linear algebra throughout. `--quick` is for
+trying the script out: fewer repeats and smaller sizes, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+from experiments.accuracy.extra_p import extra_p_python, fit_extra_p
+from experiments.shared import ROOT, markdown
+from experiments.speed.benchmark_search import limit, replicates, search
+from experiments.speed.benchmarking import QUICK, Row, Sizes, median_time, show, timed
+from genperf.estimate import FitOptions, estimate_alike
+from genperf.models import family_named
+
+COMMAND = "python -m experiments benchmark_engine"
+OUT = ROOT / "experiments" / "performance.md"
+HEAD = ["what", "genperf", "beside it", "ratio", "wanted", "met", "command"]
+SCALES = np.array([1.0, 2, 4, 8, 16])
+
+
+# --- many series -----------------------------------------------------------------------------------------------------
+
+
+def fleet(series: int, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    c, a, b, d = (rng.uniform(0.1, 1.0, (series, 1)) * size for size in (1.0, 10.0, 0.1, 0.01))
+    times = (c + a / SCALES + b * np.log2(SCALES) + d * SCALES) * np.exp(rng.normal(0.0, 0.02, (series, 5)))
+    names = np.repeat([f"series {i}" for i in range(series)], 5)
+    return pd.DataFrame({"series": names, "workers": np.tile(SCALES, series), "s": times.ravel()})
+
+
+def extra_p(sizes: Sizes) -> tuple[float, str] | None:
+    """Return Extra-P's seconds a model, and its versions; None where it cannot be had."""
+    python = extra_p_python()
+    if python is None:
+        return None
+    times = fleet(sizes.peer_series)["s"].to_numpy().reshape(-1, 5).tolist()
+    series = [(SCALES.tolist(), row, []) for row in times]
+    runs = [run for run in (fit_extra_p(python, series) for _ in range(sizes.peer_repeats)) if run]
+    return (median(run.seconds for run in runs) / len(times), runs[0].versions) if runs else None
+
+
+def linear(sizes: Sizes) -> Iterator[Row]:
+    table = gp.read_table(fleet(sizes.series), time="s", extrinsic="workers", group="series")
+    parts = [part for _, part in table.groups()]
+    (expression,) = family_named("ernest").expressions(parts[0].panel)
+    peer = extra_p(sizes)
+    asked = FitOptions(lam="cv", draws=1)
+    few = parts[: min(1000, len(parts))]
+    measured = {
+        "fit, λ by 5-fold cross-validation and the look back, in one batch": (
+            median_time(lambda: estimate_alike(expression, parts, asked), sizes.repeats) / len(parts),
+            "≥ 50 ×",
+        ),
+        "the same with 200 bootstrap replicates": (
+            median_time(lambda: estimate_alike(expression, few, FitOptions(lam="cv")), sizes.repeats) / len(few),
+            "reported",
+        ),
+        "`fit` as a whole: groups, hashes, the same without replicates, and a result object for each": (
+            median_time(lambda: gp.fit(table, "ernest", lam="cv", draws=1), max(1, sizes.repeats // 2)) / len(parts),
+            "reported",
+        ),
+    }
+    for name, (ours, target) in measured.items():
+        ratio = peer[0] / ours if peer else float("nan")
+        yield Row(
+            f"{sizes.series} series of five points, Ernest: {name}",
+            f"{show(ours)} a model",
+            f"{show(peer[0])} a model ({peer[1]}, Basic modeler)" if peer else "Extra-P could not be had",
+            f"{ratio:.0f} × faster" if peer else "",
+            target,
+            (ratio >= 50 if target.startswith("≥") else None) if peer else None,
+        )
+
+
+def one_series(sizes: Sizes) -> Iterator[Row]:
+    """Fit series by `auto`, each by itself as `gp.fit` does."""
+    frame = fleet(4 * sizes.repeats)
+    peer = extra_p(sizes)
+    for name, nodes, target in (("workers only", None, 0.02), ("4 workers a node", 4, 0.01)):
+        factors = {"extrinsic": "workers"}
+        if nodes:
+            frame = frame.assign(nodes=np.maximum(frame["workers"] / nodes, 1.0))
+            factors = {"extrinsic": "workers,nodes"}
+        tables = [
+            gp.read_table(part.drop(columns="series"), time="s", **factors) for _, part in frame.groupby("series")
+        ]
+        gp.fit(tables[0])
+        ours = median(timed(lambda t=t: gp.fit(t))[0] for t in tables)
+        yield Row(
+            f"`auto` on a series of five points, {name}: the median of {len(tables)}",
+            show(ours),
+            f"{show(peer[0])} ({peer[1]}, Basic modeler)" if peer else "Extra-P could not be had",
+            f"{ours / peer[0]:.1f} × its time" if peer else "",
+            f"≤ {show(target)}",
+            ours <= target,
+        )
+
+
+def two_workers(sizes: Sizes) -> Iterator[Row]:
+    table = gp.read_table(fleet(sizes.fits), time="s", extrinsic="workers", group="series")
+
+    def run(workers: int) -> Callable[[], Any]:
+        return lambda: gp.fit(table, "a/workers**p + c", draws=20, workers=workers)
+
+    gp.fit(gp.read_table(fleet(4), time="s", extrinsic="workers", group="series"), "a/workers**p + c", workers=2)
+    wall = time.perf_counter
+    pairs = [(timed(run(1), wall)[0], timed(run(2), wall)[0]) for _ in range(max(1, sizes.repeats // 2))]
+    one, two = (median(values) for values in zip(*pairs, strict=True))
+    yield Row(
+        f"{sizes.fits} non-linear fits, 2 workers against 1",
+        f"{sizes.fits / two:.3g} fits/s",
+        f"{sizes.fits / one:.3g} fits/s",
+        f"{one / two:.2f} × the throughput",
+        "≥ 1.8 ×",
+        one / two >= 1.8,
+    )
+
+
+# --- large tables ----------------------------------------------------------------------------------------------------
+
+
+def write_log(path: Path, rows: int) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    writer = None
+    for start in range(0, rows, 1_000_000):
+        size = min(1_000_000, rows - start)
+        n, b = 2.0 ** rng.integers(0, 6, size), rng.choice([16, 32, 64, 128], size)
+        s = (0.01 * b + 0.5 / n + 0.02 * np.log2(n) + 0.1) * np.exp(rng.normal(0, 0.05, size))
+        net = rng.choice(["resnet50", "vgg16", "bert"], size)
+        part = pa.table(
+            {"workers": n.astype(int), "batch": b, "net": net, "step": np.arange(start, start + size), "s": s}
+        )
+        writer = writer or pq.ParquetWriter(path, part.schema)
+        writer.write_table(part)
+    assert writer is not None
+    writer.close()
+
+
+READ = {
+    "genperf": """
+import duckdb, genperf as gp
+from genperf import fitting, table
+---
+table = gp.read_table(path, time="s", extrinsic="workers", intrinsic="batch", group="net", aggregate=True)
+gp.fit(table, "a*batch + b/workers + d*log2(workers) + c", draws=20)
+""",
+    "pandas": """
+import pandas as pd, pyarrow.parquet
+---
+frame = pd.read_parquet(path)
+by = frame.groupby(["workers", "batch", "net"]).s
+found = by.agg(["count", "median", "mean", "var", "min", "max"])
+""",
+}
+WATCH = """
+import resource, sys, time
+path = sys.argv[1]
+{imports}
+start = time.perf_counter()
+{work}
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+"""
+
+
+def watched(code: str, path: Path, repeats: int) -> tuple[float, float]:
+    """Return seconds, without those of imports, and peak gigabytes of a process of its own."""
+    runs = []
+    imports, work = code.split("---")
+    for _ in range(repeats):
+        command = [sys.executable, "-c", WATCH.format(imports=imports, work=work), str(path)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        runs.append([float(word) for word in run.stdout.split()])
+    return median(r[0] for r in runs), max(r[1] for r in runs)
+
+
+def large(sizes: Sizes) -> Iterator[Row]:
+    repeats = min(3, sizes.repeats)
+    with tempfile.TemporaryDirectory() as folder:
+        ours: dict[int, tuple[float, float]] = {}
+        for rows in sizes.rows:
+            path = Path(folder) / f"{rows}.parquet"
+            write_log(path, rows)
+            ours[rows] = watched(READ["genperf"], path, repeats)
+        most = sizes.rows[-1]
+        theirs = watched(READ["pandas"], Path(folder) / f"{most}.parquet", repeats)
+        yield Row(
+            f"{most:.0e} rows of Parquet summarised and fitted, against pandas' read and groupby alone",
+            f"{show(ours[most][0])}, peak {ours[most][1]:.2f} GB",
+            f"{show(theirs[0])}, peak {theirs[1]:.2f} GB",
+            f"{ours[most][0] / theirs[0]:.2f} of its time",
+            "≤ 0.33, < 1 GB",
+            ours[most][0] / theirs[0] <= 1 / 3 and ours[most][1] < 1.0,
+        )
+        first = sizes.rows[0]
+        marginal = [(ours[b][0] - ours[a][0]) / (b - a) for a, b in zip(sizes.rows, sizes.rows[1:], strict=False)]
+        yield Row(
+            "the same from " + " to ".join(f"{rows:.0e}" for rows in (first, most)) + " rows",
+            ", ".join(f"{rows:.0e}: {show(ours[rows][0])}, {ours[rows][1]:.2f} GB" for rows in sizes.rows),
+            "seconds for each further million rows: " + ", ".join(f"{1e6 * m:.2f}" for m in marginal),
+            f"{marginal[-1] / marginal[0]:.1f} × a row's time between the sizes",
+            "linear",
+            marginal[-1] <= 1.5 * marginal[0],
+        )
+
+
+# --- start-up --------------------------------------------------------------------------------------------------------
+
+
+def start_up(sizes: Sizes) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model.json"
+        part = gp.read_table(fleet(1).drop(columns="series"), time="s", extrinsic="workers")
+        gp.save_model(gp.fit(part, "ernest"), model)
+        commands = {
+            "import": [sys.executable, "-c", "import numpy"],
+            "help": [sys.executable, "-m", "genperf", "--help"],
+            "predict": [sys.executable, "-m", "genperf", "predict", str(model), "--at", "workers=64"],
+        }
+        # Compiled once before it is measured.
+        for command in commands.values():
+            subprocess.run(command, capture_output=True, check=True)
+        runs: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(4 * sizes.repeats):
+            for name, command in commands.items():
+                run = lambda c=command: subprocess.run(c, capture_output=True, check=True)  # noqa: E731
+                runs[name].append(timed(run, time.perf_counter)[0])
+    took = {name: median(times) for name, times in runs.items()}
+    for name, target, shown in (
+        ("help", 2.0, "`genperf --help`"),
+        ("predict", 4.0, "`genperf predict` on a saved model"),
+    ):
+        ratio = took[name] / took["import"]
+        other = f'{show(took["import"])} for `python -c "import numpy"`'
+        yield Row(shown, show(took[name]), other, f"{ratio:.2f} ×", f"≤ {target:g} ×", ratio <= target)
+
+
+PARTS: dict[str, Callable[[Sizes], Iterator[Row]]] = {
+    "search": search,
+    "replicates": replicates,
+    "linear": linear,
+    "series": one_series,
+    "workers": two_workers,
+    "large": large,
+    "start-up": start_up,
+    "limit": limit,
+}
+
+
+def machine() -> str:
+    names = ("numpy", "scipy", "pandas", "joblib", "duckdb", "pyarrow")
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
+    load = f"; load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    return f"{model}, {os.cpu_count()} cores{load}; Python {platform.python_version()}, {versions}"
+
+
+def run(quick: bool = False, only: str = ",".join(PARTS)) -> None:
+    """Measure some parts, or all; only all of them, not `quick`, are written to experiments/performance.md."""
+    sizes = QUICK if quick else Sizes()
+    on = machine()
+    rows = []
+    for name in only.split(","):
+        for row in PARTS[name](sizes):
+            print(" | ".join(row.cells), file=sys.stderr, flush=True)
+            rows.append([*row.cells, f"`--only {name}`"])
+    text = (
+        "# Performance\n\n"
+        f"Made by `{COMMAND}`; each row by the same command with what stands beside it. Times are medians of several "
+        "runs, ratios are of times measured in one run. What runs in one process is told in seconds of its work; "
+        "workers, start-up and large tables in seconds of the clock. One thread of linear algebra.\n\n"
+        f"Measured on: {on}.\n\n" + markdown(HEAD, rows) + "\n"
+    )
+    print(text)
+    if not quick and only == ",".join(PARTS):
+        OUT.write_text(text, encoding="utf-8")

@@ -1,0 +1,353 @@
+"""How long large tables, many groups and large grids take, and how much memory.
+
+    python -m experiments load [--only NAME,…] [--quick]
+
+Each is a command line in a process of its own: seconds of the clock, seconds of work (user and system together) and the
+largest resident memory, as the system counts them. The rows of a run replace those of the same name in the page's
+section Load. The tables and models are made first, outside the time; `--quick` makes small ones and writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.shared import DATA
+from experiments.speed.benchmark_engine import OUT, machine
+
+COMMAND = "python -m experiments load"
+HEAD = ("what", "clock", "work", "peak memory", "command")
+COUNTS = np.array([1.0, 2, 4, 8, 16])
+ROLES = ("--time", "s", "--extrinsic", "workers")
+#: One thread, and modules that are compiled once, as an installation does.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+BATCH = (*ROLES, "--intrinsic", "batch")
+CPU_FACTORS = ("--extrinsic", "workers", "--intrinsic", "batch_per_worker,layers,filters,kernel_size,hidden")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured: of everything the figures speak of, or enough to see that the script runs."""
+
+    rows: int = 10_000_000
+    predicted: int = 1_000_000
+    groups: int = 5000
+    page: int = 500
+    distinct: int = 100_000
+
+
+QUICK = Sizes(100_000, 10_000, 20, 20, 1000)
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a process used: seconds of the clock and of work, and gigabytes at most."""
+
+    clock: float
+    work: float
+    peak: float
+
+
+def genperf(folder: Path, *arguments: str) -> Used:
+    """Run a command line in a folder and return what it used."""
+    start = time.perf_counter()
+    process = os.posix_spawn(
+        sys.executable,
+        [
+            sys.executable,
+            "-c",
+            f"import os; os.chdir({str(folder)!r}); from genperf.cli import main; main()",
+            *arguments,
+        ],
+        ENVIRONMENT,
+        file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
+    )
+    _, status, usage = os.wait4(process, 0)
+    if os.waitstatus_to_exitcode(status):
+        raise SystemExit(f"genperf {' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
+    return Used(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e6)
+
+
+def once(path: Path, make: Callable[[Path], Any]) -> Path:
+    """Make a file that is not there yet."""
+    if not path.exists():
+        make(path)
+    return path
+
+
+# --- the tables ------------------------------------------------------------------------------------------------------
+def log_of(rows: int, path: Path) -> None:
+    """Write rows of two factors, some at a time."""
+    rng = np.random.default_rng(0)
+    writer = None
+    for start in range(0, rows, 1_000_000):
+        size = min(1_000_000, rows - start)
+        n, b = 2 ** rng.integers(0, 6, size), rng.choice([16, 32, 64, 128], size)
+        s = (0.01 * b + 0.5 / n + 0.1) * np.exp(rng.normal(0, 0.05, size))
+        part = pd.DataFrame({"workers": n, "batch": b, "s": s.round(7)})
+        if path.suffix == ".csv":
+            part.to_csv(path, mode="a", header=start == 0, index=False)
+            continue
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        whole = pa.Table.from_pandas(part, preserve_index=False)
+        writer = writer or pq.ParquetWriter(path, whole.schema)
+        writer.write_table(whole)
+    if writer is not None:
+        writer.close()
+
+
+def groups_of(groups: int, path: Path) -> None:
+    """Write groups of five counts, each with a curve and noise of its own."""
+    rng = np.random.default_rng(0)
+    c, a, d = (rng.uniform(0.1, 1.0, (groups, 1)) * size for size in (1.0, 10.0, 0.05))
+    times = (c + a / COUNTS + d * np.log2(COUNTS)) * np.exp(rng.normal(0.0, 0.02, (groups, len(COUNTS))))
+    nets = np.repeat([f"net{k}" for k in range(groups)], len(COUNTS))
+    pd.DataFrame({"net": nets, "workers": np.tile(COUNTS, groups), "s": times.ravel()}).to_csv(path, index=False)
+
+
+def series_of(path: Path) -> None:
+    """Write one series of five counts."""
+    groups_of(1, path)
+
+
+def distinct_rows(rows: int, path: Path) -> None:
+    """Write rows of four factors that are all different."""
+    rng = np.random.default_rng(0)
+    places = rng.choice(64 * 100 * 20 * 50, rows, replace=False)
+    n, b, layers, hidden = (values + 1.0 for values in np.unravel_index(places, (64, 100, 20, 50)))
+    s = (0.1 + 0.01 * b * layers**0.9 * (hidden / 10) ** 1.5 / n + 0.05 * np.log2(n)) * np.exp(
+        rng.normal(0, 0.05, rows)
+    )
+    table = {"workers": n, "batch": b, "layers": layers, "hidden": 64 * hidden, "s": s.round(7)}
+    pd.DataFrame(table).to_csv(path, index=False)
+
+
+def wide_rows(factors: int, path: Path) -> None:
+    """Write 300 rows of many factors, of which four act."""
+    rng = np.random.default_rng(0)
+    columns = {f"f{k}": 2.0 ** rng.integers(0, 7, 300) for k in range(factors - 1)}
+    n = 2.0 ** rng.integers(0, 6, 300)
+    s = 0.1 + 0.02 * columns["f0"] * columns["f1"] ** 0.5 / n + 0.01 * columns["f2"] + 0.03 * np.log2(n)
+    columns = {"workers": n, **columns, "s": (s * np.exp(rng.normal(0, 0.05, 300))).round(7)}
+    pd.DataFrame(columns).to_csv(path, index=False)
+
+
+def few_rows(path: Path) -> None:
+    """Write the measurements of two factors."""
+    log_of(2000, path)
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+Row = tuple[str, Used | str, str]
+
+
+def rows(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    for kind in ("csv", "parquet"):
+        path = once(folder / f"log{sizes.rows}.{kind}", lambda p: log_of(sizes.rows, p))
+        fit = ("fit", path.name, *BATCH, "--model", "generic", "-q", "-o", f"{kind}.json")
+        name = {"csv": "CSV", "parquet": "Parquet"}[kind]
+        size = f"{path.stat().st_size / 1e6:.0f} MB"
+        yield (
+            f"{sizes.rows:.0e} rows of {name} ({size}) read, summarised and fitted",
+            genperf(folder, *fit),
+            " ".join(fit),
+        )
+
+
+def grid(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / "few.csv", few_rows)
+    once(
+        folder / "few.json", lambda _: genperf(folder, "fit", "few.csv", *BATCH, "--model", "generic", "-o", "few.json")
+    )
+    over = ("--over", f"workers=1:{sizes.rows // 100}", "--over", "batch=1:100")
+    call = ("optimize", "few.json", *over)
+    yield f"`optimize` over {sizes.rows:.0e} configurations", genperf(folder, *call), " ".join(call)
+
+
+def families(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / "few.csv", few_rows)
+    n, side = sizes.predicted, 100
+    counts = pd.DataFrame({"workers": 1 + np.arange(n)})
+    different = pd.DataFrame({"workers": 1 + np.arange(n) // side, "batch": 1 + np.arange(n) % side})
+    model = ("few.csv", *ROLES, "--model", "amdahl")
+    yield predicted(folder, f"{n:.0e} rows of different counts, `amdahl`", model, counts)
+    model = ("few.csv", *BATCH, "--model", "generic")
+    yield predicted(folder, f"{n:.0e} different configurations, `generic`", model, different)
+
+
+def series(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / "series.csv", series_of)
+    n, model = sizes.predicted, ("series.csv", *ROLES)
+    repeated = pd.DataFrame({"workers": 1 + np.arange(n) % 1000})
+    yield predicted(folder, f"{n:.0e} rows of 1,000 counts, a series of `auto`", model, repeated)
+    for rows in (n // 10, n):
+        different = pd.DataFrame({"workers": 1 + np.arange(rows)})
+        yield predicted(folder, f"{rows:.0e} different counts, a series of `auto`", model, different)
+
+
+def predicted(folder: Path, name: str, fit: tuple[str, ...], asked: pd.DataFrame) -> Row:
+    """Fit a model and measure one prediction of many rows."""
+    genperf(folder, "fit", *fit, "-q", "-o", "model.json")
+    asked.to_csv(folder / "asked.csv", index=False)
+    call = ("predict", "model.json", "--data", "asked.csv", "-q", "-o", "predicted.csv")
+    return f"`predict` of {name}", genperf(folder, *call), " ".join(call)
+
+
+def fits(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    cpu = ("pytorch_cpu.csv", "--time", "step_time_s", *CPU_FACTORS, "--repeat", "repeat")
+    distinct = once(folder / f"distinct{sizes.distinct}.csv", lambda p: distinct_rows(sizes.distinct, p)).name
+    calls = {
+        "`generic` on `pytorch_cpu.csv`": (*cpu, "--model", "generic"),
+        "`auto` on `pytorch_cpu.csv`": cpu,
+        f"`auto` on {sizes.distinct:.0e} distinct rows of four factors": (
+            *(distinct, *ROLES),
+            *("--intrinsic", "batch,layers,hidden"),
+        ),
+    }
+    for factors in (20, 40):
+        wide = once(folder / f"wide{factors}.csv", lambda p, k=factors: wide_rows(k, p)).name
+        names = ",".join(f"f{k}" for k in range(factors - 1))
+        calls[f"`auto` on 300 rows of {factors} factors"] = (wide, *ROLES, "--intrinsic", names)
+    once(folder / "pytorch_cpu.csv", lambda p: shutil.copy(DATA / p.name, p))
+    for name, call in calls.items():
+        used = genperf(folder, "fit", *call, "-q", "-o", "fitted.json")
+        yield name, used, re.sub(r"f0,\S+", "f0,…", " ".join(("fit", *call)))
+
+
+def answers(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / "series.csv", series_of)
+    once(folder / "rubick.csv", lambda p: shutil.copy(DATA / p.name, p))
+    for name, call in {
+        "`ask` of a series of five counts, start-up included": (
+            "ask",
+            "series.csv",
+            "--time",
+            "s",
+            "--at",
+            "workers=64",
+        ),
+        "`ask` of `rubick.csv`, 535 rows of 16 columns": ("ask", "rubick.csv", "--at", "devices=32"),
+        "`demo`": ("demo", "demo", "-q"),
+    }.items():
+        yield name, genperf(folder, *call), " ".join(call)
+
+
+def page(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    once(folder / f"groups{sizes.page}.csv", lambda p: groups_of(sizes.page, p))
+    model = f"groups{sizes.page}.json"
+    fit = ("fit", f"groups{sizes.page}.csv", *ROLES, "--group", "net", "-q", "-o", model)
+    once(folder / model, lambda _: genperf(folder, *fit))
+    call = ("report", model, "-q", "-o", "page.html")
+    used = genperf(folder, *call)
+    size = (folder / "page.html").stat().st_size / 1e6
+    yield f"the page of {sizes.page} groups ({size:.1f} MB) written", used, " ".join(call)
+    seconds = opened(folder / "page.html")
+    if seconds is not None:
+        yield "that page opened in Chromium until it is ready, the median of three", f"{seconds:.1f} s", "page.html"
+
+
+def opened(path: Path) -> float | None:
+    """Return the seconds until Chromium shows a page that is ready; None without Chromium."""
+    try:
+        from selenium import webdriver
+        from selenium.common.exceptions import WebDriverException
+    except ImportError:
+        return None
+    from selenium.webdriver.chrome.service import Service
+
+    browser, program = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or program is None:
+        return None
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"):
+        options.add_argument(flag)
+    try:
+        driver = webdriver.Chrome(options=options, service=Service(program))
+    except WebDriverException:
+        return None
+    times = []
+    for _ in range(3):
+        driver.get("about:blank")
+        start = time.perf_counter()
+        driver.get(path.as_uri())
+        while driver.execute_script("return document.documentElement.dataset.ready") != "yes":
+            time.sleep(0.01)
+        times.append(time.perf_counter() - start)
+    driver.quit()
+    return median(times)
+
+
+def groups(folder: Path, sizes: Sizes) -> Iterator[Row]:
+    for count in (sizes.page, sizes.groups):
+        once(folder / f"groups{count}.csv", lambda p, n=count: groups_of(n, p))
+        fit = ("fit", f"groups{count}.csv", *ROLES, "--group", "net", "-q", "--workers", "2", "-o", "groups.json")
+        yield f"`auto` on {count:,} groups of five counts, 2 workers", genperf(folder, *fit), " ".join(fit)
+
+
+PARTS: dict[str, Callable[[Path, Sizes], Iterator[Row]]] = {
+    "rows": rows,
+    "grid": grid,
+    "families": families,
+    "series": series,
+    "fits": fits,
+    "answers": answers,
+    "page": page,
+    "groups": groups,
+}
+
+
+def line(row: Row) -> str:
+    """Return a row of the table."""
+    name, used, call = row
+    figures = (used, "", "")
+    if isinstance(used, Used):
+        figures = (f"{used.clock:.3g} s", f"{used.work:.3g} s", f"{used.peak:.2g} GB")
+    return "| " + " | ".join([powers(name), *figures, f"`{call}`"]) + " |"
+
+
+def powers(text: str) -> str:
+    """Write 1e+06 as 10⁶."""
+    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return re.sub(r"1e\+0?(\d+)", lambda m: "10" + m[1].translate(raised), text)
+
+
+def with_rows(text: str, measured: list[str], on: str) -> str:
+    """Return the page with the measured rows in its section Load, in the place of earlier ones of the same name."""
+    head, _, section = text.partition("\n## Load\n")
+    begin = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+    table = [t for t in section.splitlines() if t.startswith("| ") and not t.startswith(f"| {HEAD[0]} |")]
+    kept = {re.sub(r" \([\d.]+ MB\)", "", t.split(" | ")[0]): t for t in table}
+    kept |= {re.sub(r" \([\d.]+ MB\)", "", t.split(" | ")[0]): t for t in measured}
+    prose = re.sub(r"\A.*?\n\|.*\|\n", "", section, flags=re.DOTALL) if table else section
+    made = f"Made by `{COMMAND}`, each row once, in a process of its own. Measured on: {on}."
+    return "\n".join([head, "## Load", "", made, "", *begin, *kept.values(), ""]) + prose
+
+
+def run(quick: bool = False, only: str = ",".join(PARTS), folder: Path | None = None) -> None:
+    """Measure some parts, or all; `folder` keeps the tables and models for another run."""
+    with tempfile.TemporaryDirectory() as temporary:
+        place = folder or Path(temporary)
+        place.mkdir(parents=True, exist_ok=True)
+        for name in only.split(","):
+            for row in PARTS[name](place, QUICK if quick else Sizes()):
+                print(line(row), flush=True)
+                if not quick:
+                    OUT.write_text(with_rows(OUT.read_text(encoding="utf-8"), [line(row)], machine()), encoding="utf-8")

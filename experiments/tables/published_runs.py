@@ -1,0 +1,125 @@
+"""The published single runs and tests of collectives that answers about one run are compared with.
+
+    python -m experiments published_runs MFU.csv COLLECTIVES.csv
+
+takes two tables of facts with their sources, a row a run and a row a collective, keeps the sources whose licence
+`data/published/README.md` names, and writes `data/published/runs.csv` and `data/published/collectives.csv`. Left out
+are runs that are not the usual training of a network: adapters, proxies of fewer layers, searches, and what its owner
+found too slow.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from experiments.shared import DATA
+from genperf.errors import GenperfError
+from genperf.one_run.run import run_of_row
+from genperf.one_run.utilisation import RECOMPUTED, utilisation_of
+
+OUT = DATA / "published"
+#: Repository → licence, of the sources that are bundled.
+LICENCES = {
+    "NVIDIA/dgxc-benchmarking": "MIT",
+    "FlagOpen/FlagPerf": "Apache-2.0",
+    "Ascend/MindSpeed-LLM": "Apache-2.0",
+    "AI-Hypercomputer/maxtext": "Apache-2.0",
+    "AI-Hypercomputer/tpu-recipes": "Apache-2.0",
+    "AI-Hypercomputer/gpu-recipes": "Apache-2.0",
+    "pytorch/torchtitan": "BSD-3-Clause",
+    "oracle-quickstart/oci-gpu-quickstarts": "UPL-1.0",
+    "pytorch/torchtune": "BSD-3-Clause",
+    "microsoft/Megatron-DeepSpeed": "Apache-2.0",
+    "NVIDIA/Megatron-LM": "Apache-2.0",
+    "NVIDIA/JAX-Toolbox": "Apache-2.0",
+    "mlfoundations/open_lm": "MIT",
+    "Dao-AILab/flash-attention": "BSD-3-Clause",
+    "stanford-crfm/levanter": "Apache-2.0",
+    "alibaba/Megatron-LLaMA": "Apache-2.0",
+    "deepspeedai/DeepSpeed": "Apache-2.0",
+    "hpcaitech/ColossalAI": "Apache-2.0",
+    "Lightning-AI/litgpt": "Apache-2.0",
+    "aws-samples/awsome-distributed-training": "MIT-0",
+    "jzhang38/TinyLlama": "Apache-2.0",
+    "Azure/AI-benchmarking-guide": "MIT",
+    "dstackai/dstack": "MPL-2.0",
+    "deepseek-ai/DeepEP": "MIT",
+    "oracle-quickstart/oci-hpc": "UPL-1.0",
+}
+#: Remarks of rows that are no usual training.
+UNUSUAL = (
+    r"LoRA|proxy|too slow|slow on purpose|slow by design|adapter|offload|of an A100, not|whatever the device|misprint"
+)
+#: Tokens of a sequence from which on 6·P says nothing: attention takes most of the time.
+LONGEST = 32768
+#: A message from which on the bandwidth of a link is reached: a plateau.
+PLATEAU = 2**28
+
+
+def repository(source: str) -> str:
+    """Return the repository of a source; empty for a thread, a paper or a file without one."""
+    name = re.split(r"[@ #]", source)[0]
+    return name if re.fullmatch(r"[\w.-]+/[\w.-]+", name) else ""
+
+
+def value_of(row: dict[str, object]) -> float | None:
+    """Return the MFU of a run: as its source states it, else from its operations, else by 6·P and attention."""
+    note = str(row.get("note", ""))
+    try:
+        run = run_of_row(row)
+        used = utilisation_of(run)
+    except GenperfError:
+        return None
+    if run.stated is not None:
+        return run.stated
+    if run.printed is not None:
+        return run.printed / run.dense_peak / (RECOMPUTED if "flops=hardware" in note else 1.0)
+    return None if (run.sequence or 0.0) >= LONGEST else used.value
+
+
+def runs(file: Path) -> pd.DataFrame:
+    """Return the runs of the sources with a licence."""
+    table = pd.read_csv(file, keep_default_na=False, na_values=[""])
+    out = []
+    for _, row in table.iterrows():
+        cells = row.dropna().to_dict()
+        licence = LICENCES.get(repository(row["source"]))
+        if licence is None or re.search(UNUSUAL, str(row["note"])) or "search" in row["model"]:
+            continue
+        value = value_of(cells)
+        if value is None or not 0.0 < value < 1.0:
+            continue
+        run = run_of_row(cells)
+        network = run.network
+        size = {} if network is None else {"active": float(f"{network.active:.4g}"), "mixture": int(network.is_mixture)}
+        of = {"family": run.device.family, "precision_class": run.precision or "16-bit", **size, "mfu": round(value, 4)}
+        out.append({**row, **of, "licence": licence, "repository": repository(row["source"])})
+    order = (
+        "repository source licence model params active mixture seq_length device family devices devices_per_node "
+        "precision precision_class framework global_batch_samples tokens_per_s tokens_per_s_per_device step_time_s "
+        "tflops_per_device mfu_stated mfu checkpointing year"
+    )
+    return pd.DataFrame(out)[order.split()]
+
+
+def collectives(file: Path) -> pd.DataFrame:
+    """Return the tests of collectives at their plateau, of the sources with a licence."""
+    table = pd.read_csv(file, keep_default_na=False, na_values=[""])
+    table["repository"] = table["source"].map(repository)
+    table["licence"] = table["repository"].map(LICENCES)
+    large = table["message_bytes"].isna() | (table["message_bytes"] >= PLATEAU)
+    rows = table[table["licence"].notna() & large & table["busbw_GBps"].notna() & table["devices"].notna()]
+    keys = ["repository", "collective", "devices", "nodes", "device", "link_between"]
+    best = rows.loc[rows.groupby(keys, dropna=False)["busbw_GBps"].idxmax()].sort_index()
+    order = "repository source licence collective devices nodes device link_inside link_between message_bytes"
+    return best[[*order.split(), "busbw_GBps", "year"]]
+
+
+def run(mfu: Path, tests: Path) -> None:
+    """Write the two tables of the bundled sources."""
+    for name, table in (("runs", runs(mfu)), ("collectives", collectives(tests))):
+        table.to_csv(OUT / f"{name}.csv", index=False)
+        print(name, len(table), "rows of", table["repository"].nunique(), "repositories")
