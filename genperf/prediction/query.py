@@ -175,10 +175,11 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return values by the model's names."""
     known = [f.name for f in schema.factors]
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
-    # Two names of one part with one value say it once.
-    values = {
-        n: v for k, (n, v) in enumerate(values.items()) if not _repeats_a_name(n, v, list(values.items())[:k], schema)
-    }
+    # Two names of one factor with one value mean it once.
+    meant = dict[tuple[str, str], str]()
+    for name, value in values.items():
+        meant.setdefault((schema.panel.meant(name), str(_amounts(value))), name)
+    values = {name: values[name] for name in meant.values()}
     columns = model_names(values, schema)
     for name in columns.values():
         part = name in PARTS and schema.panel.machine.means(name)
@@ -187,13 +188,10 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return {columns[name]: value for name, value in values.items()}
 
 
-def _repeats_a_name(name: str, value: Any, before: Sequence[tuple[str, Any]], schema: Schema) -> bool:
-    """Return whether an earlier name of the same factor has the same value."""
-    column = schema.panel.meant(name)
-    return any(
-        schema.panel.meant(n) == column and str(amount(str(v)) or v) == str(amount(str(value)) or value)
-        for n, v in before
-    )
+def _amounts(value: Any) -> list[float | str]:
+    """Return one or several values as numbers, where they are some, or texts: 64, "64" and 64.0 are alike."""
+    cells = map(str, value if _is_list(value) else [value])
+    return [cell if (number := amount(cell)) is None else number for cell in cells]
 
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

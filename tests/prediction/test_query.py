@@ -32,6 +32,13 @@ def test_lists_combine_each_with_each() -> None:
     ]
 
 
+def test_two_names_of_one_factor_agree_or_are_refused() -> None:
+    query = read_query({**FULL, "workers": [2, 4], "gpus": [2.0, 4.0]}, SCHEMA)
+    assert query.columns["workers"].tolist() == [2.0, 4.0]
+    with pytest.raises(TableError, match="'workers' and 'gpus' are one factor"):
+        read_query({**FULL, "workers": [2, 4], "gpus": [2, 8]}, SCHEMA)
+
+
 def test_a_factor_with_one_value_is_filled_in_and_said() -> None:
     query = read_query(FULL, SCHEMA)
     assert query.columns["batch"].tolist() == [32.0]
