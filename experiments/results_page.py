@@ -117,24 +117,7 @@ def tables(text: str) -> Iterator[Table]:
 
 
 def column_of(page: str, section: str, row: str, column: str) -> list[str]:
-    """Return the cells that a reference names: one, or a column where the row is `*`.
-
-    Parameters
-    ----------
-    page : str
-        Name of a page in experiments/results/, without its ending.
-    section : str
-        Beginning of a heading, and after ` # ` the beginning of the line before the table.
-    row : str
-        The row's first cells, joined by ` & `, or `*`.
-    column : str
-        The head of the column.
-
-    Raises
-    ------
-    LookupError
-        Where the page has no such table, column or row.
-    """
+    """Return the cells that a reference names: one, or a column where the row is `*`."""
     heading, _, lead = section.partition(" # ")
     text = (RESULTS / f"{page}.md").read_text(encoding="utf-8")
     table = next((t for t in tables(text) if t.starts(heading, lead) and column in t.head), None)

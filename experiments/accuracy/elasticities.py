@@ -36,20 +36,15 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Slopes:
-    """Elasticities between neighbours.
+    """Elasticities between neighbours."""
 
-    Attributes
-    ----------
-    measured, predicted, lower, upper : float
-        Of one pair: as measured, by the fit, and the ends of its interval.
-    noise : float
-        Standard deviation of the measured one, from the scatter of repeats.
-    """
-
+    #: `measured`, `predicted`, `lower`, `upper`: Of one pair: as measured, by the fit, and the ends of its
+    #: interval.
     measured: float
     predicted: float
     lower: float
     upper: float
+    #: Standard deviation of the measured one, from the scatter of repeats.
     noise: float
 
     def inside(self, deviations: float) -> bool:
@@ -59,14 +54,7 @@ class Slopes:
 
 
 def neighbours(table: gp.Table, factor: str) -> list[list[Pair]]:
-    """Return the pairs of rows that are next to each other along a factor, a list for each line of such rows.
-
-    Parameters
-    ----------
-    table : Table
-        One row per configuration.
-    factor : str
-    """
+    """Return the pairs of rows that are next to each other along a factor, a list for each line of such rows."""
     names = [f.name for f in table.factors if f.distinct > 1]
     others = [name for name in names if name != factor]
     frame = table.frame[names].reset_index(drop=True)
@@ -79,19 +67,7 @@ def neighbours(table: gp.Table, factor: str) -> list[list[Pair]]:
 
 
 def slopes_without(table: gp.Table, factor: str, pairs: Sequence[Pair], held: Mask, noise: float) -> list[Slopes]:
-    """Return the elasticities of pairs by a fit that has none of the held rows.
-
-    Parameters
-    ----------
-    table : Table
-        One row per configuration.
-    factor : str
-    pairs : sequence of (int, int)
-        Of held rows.
-    held : ndarray of bool of shape (rows,)
-    noise : float
-        Standard deviation of ln T of a row.
-    """
+    """Return the elasticities of pairs by a fit that has none of the held rows."""
     result = gp.fit(table.take(~held), "generic", seed=0, draws=DRAWS)
     frame = table.frame[[f.name for f in table.factors]]
     known = [

@@ -26,15 +26,7 @@ LIMITS = (0.2, 150.0)
 
 
 def draw_error_curves(panels: Mapping[str, Mapping[str, pd.Series]], path: str | Path) -> None:
-    """Draw the cumulative distributions of absolute errors.
-
-    Parameters
-    ----------
-    panels : mapping of str to mapping of str to Series
-        Title → model → a series' error in per cent; models that are not in `LINES` are left out.
-    path : path
-        Of the PNG.
-    """
+    """Draw the cumulative distributions of absolute errors."""
     figure, axes = new_figure(7.8, 4.0, ncols=len(panels), sharey=True, squeeze=False)
     for ax, (title, errors) in zip(axes[0], panels.items(), strict=True):
         for name, (colour, dashes) in LINES.items():

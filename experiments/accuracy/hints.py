@@ -89,16 +89,7 @@ def learned_without(found: dict[str, np.ndarray], source: str) -> HintSettings:
 
 
 def answers(listed: list[tuple[Case, float]], times: float | None, learned: bool = False) -> pd.DataFrame:
-    """Answer every question.
-
-    Parameters
-    ----------
-    listed : list of (Case, float)
-    times : float or None
-        What the nominal bandwidth is multiplied by; None for no hint.
-    learned : bool
-        Whether median and spread of the step are those of the other sources, not the shipped ones.
-    """
+    """Answer every question."""
     found, rows = ratios(listed), []
     for case, seconds in listed:
         hinting.HINT = learned_without(found, case.source) if learned else HINT

@@ -48,19 +48,7 @@ def roles(**changed: str | None) -> dict[str, Any]:
 
 
 def from_a_fifth(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """Draw a fifth of the layouts, predict the others, and choose among all.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The layouts of a table.
-    rng : Generator
-
-    Returns
-    -------
-    dict, list of dict
-        The mean error of every model, %; and by how many % each choice is slower than the best, for every group.
-    """
+    """Draw a fifth of the layouts, predict the others, and choose among all."""
     known = np.zeros(len(frame), dtype=bool)
     known[rng.permutation(len(frame))[: round(SHARE * len(frame))]] = True
     measured = frame["step_time_s"].to_numpy(dtype=float)
@@ -87,17 +75,7 @@ def _regrets(
     predicted: Mapping[str, npt.NDArray[np.float64]],
     rng: np.random.Generator,
 ) -> dict[str, float]:
-    """Return by how many % each choice among some layouts is slower than the best of them.
-
-    Parameters
-    ----------
-    measured : ndarray, shape (layouts,)
-    members : ndarray of int
-        The layouts to choose from.
-    known : ndarray of bool, shape (layouts,)
-    predicted : mapping of str to ndarray, shape (layouts,)
-    rng : Generator
-    """
+    """Return by how many % each choice among some layouts is slower than the best of them."""
     seconds = measured[members]
     inside = seconds[known[members]]
     chosen = {name: seconds[np.argmin(times[members])] for name, times in predicted.items()}

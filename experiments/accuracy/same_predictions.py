@@ -34,16 +34,11 @@ CONFIGURATIONS = 24
 
 @dataclass(frozen=True)
 class Case:
-    """A bundled table, or rows of it, and a model.
-
-    Attributes
-    ----------
-    roles : dict of str to str
-        In the place of the table's own.
-    """
+    """A bundled table, or rows of it, and a model."""
 
     table: str
     model: str
+    #: In the place of the table's own.
     roles: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 

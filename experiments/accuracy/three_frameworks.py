@@ -19,7 +19,7 @@ import genperf as gp
 from experiments.shared import RESULTS, ROOT
 
 sys.path.append(str(ROOT / "experiments" / "measure"))
-from core_design import EXTRINSIC, INTRINSIC
+from campaigns import EXTRINSIC, INTRINSIC
 
 COMMAND = "python -m experiments three_frameworks"
 PAGE = RESULTS / "three-frameworks.md"
@@ -42,23 +42,15 @@ ALL = "all three"
 
 @dataclass(frozen=True)
 class Question:
-    """What is held out, of which framework's rows.
+    """What is held out, of which framework's rows."""
 
-    Attributes
-    ----------
-    frameworks : str
-        The one whose table it is, or all three.
-    words : str
-        As the page names it.
-    scheme : str
-        As `genperf.validate` reads it.
-    seed : int
-        Of the split.
-    """
-
+    #: The one whose table it is, or all three.
     frameworks: str
+    #: As the page names it.
     words: str
+    #: As `genperf.validate` reads it.
     scheme: str
+    #: Of the split.
     seed: int = 0
 
 
@@ -89,13 +81,7 @@ def table_of(frameworks: str) -> gp.Table:
 
 
 def rows_of(question: Question, models: Sequence[str] = MODELS) -> list[dict[str, str]]:
-    """Return the errors of models: a row of the table's, and of each framework where there are three.
-
-    Parameters
-    ----------
-    question : Question
-    models : sequence of str
-    """
+    """Return the errors of models: a row of the table's, and of each framework where there are three."""
     held_out = gp.validate(table_of(question.frameworks), models, question.scheme, seed=question.seed)
     rows = []
     for name in (question.frameworks, *(FRAMEWORKS if question.frameworks == ALL else ())):

@@ -66,18 +66,7 @@ def runs_of(name: str) -> tuple[pd.DataFrame, dict[str, str]]:
 
 
 def probabilities(runs: pd.DataFrame, roles: dict[str, str], capacity: float, seed: int, *, beside: bool) -> np.ndarray:
-    """Return the probability of fitting of each run, from those of other folds.
-
-    Parameters
-    ----------
-    runs : DataFrame
-    roles : dict of str to str
-    capacity : float
-    seed : int
-        Of the folds.
-    beside : bool
-        Whether the memory of runs that succeeded is measured.
-    """
+    """Return the probability of fitting of each run, from those of other folds."""
     fold = np.random.default_rng(seed).permutation(len(runs)) % FOLDS
     failed = (runs.gb > capacity).to_numpy()
     memory = np.where(failed, "", runs.gb.astype(str))
@@ -95,17 +84,7 @@ def probabilities(runs: pd.DataFrame, roles: dict[str, str], capacity: float, se
 
 
 def row_of(head: tuple[str, ...], memory: Array, capacity: float, fits: Array) -> dict[str, str]:
-    """Return a row of the page.
-
-    Parameters
-    ----------
-    head : tuple of str
-        Table, what is measured, and the share of the runs below the capacity.
-    memory : ndarray of shape (runs,)
-    capacity : float
-    fits : ndarray of shape (runs,)
-        The probability.
-    """
+    """Return a row of the page."""
     failed, near = memory > capacity, np.abs(np.log(memory / capacity)) < np.log(1.1)
     right = (fits < 0.5) == failed
     values = (near, right, right[~near], right[failed], fits[failed] < 0.95, fits[~failed] >= 0.95)
@@ -129,17 +108,7 @@ def rows_of(name: str) -> list[dict[str, str]]:
 def simulated(
     name: str, program: Program, sequences: tuple[int, ...], without: tuple[str, ...]
 ) -> list[dict[str, str]]:
-    """Return a row per kind of table of simulated layouts, on devices of `DEVICE_GB`.
-
-    Parameters
-    ----------
-    name : str
-    program : Program
-    sequences : tuple of int
-        Tokens of a sample.
-    without : tuple of str
-        Columns that the table lacks.
-    """
+    """Return a row per kind of table of simulated layouts, on devices of `DEVICE_GB`."""
     tables = [drawn(LAYOUTS, seed, program, sequences) for seed in range(REPEATS)]
     memory = np.concatenate([table.gb.to_numpy() for table in tables])
     rows = []

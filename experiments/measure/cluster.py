@@ -48,17 +48,11 @@ QUEUE = "400ms"
 
 @dataclass(frozen=True)
 class Link:
-    """A full-duplex link.
+    """A full-duplex link."""
 
-    Attributes
-    ----------
-    mbit : float
-        Bandwidth in each direction, Mbit/s, with the packets' headers.
-    latency_ms : float
-        What a packet waits on its way from a host to the switch, ms.
-    """
-
+    #: Bandwidth in each direction, Mbit/s, with the packets' headers.
     mbit: float
+    #: What a packet waits on its way from a host to the switch, ms.
     latency_ms: float = 0.0
 
     def __post_init__(self) -> None:
@@ -67,22 +61,7 @@ class Link:
 
 
 class Cluster:
-    """Namespaces up on entering, down on leaving, whatever happened between.
-
-    Parameters
-    ----------
-    hosts : int
-        Hosts, 1 to 200.
-    link : Link
-        Between each host and its switch.
-    between : Link, optional
-        Puts the second half of the hosts in another rack, this link between the two switches.
-
-    Raises
-    ------
-    MeasureError
-        Without root, without iproute2, where the kernel refuses, or while another emulated cluster is up.
-    """
+    """Namespaces up on entering, down on leaving, whatever happened between."""
 
     interface = INTERFACE
 
@@ -127,14 +106,7 @@ class Cluster:
         """Do nothing: in a namespace of its own every port is free."""
 
     def shape(self, mbit: float, hosts: Sequence[int] | None = None) -> None:
-        """Give links another bandwidth, Mbit/s, while everything runs.
-
-        Parameters
-        ----------
-        mbit : float
-        hosts : sequence of int, optional
-            Whose links; all if not given.
-        """
+        """Give links another bandwidth, Mbit/s, while everything runs."""
         for host in range(self.hosts) if hosts is None else hosts:
             _shape(self.name(host), INTERFACE, mbit)
             _shape(SWITCH, f"p{host}", mbit)

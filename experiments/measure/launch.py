@@ -30,48 +30,31 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Windows:
-    """How long and how often a case is timed.
+    """How long and how often a case is timed."""
 
-    Attributes
-    ----------
-    repeats : int
-        Windows of a case.
-    seconds : float
-        A window is about this long,
-    steps : (int, int)
-        and has between so many and so many steps.
-    """
-
+    #: Windows of a case.
     repeats: int = 3
+    #: A window is about this long,
     seconds: float = 0.5
+    #: and has between so many and so many steps.
     steps: tuple[int, int] = (3, 30)
 
 
 @dataclass(frozen=True)
 class Job:
-    """Workers started once, and the cases they measure.
+    """Workers started once, and the cases they measure."""
 
-    Attributes
-    ----------
-    framework : str
-        pytorch, tensorflow or mxnet.
-    workers : int
-        One on each host.
-    servers : int
-        Parameter servers, each on a host of its own behind the workers'.
-    cases : sequence of dict
-        What `worker_*.py` reads of a case; `link_mbit`, if there, is what its links are shaped to.
-    script : str
-        The worker, if it is not the framework's.
-    beside : str
-        A program that serves the workers from a host of its own behind all others, if there is one.
-    """
-
+    #: pytorch, tensorflow or mxnet.
     framework: str
+    #: One on each host.
     workers: int
+    #: Parameter servers, each on a host of its own behind the workers'.
     servers: int
+    #: What `worker_*.py` reads of a case; `link_mbit`, if there, is what its links are shaped to.
     cases: Sequence[Case]
+    #: The worker, if it is not the framework's.
     script: str = ""
+    #: A program that serves the workers from a host of its own behind all others, if there is one.
     beside: str = ""
 
     @property
@@ -87,17 +70,11 @@ class Job:
 
 @dataclass
 class Limits:
-    """How long the launcher waits.
+    """How long the launcher waits."""
 
-    Attributes
-    ----------
-    start_s : float
-        For a job's workers to be ready.
-    case_s : float
-        For a case.
-    """
-
+    #: For a job's workers to be ready.
     start_s: float = 300.0
+    #: For a case.
     case_s: float = 300.0
 
 
@@ -118,31 +95,7 @@ def run(
     port: int,
     report: Report,
 ) -> Iterator[tuple[Case, list[Row]]]:
-    """Measure the cases of a job, handing on each as it is done.
-
-    Parameters
-    ----------
-    job, hosts
-        What, and where.
-    shape : callable
-        Gives every link a bandwidth, Mbit/s.
-    windows, limits
-        How long.
-    port : int
-        The first of the ports the workers may use.
-    report : Report
-        Takes a line for each case that could not be measured.
-
-    Yields
-    ------
-    (case, rows)
-        The rows of a case: one a window, with `framework_version` and `startup_s`.
-
-    Raises
-    ------
-    MeasureError
-        If the framework is not installed or the port is taken: nothing of the job can be measured.
-    """
+    """Measure the cases of a job, handing on each as it is done."""
     python = interpreter(job.framework)
     left = list(job.cases)
     while left:

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from campaign import finish, guarded
 from cluster import Cluster, Link
+from jobs import finish, guarded
 from launch import Report
 from problems import MeasureError
 from record import Recorder

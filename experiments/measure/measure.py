@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from campaign import COLUMNS, FACTORS, counts, finish, guarded, measure, speeds
+from campaigns import CAMPAIGNS, FACTORS, described
 from cluster import Link
+from jobs import counts, finish, guarded, measure, speeds
 from launch import Job, Limits, Windows
 from networks import FACTORS as NETWORK_FACTORS
 from networks import Network, grid, sample
@@ -102,7 +103,8 @@ def main() -> None:
     link = None if given.local else Link(given.mbit[0], given.latency_ms)
     report = measure(
         jobs(given.framework, architectures, given.workers, given.servers, networks, given.mbit, given.latency_ms),
-        Recorder(given.out, COLUMNS, FACTORS, windows.repeats),
+        Recorder(given.out, CAMPAIGNS["allreduce_vs_server"].columns, FACTORS, windows.repeats),
+        described,
         link=link,
         between=None if given.between_mbit is None else Link(given.between_mbit),
         windows=windows,

@@ -67,16 +67,7 @@ def grid(factors: Mapping[str, Sequence[Any]]) -> list[Network]:
 
 
 def sample(count: int, seed: int, *, max_gflop: float = 1.0) -> list[Network]:
-    """Return a seeded sample of distinct networks, BASE first.
-
-    Parameters
-    ----------
-    count : int
-        Networks wanted; fewer where the factors have not so many.
-    seed : int
-    max_gflop : float
-        Networks with a dearer forward pass are left out, 1e9 operations.
-    """
+    """Return a seeded sample of distinct networks, BASE first."""
     rng = random.Random(seed)
     found = [network for network in grid(FACTORS) if forward_flops(network) <= max_gflop * 1e9 and network != BASE]
     rng.shuffle(found)

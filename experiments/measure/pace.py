@@ -17,13 +17,6 @@ from types import TracebackType
 class Pace:
     """Stretches what is computed inside it.
 
-    Parameters
-    ----------
-    slowdown : float
-        The device takes so many seconds for one of processor time.
-    processor : callable
-        Processor time used so far, s: of all threads, or of the one that computes.
-
     Examples
     --------
     >>> with Pace(2.0):

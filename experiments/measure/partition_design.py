@@ -14,15 +14,7 @@ DEVICES = (1, 2, 4, 8)
 
 @dataclass(frozen=True)
 class Shape:
-    """A decoder-only transformer and the samples of a step.
-
-    Attributes
-    ----------
-    name : str
-    layers, width, heads, sequence, vocabulary : int
-    batch : int
-        Samples of a step, over all replicas.
-    """
+    """A decoder-only transformer and the samples of a step."""
 
     name: str
     layers: int
@@ -30,6 +22,7 @@ class Shape:
     heads: int
     sequence: int
     vocabulary: int
+    #: Samples of a step, over all replicas.
     batch: int
 
     def parameters(self) -> int:
@@ -40,19 +33,13 @@ class Shape:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a transformer is divided among devices.
+    """How a transformer is divided among devices."""
 
-    Attributes
-    ----------
-    replicas, stages, shards : int
-        Ways of the data, of the layers and of each layer's matrices.
-    micro : int
-        Samples that pass through the stages at once.
-    """
-
+    #: `replicas`, `stages`, `shards`: Ways of the data, of the layers and of each layer's matrices.
     replicas: int
     stages: int
     shards: int
+    #: Samples that pass through the stages at once.
     micro: int
 
     @property
@@ -78,11 +65,6 @@ FULL = (
 )
 #: For a try: a step takes some milliseconds.
 TINY = (Shape("tiny", layers=2, width=16, heads=2, sequence=8, vocabulary=16, batch=4),)
-#: For accelerators: the largest step takes some tenths of a second.
-LARGE = (
-    Shape("narrow", layers=16, width=1024, heads=16, sequence=1024, vocabulary=32_000, batch=32),
-    Shape("wide", layers=16, width=2048, heads=16, sequence=512, vocabulary=32_000, batch=32),
-)
 
 
 def layouts(shape: Shape, devices: int) -> Iterator[Layout]:
@@ -105,13 +87,7 @@ def layouts(shape: Shape, devices: int) -> Iterator[Layout]:
 
 
 def cases(shapes: Sequence[Shape], devices: int) -> list[dict[str, Any]]:
-    """Return the cases of so many devices, as columns of a table.
-
-    Parameters
-    ----------
-    shapes : sequence of Shape
-    devices : int
-    """
+    """Return the cases of so many devices, as columns of a table."""
     return [
         {
             "model": shape.name,

@@ -49,13 +49,7 @@ class Groups:
         self.directions = [dist.new_group(list(everyone)) for _ in range(2)] if len(everyone) > 1 else []
 
     def of(self, layout: Layout, rank: int) -> tuple[Any, Any]:
-        """Return the groups of a device's shards and of its replicas; None where it is the only one.
-
-        Parameters
-        ----------
-        layout : Layout
-        rank : int
-        """
+        """Return the groups of a device's shards and of its replicas; None where it is the only one."""
         key = (layout.replicas, layout.stages, layout.shards)
         if key not in self._of:
             shards = [
@@ -85,17 +79,7 @@ def _joined(groups: Sequence[list[int]], rank: int) -> Any:
 
 
 class Device:
-    """One device of a layout: where it stands, and how it reaches the others.
-
-    Parameters
-    ----------
-    layout : Layout
-    rank : int
-    groups : Groups
-    pace : Computing
-        Hears when computation stops and goes on.
-    where : torch.device
-    """
+    """One device of a layout: where it stands, and how it reaches the others."""
 
     def __init__(self, layout: Layout, rank: int, groups: Groups, pace: Computing, where: torch.device) -> None:
         self.layout, self.groups, self.pace, self.where = layout, groups, pace, where
@@ -236,13 +220,7 @@ class Stage(nn.Module):
 
 
 class Training:
-    """One device's part in training steps.
-
-    Parameters
-    ----------
-    shape : Shape
-    device : Device
-    """
+    """One device's part in training steps."""
 
     def __init__(self, shape: Shape, device: Device) -> None:
         torch.manual_seed(device.stage)

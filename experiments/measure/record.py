@@ -18,25 +18,7 @@ def text(value: Any) -> str:
 
 
 class Recorder:
-    """Appends rows to a CSV and knows which cases it holds.
-
-    Parameters
-    ----------
-    path : path
-        Made if not there. A last line that a crash cut off is taken away, and so are the rows of a case that has not
-        all its repeats.
-    columns : sequence of str
-        The header.
-    key : sequence of str
-        Columns that tell cases from each other.
-    repeats : int
-        Rows of a whole case.
-
-    Raises
-    ------
-    MeasureError
-        If the file has another header, or cannot be written.
-    """
+    """Appends rows to a CSV and knows which cases it holds."""
 
     def __init__(self, path: str | Path, columns: Sequence[str], key: Sequence[str], repeats: int) -> None:
         self.path, self.columns, self.key = Path(path), list(columns), list(key)

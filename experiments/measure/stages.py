@@ -28,18 +28,12 @@ Case = dict[str, Any]
 
 @dataclass(frozen=True)
 class Waits:
-    """What a batch waits, s.
+    """What a batch waits, s."""
 
-    Attributes
-    ----------
-    io, h2d : float
-        Reading a batch, and copying it to the device.
-    forward, backward : float
-        The passes through one layer.
-    """
-
+    #: `io`, `h2d`: Reading a batch, and copying it to the device.
     io: float
     h2d: float
+    #: `forward`, `backward`: The passes through one layer.
     forward: float
     backward: float
 
@@ -62,13 +56,7 @@ def wait(seconds: float) -> None:
 
 
 class Loader:
-    """Reads batches and copies them to the device: when asked, or one ahead, begun when the one before is taken.
-
-    Parameters
-    ----------
-    waiting : Waits
-    prefetch : bool
-    """
+    """Reads batches and copies them to the device: when asked, or one ahead, begun when the one before is taken."""
 
     def __init__(self, waiting: Waits, prefetch: bool) -> None:
         self.waiting, self.prefetch = waiting, prefetch

@@ -5,12 +5,10 @@ worker_core_mxnet.py FOLDER RANK        with DMLC_ROLE and the rest of MXNet's e
 
 from __future__ import annotations
 
-from mxnet_store import JOB, MEETING, RANK, mx, store
-from network_mxnet import Servers, network
+from framework_mxnet import JOB, MEETING, RANK, Servers, autograd, gluon, mx, network, store
 from pace import Pace
 from work import Case, Step, Stopwatch, serve
 
-autograd, gluon = mx.autograd, mx.gluon
 WORKERS: int = JOB["workers"]
 STORE = store("dist_sync")
 

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import torch
 import torch.distributed as dist
-from network_pytorch import network
+from framework_pytorch import OPTIMIZERS, WORKERS, gather, measure, network
 from pace import Pace
-from pytorch_choices import OPTIMIZERS
-from pytorch_group import WORKERS, gather, measure
 from torch import nn
 from work import Case, Step, Stopwatch
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 
-from network_tensorflow import Network
+from framework_tensorflow import JOB, MEETING, RANK, STRATEGY, WORKERS, Network, tf
 from pace import Pace
-from tensorflow_ring import JOB, MEETING, RANK, STRATEGY, WORKERS, tf
 from work import Case, Step, Stopwatch, serve
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 
+from framework_mxnet import JOB, MEETING, RANK, mx, store
 from meeting import STOP
-from mxnet_store import JOB, MEETING, RANK, mx, store
 from reading import Storage
 from stages import wait
 from work import STARTED, Case

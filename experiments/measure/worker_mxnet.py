@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import time
 
-from mxnet_store import JOB, MEETING, RANK, mx, store
-from network_mxnet import OPTIMIZERS, Servers, network
+from framework_mxnet import JOB, MEETING, OPTIMIZERS, RANK, Servers, autograd, gluon, mx, network, store
 from work import Case, Step, Stopwatch, serve
 
-# Not imported: what MXNet needs of numpy is put there first, by mxnet_store.
-autograd, gluon = mx.autograd, mx.gluon
 WORKERS: int = JOB["workers"]
 STORE = store("dist_sync")
 

@@ -1,6 +1,4 @@
-"""A PyTorch worker that is one device of a partitioned transformer: an emulated host's, or an accelerator.
-
-Over gloo, a device is a core at the pace of a slower one; over NCCL it is the accelerator of the worker's number.
+"""A PyTorch worker that is one device of a partitioned transformer: a core at the pace of a slower device.
 
 worker_partitioned_pytorch.py FOLDER RANK
 """
@@ -11,10 +9,10 @@ import time
 
 import process_memory
 import torch
+from framework_pytorch import RANK, gather, measure
 from pace import Pace
 from partition_design import TINY, Layout, of_case
 from partitioned import Device, Groups, Training, Unpaced, largest
-from pytorch_group import JOB, RANK, gather, measure
 from work import Case
 
 
@@ -37,9 +35,6 @@ class Processor:
         """Return what slows computation: of the thread that computes, as the others carry messages."""
         return Pace(case["slowdown"], time.thread_time)
 
-    def wait(self) -> None:
-        """Return at once: a core has done what it was called for."""
-
     def reset_memory(self) -> None:
         """Count the most memory from here on."""
         process_memory.reset()
@@ -47,31 +42,6 @@ class Processor:
     def memory(self) -> float:
         """Return the most memory since the last reset, MB."""
         return process_memory.peak() - self._before
-
-
-class Accelerator:
-    """A CUDA device, whose memory is what PyTorch has allocated of it."""
-
-    def __init__(self) -> None:
-        self.where = torch.device("cuda", RANK)
-        torch.set_float32_matmul_precision("high")
-
-    def pace(self, case: Case) -> Unpaced:
-        """Return what slows computation: nothing."""
-        return Unpaced()
-
-    def wait(self) -> None:
-        """Wait until the device has done everything."""
-        torch.cuda.synchronize()
-
-    def reset_memory(self) -> None:
-        """Count the most memory from here on."""
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-
-    def memory(self) -> float:
-        """Return the most memory since the last reset, MB."""
-        return torch.cuda.max_memory_allocated() / 1e6
 
 
 class Step:
@@ -89,7 +59,6 @@ class Step:
             MACHINE.reset_memory()
             self.counted = True
         self.training.step()
-        MACHINE.wait()
         return {}
 
     def figures(self) -> dict[str, float]:
@@ -97,10 +66,7 @@ class Step:
         return {"memory_mb": largest(MACHINE.memory(), MACHINE.where)}
 
 
-ON_ACCELERATORS = JOB["cases"][0].get("device", "cpu") != "cpu"
-if ON_ACCELERATORS:
-    torch.cuda.set_device(RANK)
-gather("nccl" if ON_ACCELERATORS else "gloo")
+gather()
 GROUPS = Groups()
-MACHINE = Accelerator() if ON_ACCELERATORS else Processor()
+MACHINE = Processor()
 measure(lambda number, case: Step(case))

@@ -8,9 +8,7 @@ import time
 
 import torch
 import torch.distributed as dist
-from network_pytorch import network
-from pytorch_choices import OPTIMIZERS
-from pytorch_group import RANK, WORKERS, gather, measure
+from framework_pytorch import OPTIMIZERS, RANK, WORKERS, gather, measure, network
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mxnet_store import JOB, MEETING, RANK, mx, store
+from framework_mxnet import JOB, MEETING, RANK, mx, store
 from stages import LAYERS, Loader, wait, waits
 from work import Case, Profiled, Stopwatch, serve
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from pytorch_group import RANK, WORKERS, gather, measure
+from framework_pytorch import RANK, WORKERS, gather, measure
 from stages import AFTERWARDS, LAYERS, ONE_BUCKET, Loader, wait, waits
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from framework_tensorflow import JOB, MEETING, RANK, STRATEGY, WORKERS, tf
 from stages import LAYERS, Loader, wait, waits
-from tensorflow_ring import JOB, MEETING, RANK, STRATEGY, WORKERS, tf
 from work import Case, Profiled, Stopwatch, serve
 
 

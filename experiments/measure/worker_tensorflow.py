@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 
-from network_tensorflow import Network
-from tensorflow_ring import JOB, MEETING, RANK, STRATEGY, tf
+from framework_tensorflow import JOB, MEETING, RANK, STRATEGY, Network, tf
 from work import Case, Step, serve
 
 

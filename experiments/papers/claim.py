@@ -19,35 +19,24 @@ MEASURED, PUBLISHED, SIMULATED, NOTHING = "measured here", "published", "simulat
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim.
+    """One claim."""
 
-    Attributes
-    ----------
-    said : str
-        What the abstract says, in our words.
-    test : str
-        What is checked, and what would refute it.
-    verdict : str
-    found : str
-        The figures.
-    basis : str
-        What the verdict rests on: `MEASURED`, `PUBLISHED`, `SIMULATED` or `NOTHING`.
-    data : str
-        The table below `data/`, or the simulator below `experiments/simulate/`.
-    head, rows : list
-        A table of figures, where there is one.
-    distance : float
-        Of simulated times: their mean distance to the fitted formula, %. A small one makes the test circular in effect.
-    """
-
+    #: What the abstract says, in our words.
     said: str
+    #: What is checked, and what would refute it.
     test: str
     verdict: str
+    #: The figures.
     found: str
+    #: What the verdict rests on: `MEASURED`, `PUBLISHED`, `SIMULATED` or `NOTHING`.
     basis: str
+    #: The table below `data/`, or the simulator below `experiments/simulate/`.
     data: str = ""
+    #: `head`, `rows`: A table of figures, where there is one.
     head: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
+    #: Of simulated times: their mean distance to the fitted formula, %. A small one makes the test circular in
+    #: effect.
     distance: float | None = None
 
     @property
@@ -66,24 +55,15 @@ class Claim:
 
 @dataclass(frozen=True)
 class Section:
-    """One paper.
+    """One paper."""
 
-    Attributes
-    ----------
-    name : str
-        Of the module.
-    paper : str
-        Authors, year, title, where.
-    families : str
-        What it became here.
-    idea, derivation : str
-        The paper's idea, and our formula with where it comes from.
-    claims : list of Claim
-    """
-
+    #: Of the module.
     name: str
+    #: Authors, year, title, where.
     paper: str
+    #: What it became here.
     families: str
+    #: `idea`, `derivation`: The paper's idea, and our formula with where it comes from.
     idea: str
     derivation: str
     claims: list[Claim]

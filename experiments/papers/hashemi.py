@@ -322,21 +322,7 @@ def _knees() -> Claim:
 
 
 def _iteration(result: gp.FitResult, job: Mapping[str, float], counts: Array) -> Array:
-    """Return how long an iteration of a job lasts in the mean: what the job takes without initialisation and reading.
-
-    Parameters
-    ----------
-    result : FitResult
-    job : mapping of str to float
-        Its factors but the workers.
-    counts : ndarray of shape (n,)
-        Workers.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Seconds.
-    """
+    """Return the mean length of an iteration: what the job takes without initialisation and reading."""
     asked = pd.DataFrame({"workers": counts, **job})
     columns = {name: asked[name].to_numpy(float) for name in asked}
     terms = result.best.expression.term_values(columns, result.best.values)

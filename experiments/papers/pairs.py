@@ -19,22 +19,15 @@ CAUSES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Pair:
-    """Two configurations of `dlperf.csv` that differ in one thing.
+    """Two configurations of `dlperf.csv` that differ in one thing."""
 
-    Attributes
-    ----------
-    cause : str
-        What the difference changes, by its label: XLA compiles the computation; DALI and more loader workers prepare
-        the input.
-    slower, quicker : str
-        The configurations.
-    batch : int
-        Per device, as the slower one was run.
-    """
-
+    #: What the difference changes, by its label: XLA compiles the computation; DALI and more loader workers prepare
+    #: the input.
     cause: str
+    #: `slower`, `quicker`: The configurations.
     slower: str
     quicker: str
+    #: Per device, as the slower one was run.
     batch: int
 
 

@@ -38,27 +38,18 @@ BATCHES = (2, 4)
 
 @dataclass(frozen=True)
 class Named:
-    """A pair, and what was said of it.
-
-    Attributes
-    ----------
-    framework, planted : str
-    workers, batch : int
-        Of the slower one.
-    gap : float
-        Measured, s.
-    cause : str
-        The named one.
-    seconds : float
-        Of the planted cause, as the models have it.
-    """
+    """A pair, and what was said of it."""
 
     framework: str
     planted: str
+    #: `workers`, `batch`: Of the slower one.
     workers: int
     batch: int
+    #: Measured, s.
     gap: float
+    #: The named one.
     cause: str
+    #: Of the planted cause, as the models have it.
     seconds: float
 
     @property
@@ -73,15 +64,7 @@ class Named:
 
 
 def seconds_of(terms: Mapping[str, float], hidden: Mapping[str, float]) -> dict[str, float]:
-    """Return how many seconds longer each cause makes a step: of phases, and of what is no longer hidden.
-
-    Parameters
-    ----------
-    terms : mapping of str to float
-        Term → its change.
-    hidden : mapping of str to float
-        Overlap → its change, as in `Comparison.hidden`.
-    """
+    """Return how many seconds longer each cause makes a step: of phases, and of what is no longer hidden."""
     changes = {cause: sum(terms.get(name, 0.0) for name in names) for cause, names in TERMS.items()}
     for missing, phase in OVERLAPS.items():
         of_phase = [

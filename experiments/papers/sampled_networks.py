@@ -29,13 +29,7 @@ SAMPLE = (
 
 
 def errors(framework: str, question: str) -> dict[str, float]:
-    """Return the mean error of every model, %: the median over split seeds.
-
-    Parameters
-    ----------
-    framework, question : str
-        As the page names them.
-    """
+    """Return the mean error of every model, %: the median over split seeds."""
     rows = [row for row in kept() if row["rows"] == framework and row["predicted"].startswith(question)]
     return {model: median(float(row[model]) for row in rows) for model in SHOWN}
 
@@ -46,17 +40,7 @@ def _judged(label: str, framework: str, question: str) -> tuple[bool, list[str]]
 
 
 def _claim(idea: str, tested: str, outcomes: list[tuple[bool, list[str]]], where: str) -> Claim:
-    """Return a claim that holds where the generic model errs less than both others in every case.
-
-    Parameters
-    ----------
-    idea, tested : str
-        What the paper says, and how it is tried on the sample.
-    outcomes : list of (bool, list of str)
-        Of each case, as `_judged` returns it.
-    where : str
-        Before and after the number of cases: "on {} frameworks".
-    """
+    """Return a claim that holds where the generic model errs less than both others in every case."""
     better = [least for least, _ in outcomes]
     return Claim(
         idea,

@@ -12,28 +12,19 @@ from experiments.simulate.links import Link, Process, send
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a job runs on.
+    """What a job runs on."""
 
-    Attributes
-    ----------
-    start : float
-        Seconds until a worker is up.
-    storage, port : float
-        Bytes/s of the shared storage, and of a worker's port.
-    service : float
-        Seconds of the server for one worker's update.
-    compute, fixed : float
-        Seconds per sample, and of every iteration.
-    jitter : float
-        Standard deviation of the logarithm of a computation's time.
-    """
-
+    #: Seconds until a worker is up.
     start: float
+    #: `storage`, `port`: Bytes/s of the shared storage, and of a worker's port.
     storage: float
     port: float
+    #: Seconds of the server for one worker's update.
     service: float
+    #: `compute`, `fixed`: Seconds per sample, and of every iteration.
     compute: float
     fixed: float
+    #: Standard deviation of the logarithm of a computation's time.
     jitter: float = 0.05
 
 
@@ -47,16 +38,6 @@ class Job:
 
 def run_job(cluster: Cluster, workers: int, batch: int, iterations: int, data: float, rng: np.random.Generator) -> Job:
     """Simulate a job.
-
-    Parameters
-    ----------
-    cluster : Cluster
-    workers, batch : int
-    iterations : int
-        Of each worker.
-    data : float
-        Bytes that every worker reads.
-    rng : numpy.random.Generator
 
     Examples
     --------

@@ -21,23 +21,15 @@ _DRAWN = ("dp", "tp", "pp", "mbs", "gbs", "layers", "hidden", "heads", "seq_len"
 
 @dataclass(frozen=True)
 class Program:
-    """How a training program uses memory.
+    """How a training program uses memory."""
 
-    Attributes
-    ----------
-    fused : bool
-        Whether attention keeps no scores.
-    split_sequence : bool
-        Whether norms and dropout are divided by the tensor ways.
-    context : float
-        GiB of what every device holds.
-    scatter : float
-        Standard deviation of ln of the memory.
-    """
-
+    #: Whether attention keeps no scores.
     fused: bool = False
+    #: Whether norms and dropout are divided by the tensor ways.
     split_sequence: bool = False
+    #: GiB of what every device holds.
     context: float = 1.5
+    #: Standard deviation of ln of the memory.
     scatter: float = 0.03
 
 

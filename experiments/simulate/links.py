@@ -13,18 +13,6 @@ Process = Generator[simpy.Event, Any, Any]
 class Link:
     """A first-come, first-served server: a network port, a storage server, a memory bus.
 
-    Parameters
-    ----------
-    rate : float
-        Bytes per second.
-
-    Attributes
-    ----------
-    free_at : float
-        When what was accepted so far is done, seconds.
-    carried : float
-        Bytes accepted so far.
-
     Examples
     --------
     >>> link = Link(100.0)

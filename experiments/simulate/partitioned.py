@@ -15,35 +15,24 @@ STAGES = 2
 
 @dataclass(frozen=True)
 class System:
-    """A model and the machines to train it on.
+    """A model and the machines to train it on."""
 
-    Attributes
-    ----------
-    compute : float
-        Seconds per sample on one thread with the memory to itself.
-    memory : float
-        Share of a thread's time that it needs the memory bus, on which threads queue.
-    activations, weights : float
-        Bytes per sample that a partition needs of the others, and of the model.
-    samples, batch : int
-        Of an epoch, and of a mini-batch of a replica.
-    port, latency : float
-        Bytes/s of a machine's port, seconds of a message.
-    applying : float
-        Bytes/s at which a server applies gradients.
-    jitter : float
-        Standard deviation of the logarithm of a computation's time.
-    """
-
+    #: Seconds per sample on one thread with the memory to itself.
     compute: float
+    #: Share of a thread's time that it needs the memory bus, on which threads queue.
     memory: float
+    #: `activations`, `weights`: Bytes per sample that a partition needs of the others, and of the model.
     activations: float
     weights: float
+    #: `samples`, `batch`: Of an epoch, and of a mini-batch of a replica.
     samples: int
     batch: int
+    #: `port`, `latency`: Bytes/s of a machine's port, seconds of a message.
     port: float
     latency: float
+    #: Bytes/s at which a server applies gradients.
     applying: float
+    #: Standard deviation of the logarithm of a computation's time.
     jitter: float = 0.03
 
 
@@ -79,18 +68,7 @@ def epoch(
     rng: np.random.Generator,
     batches: int = 4,
 ) -> float:
-    """Return the seconds of an epoch, from simulating some mini-batches of every replica.
-
-    Parameters
-    ----------
-    system : System
-    replicas, partitions, servers : int
-    speed : float
-        Of a machine, relative to one thread: see `thread_speed`.
-    rng : numpy.random.Generator
-    batches : int
-        Mini-batches of a replica that are simulated.
-    """
+    """Return the seconds of an epoch, from simulating some mini-batches of every replica."""
     env = simpy.Environment()
     ports = [[(Link(system.port), Link(system.port)) for _ in range(partitions)] for _ in range(replicas)]
     shards = [(Link(system.port), Link(system.port), Link(system.applying)) for _ in range(servers)]

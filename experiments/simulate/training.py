@@ -17,87 +17,56 @@ Architecture = Literal["ring", "server", "peer"]
 
 @dataclass(frozen=True)
 class Layer:
-    """A part of the network whose gradients travel together.
+    """A part of the network whose gradients travel together."""
 
-    Attributes
-    ----------
-    forward, backward : float
-        Seconds per sample.
-    size : float
-        Bytes of its gradients.
-    """
-
+    #: `forward`, `backward`: Seconds per sample.
     forward: float
     backward: float
+    #: Bytes of its gradients.
     size: float
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """What the workers run on.
+    """What the workers run on."""
 
-    Attributes
-    ----------
-    bandwidth, latency : float
-        Of the port of a node, bytes/s, and of a message, s.
-    per_node : int
-        Workers of a node, which share its port and its storage.
-    inside : float
-        Bytes/s between workers of one node.
-    storage : float
-        Bytes/s of a node's storage.
-    jitter : float
-        Standard deviation of the logarithm of a computation's time.
-    """
-
+    #: `bandwidth`, `latency`: Of the port of a node, bytes/s, and of a message, s.
     bandwidth: float
     latency: float = 20e-6
+    #: Workers of a node, which share its port and its storage.
     per_node: int = 1
+    #: Bytes/s between workers of one node.
     inside: float = 10e9
+    #: Bytes/s of a node's storage.
     storage: float = float("inf")
+    #: Standard deviation of the logarithm of a computation's time.
     jitter: float = 0.03
 
 
 @dataclass(frozen=True)
 class Program:
-    """How a framework trains.
-
-    Attributes
-    ----------
-    layers : tuple of Layer
-    fixed : float
-        Seconds of every step that no sample makes.
-    update : float
-        Seconds to apply the gradients.
-    sample_bytes : float
-        Read from storage for a sample.
-    prefetch : bool
-        Whether the next batch is read while this one is computed.
-    overlap : bool
-        Whether a layer's gradients leave as soon as they are there.
-    """
+    """How a framework trains."""
 
     layers: tuple[Layer, ...]
+    #: Seconds of every step that no sample makes.
     fixed: float = 0.0
+    #: Seconds to apply the gradients.
     update: float = 0.0
+    #: Read from storage for a sample.
     sample_bytes: float = 0.0
+    #: Whether the next batch is read while this one is computed.
     prefetch: bool = True
+    #: Whether a layer's gradients leave as soon as they are there.
     overlap: bool = True
 
 
 @dataclass(eq=False)
 class Run:
-    """One simulated run.
+    """One simulated run."""
 
-    Attributes
-    ----------
-    step : float
-        Mean seconds of a step after the first.
-    busiest : float
-        Bytes through the busiest port and direction in a step.
-    """
-
+    #: Mean seconds of a step after the first.
     step: float
+    #: Bytes through the busiest port and direction in a step.
     busiest: float
 
 
@@ -273,16 +242,7 @@ class _Cluster:
 
 
 def layers_of(depth: int, seconds: float, size: float) -> tuple[Layer, ...]:
-    """Cut a network into equal layers, forward : backward = 1 : 2, whose sizes double from each to the next.
-
-    Parameters
-    ----------
-    depth : int
-    seconds : float
-        Per sample, forward and backward.
-    size : float
-        Bytes of all gradients.
-    """
+    """Cut a network into equal layers, forward : backward = 1 : 2, whose sizes double from each to the next."""
     shares: Iterable[float] = 2.0 ** np.arange(depth)
     whole = float(sum(shares))
     return tuple(Layer(seconds / 3 / depth, 2 * seconds / 3 / depth, size * s / whole) for s in shares)

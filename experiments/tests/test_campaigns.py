@@ -1,18 +1,23 @@
-"""The campaigns at a tiny size with real frameworks, where their environments are there."""
+"""The campaigns: what they plan is what their tables hold; tiny ones with the frameworks that are there."""
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
+import campaigns
 import pandas as pd
 import pytest
 from environments import REQUIREMENTS, interpreter
+from networks import forward_flops
 from problems import MeasureError
+from record import text
 from test_cluster import needs_cluster, needs_tun
 
 import genperf as gp
 
-FOLDER = Path(__file__).parents[2] / "experiments" / "measure"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "experiments" / "measure"
 
 
 def there(framework: str) -> bool:
@@ -37,10 +42,39 @@ def ran(script: str, *arguments: object) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("name", campaigns.CAMPAIGNS)
+def test_a_campaign_plans_the_cases_of_its_table(name: str) -> None:
+    """What stands in data/ is what the same command measures today: its columns, and every case of them."""
+    campaign = campaigns.CAMPAIGNS[name]
+    table = pd.read_csv(ROOT / "data" / f"{name}.csv", dtype=str, keep_default_na=False)
+    assert list(table) == campaign.columns
+    cases = [campaigns.described(job, case) for job in campaign.jobs() for case in job.cases]
+    planned = {tuple(text(case.get(factor, "")) for factor in campaign.factors) for case in cases}
+    assert planned == set(map(tuple, table[list(campaign.factors)].to_numpy()))
+    assert (table.groupby(list(campaign.factors)).size() == campaign.windows.repeats).all()
+
+
+def test_the_sample_is_that_of_the_protocol() -> None:
+    sample = campaigns.configurations()
+    assert sample == campaigns.configurations(40)
+    assert sample != campaigns.configurations(seed=16)
+    assert len({tuple(case.values()) for case in sample}) == len(sample) == 160
+    assert max(map(forward_flops, sample)) <= 120e6
+    levels = {**campaigns.INTRINSIC, **campaigns.EXTRINSIC, "workers": campaigns.WORKERS}
+    assert {name: {case[name] for case in sample} for name in levels} == {n: set(v) for n, v in levels.items()}
+    # Each of 40 networks on four different counts of workers.
+    assert Counter(case["network"] for case in sample) == dict.fromkeys(range(40), 4)
+    assert len({(case["network"], case["workers"]) for case in sample}) == 160
+
+
+def test_chunks_divide_the_batch() -> None:
+    assert all(case["batch_per_worker"] % case["data_chunks"] == 0 for case in campaigns.configurations())
+
+
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
 def test_single_workers_are_measured_and_the_table_is_read(tmp_path: Path, framework: str) -> None:
     out = tmp_path / "t.csv"
-    ran("single_worker.py", "--out", out, "--networks", 3, "--seconds", 0.02, "--frameworks", framework)
+    ran("campaigns.py", "single_worker", "--out", out, "--networks", 3, "--seconds", 0.02, "--frameworks", framework)
     frame = pd.read_csv(out)
     assert frame.groupby("hidden").repeat.count().sum() == 9
     assert (frame.step_time_s > 0).all()
@@ -84,7 +118,7 @@ def test_a_ring_of_two_tensorflow_workers(tmp_path: Path) -> None:
 @needs("pytorch")
 def test_the_campaign_of_architectures_on_two_hosts(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran("allreduce_vs_server.py", "--out", out, "--hosts", 2, "--frameworks", "pytorch", "--mbit", 400,
+    ran("campaigns.py", "allreduce_vs_server", "--out", out, "--hosts", 2, "--frameworks", "pytorch", "--mbit", 400,
         "--hidden", 64, "--seconds", 0.02)  # fmt: skip
     frame = pd.read_csv(out)
     # Without and with a latency of the links, in either architecture, three repeats.
@@ -95,7 +129,7 @@ def test_the_campaign_of_architectures_on_two_hosts(tmp_path: Path) -> None:
 @needs("pytorch")
 def test_the_campaign_of_starting_jobs_on_two_hosts(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran("initialisation.py", "--out", out, "--hosts", "1,2", "--samples", 100)
+    ran("campaigns.py", "initialisation", "--out", out, "--hosts", "1,2", "--samples", 100)
     frame = pd.read_csv(out)
     assert frame.groupby(["workers", "reading"]).size().tolist() == [3, 3, 3, 3]
     assert (frame.startup_s >= frame.read_s).all()
@@ -105,7 +139,9 @@ def test_the_campaign_of_starting_jobs_on_two_hosts(tmp_path: Path) -> None:
 @needs("pytorch")
 def test_the_campaign_of_overlap_on_two_hosts(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran("overlap.py", "--out", out, "--hosts", 2, "--hidden", 32, "--batches", 1, "--frameworks", "pytorch")
+    ran(
+        "campaigns.py", "overlap", "--out", out, "--hosts", 2, "--hidden", 32, "--batches", 1, "--frameworks", "pytorch"
+    )
     frame = pd.read_csv(out)
     sizes = frame.groupby(["architecture", "exchange"]).size()
     assert sizes.to_dict() == {
@@ -119,7 +155,20 @@ def test_the_campaign_of_overlap_on_two_hosts(tmp_path: Path) -> None:
 @needs("mxnet")
 def test_the_campaign_of_whole_jobs_on_two_hosts(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran("whole_jobs.py", "--out", out, "--hosts", 2, "--servers", "asynchronous", "--samples-scale", 10, "--work", 2)
+    ran(
+        "campaigns.py",
+        "whole_jobs",
+        "--out",
+        out,
+        "--hosts",
+        2,
+        "--kinds",
+        "asynchronous",
+        "--samples-scale",
+        10,
+        "--work",
+        2,
+    )
     frame = pd.read_csv(out)
     assert len(frame) == 14
     assert frame.job_s.to_numpy() == pytest.approx((frame.initialisation_s + frame.iterations_s).to_numpy(), rel=1e-4)
@@ -129,7 +178,7 @@ def test_the_campaign_of_whole_jobs_on_two_hosts(tmp_path: Path) -> None:
 @needs("mxnet")
 def test_the_campaign_of_knees_on_two_hosts(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran("server_knee.py", "--out", out, "--hosts", 2, "--servers", 1)
+    ran("campaigns.py", "server_knee", "--out", out, "--hosts", 2, "--servers", 1)
     frame = pd.read_csv(out)
     assert frame.groupby(["servers", "compute_s"]).size().tolist() == [3, 3]
     assert (frame.step_time_s > frame.compute_s).all()
@@ -150,10 +199,26 @@ def test_the_links_are_as_fast_as_they_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
 def test_the_campaign_of_causes_on_two_hosts(tmp_path: Path, framework: str) -> None:
     out = tmp_path / "t.csv"
-    ran("causes.py", "--out", out, "--hosts", 2, "--batches", 1, "--frameworks", framework, "--faster", 4)
+    ran("campaigns.py", "causes", "--out", out, "--hosts", 2, "--batches", 1, "--frameworks", framework, "--faster", 4)
     steps = pd.read_csv(out).groupby("planted")
     assert steps.size().to_dict() == dict.fromkeys(
         ("none", "slow storage", "slow kernel", "slow link", "no prefetch", "no overlap"), 2
     )
     phases = steps[["io_s", "h2d_s", "forward_s", "backward_s", "exchange_s"]].median()
     assert (phases > 0).all(axis=None)
+
+
+@needs_cluster
+@pytest.mark.parametrize("framework", [pytest.param(name, marks=needs(name)) for name in REQUIREMENTS])
+def test_two_networks_on_one_and_two_hosts(tmp_path: Path, framework: str) -> None:
+    out = tmp_path / "t.csv"
+    arguments = ["--out", out, "--frameworks", framework, "--workers", "1,2", "--networks", 1, "--seconds", 0.02]
+    ran("campaigns.py", "core_experiment", *arguments)
+    frame = pd.read_csv(out)
+    assert frame.groupby("workers").repeat.count().to_dict() == {1: 3, 2: 3}
+    # One worker alone exchanges with servers only.
+    assert frame[frame.workers == 1].exchange_s.isna().all() == (framework != "mxnet")
+    phases = frame[["computation_s", "exchange_s", "update_s"]].fillna(0).sum(axis=1)
+    assert (phases > 0).all()
+    table = gp.read_table(out, time="step_time_s", extrinsic=["workers"], repeat="repeat")
+    assert len(table.medians()) == 2

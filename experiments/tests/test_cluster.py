@@ -116,10 +116,11 @@ def test_a_campaign_that_is_stopped_takes_its_cluster_and_workers_down(tmp_path:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
-        "from campaign import *\n"
+        "from campaigns import *\n"
         f"jobs = [Job('pytorch', 2, 0, [{{**BASE, 'hidden': 3}}], {str(worker)!r})]\n"
-        f"guarded(lambda: measure(jobs, Recorder({str(tmp_path / 't.csv')!r}, COLUMNS, FACTORS, 3), link=Link(100)))\n"
-    ).replace("import *", "import *; from networks import BASE")
+        f"recorder = Recorder({str(tmp_path / 't.csv')!r}, FACTORS, FACTORS, 3)\n"
+        "guarded(lambda: measure(jobs, recorder, described, link=Link(100)))\n"
+    )
     environment = {**os.environ, "GENPERF_MEASURE_PYTORCH_PYTHON": sys.executable}
     campaign = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
     try:

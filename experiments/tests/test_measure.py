@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import measure
+import pace
 import pytest
 from environments import variable
 from hosts import ThisMachine
@@ -166,6 +167,60 @@ def test_a_loader_reads_one_batch_ahead_where_it_prefetches(prefetch: bool) -> N
 def test_a_batch_waits_for_each_of_its_samples_and_a_layer_its_part() -> None:
     case = {"batch_per_worker": 4, "layers": 8, "forward_per_sample_s": 0.02, "backward_per_sample_s": 0.04}
     assert waits(case) == Waits(io=0.0, h2d=0.0, forward=0.01, backward=0.02)
+
+
+# --- the pace of a slow device ---
+
+
+class Clock:
+    """A clock that stands in for the module `time`: sleeping moves it on, and takes a little too long."""
+
+    late = 0.001
+
+    def __init__(self) -> None:
+        self.now = self.used = 0.0
+        self.slept: list[float] = []
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds + self.late
+
+    def compute(self, processor: float, elapsed: float) -> None:
+        self.used += processor
+        self.now += elapsed
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "slept"),
+    [
+        (1.0, [7.0]),  # a core of its own: 8 s less the second that has passed
+        (4.0, [4.0]),  # a core shared by four
+        (9.0, []),  # later than the device would be
+    ],
+)
+def test_a_slow_device_takes_so_many_times_the_processor_time(
+    monkeypatch: pytest.MonkeyPatch, elapsed: float, slept: list[float]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(pace, "time", clock)
+    with pace.Pace(8.0, lambda: clock.used):
+        clock.compute(1.0, elapsed)
+    assert clock.slept == pytest.approx(slept)
+
+
+def test_what_a_sleep_took_too_long_is_taken_off_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(pace, "time", clock)
+    slow = pace.Pace(2.0, lambda: clock.used)
+    for _ in range(3):
+        with slow:
+            clock.compute(0.01, 0.01)
+    assert clock.slept == pytest.approx([0.01, 0.009, 0.009])
+    # Three steps of twice 10 ms; only the last one's millisecond is still to be made up for.
+    assert clock.now == pytest.approx(0.061)
 
 
 # --- the launcher ----------------------------------------------------------------------------------------------------

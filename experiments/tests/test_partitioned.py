@@ -7,16 +7,16 @@ from pathlib import Path
 import pandas as pd
 import process_memory
 import pytest
-from partition_design import DEVICES, FULL, LARGE, TINY, Layout, Shape, cases, layouts, of_case
+from environments import interpreter
+from partition_design import DEVICES, FULL, TINY, Layout, Shape, cases, layouts, of_case
 from test_campaigns import needs, ran
-from test_gpu_campaign import PYTHON, needs_torch
 
 import genperf as gp
 
 GRADIENTS = Path(__file__).parent / "workers" / "partitioned_gradients.py"
 
 
-@pytest.mark.parametrize("shape", [*FULL, *LARGE, *TINY])
+@pytest.mark.parametrize("shape", [*FULL, *TINY])
 def test_every_layout_is_possible_and_there_once(shape: Shape) -> None:
     for devices in DEVICES:
         held = list(layouts(shape, devices))
@@ -67,12 +67,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@needs_torch
+@needs("pytorch")
 @pytest.mark.parametrize("ways", [(1, 1, 1, 2), (2, 1, 1, 1), (1, 2, 2, 1)])
 def test_the_gradients_of_the_parts_are_those_of_the_whole(ways: tuple[int, ...]) -> None:
     layout = Layout(*ways)
     port = free_port()
-    arguments = [PYTHON, GRADIENTS, *map(str, ways)]
+    arguments = [interpreter("pytorch"), GRADIENTS, *map(str, ways)]
     processes = [
         subprocess.Popen([*arguments, str(rank), str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for rank in range(layout.devices)
@@ -87,7 +87,7 @@ def test_the_gradients_of_the_parts_are_those_of_the_whole(ways: tuple[int, ...]
 @needs("pytorch")
 def test_a_tiny_transformer_in_every_layout_of_two_hosts(tmp_path: Path) -> None:
     out = tmp_path / "t.csv"
-    ran("partitioned_campaign.py", "--out", out, "--tiny", "--devices", "1,2", "--seconds", 0.01)
+    ran("campaigns.py", "partitioned", "--out", out, "--tiny", "--devices", "1,2", "--seconds", 0.01)
     frame = pd.read_csv(out)
     expected = sum(len(list(layouts(TINY[0], devices))) for devices in (1, 2))
     assert frame.groupby("repeat").size().tolist() == [expected] * 3
@@ -95,16 +95,3 @@ def test_a_tiny_transformer_in_every_layout_of_two_hosts(tmp_path: Path) -> None
     ways = ["data_parallel", "tensor_parallel", "pipeline_parallel"]
     table = gp.read_table(out, time="step_time_s", extrinsic=ways, intrinsic=["micro_batch"], repeat="repeat")
     assert len(table.medians()) == expected
-
-
-@needs("pytorch")
-def test_the_script_for_accelerators_on_processors(tmp_path: Path) -> None:
-    out = tmp_path / "t.csv"
-    arguments = ["--device", "cpu", "--devices", 1, "--out", out, "--seconds", 0.01, "--port", free_port()]
-    ran("gpu_partitioned.py", *arguments)
-    frame = pd.read_csv(out)
-    assert set(frame.device) == {"cpu"}
-    assert frame.micro_batch.unique().size == 3
-    before = out.read_bytes()
-    ran("gpu_partitioned.py", *arguments)
-    assert out.read_bytes() == before

@@ -1,13 +1,51 @@
-"""The measured network of `networks.py` in MXNet, and its parameter servers."""
+"""MXNet with its key-value store, and the measured network of `networks.py`.
+
+What a program is, worker, server or scheduler, its environment says. Importing this serves until the workers have left,
+where that says server or scheduler.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from typing import Any
 
-from mxnet_store import mx
+from work import job
 
-# Not imported: what MXNet needs of numpy is put there first, by mxnet_store.
-gluon = mx.gluon
+MEETING, JOB, RANK = job()
+os.environ["MXNET_CPU_WORKER_NTHREADS"] = "1"
+warnings.filterwarnings("ignore")
+
+import numpy  # noqa: E402
+
+# MXNet 1.9.1 uses names that numpy has removed.
+for name, kind in {"bool": bool, "int": int, "float": float, "object": object, "str": str, "complex": complex}.items():
+    if name not in numpy.__dict__:
+        setattr(numpy, name, kind)
+
+import mxnet as mx  # noqa: E402
+
+autograd, gluon = mx.autograd, mx.gluon
+
+if os.environ.get("DMLC_ROLE", "worker") != "worker":
+    import mxnet.kvstore_server  # its import serves until the workers have left
+
+    sys.exit()
+
+#: The worker's store, made at its first use: `dist_sync` or `dist_async`. None where there are no servers.
+_MADE: dict[str, Any] = {}
+
+
+def store(kind: str) -> Any:
+    """Return the store of a kind, one for all cases; None for a job without servers."""
+    if not JOB["servers"]:
+        return None
+    if kind not in _MADE:
+        _MADE[kind] = mx.kv.create(kind)
+    return _MADE[kind]
+
+
 OPTIMIZERS = {
     "sgd": lambda: mx.optimizer.SGD(learning_rate=1e-3),
     "momentum": lambda: mx.optimizer.SGD(learning_rate=1e-3, momentum=0.9),
@@ -40,17 +78,7 @@ def network(case: dict[str, Any]) -> gluon.nn.HybridSequential:
 
 
 class Servers:
-    """Gradients go to the servers, which update, and the weights come back: layer by layer, as they are ready.
-
-    Parameters
-    ----------
-    store : KVStore
-    keys : str
-        Begins the names of the arrays. Each case needs its own: the servers keep what the cases before left there.
-    case : dict
-    parameters : list of Parameter
-    workers : int
-    """
+    """Gradients go to the servers, which update, and the weights come back: layer by layer, as they are ready."""
 
     def __init__(
         self, store: Any, keys: str, case: dict[str, Any], parameters: list[gluon.Parameter], workers: int

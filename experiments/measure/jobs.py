@@ -1,4 +1,4 @@
-"""A campaign: many jobs into one table, resumed where it was left, with a bar that tells how far it is."""
+"""Many jobs into one table, resumed where it was left, with a bar that tells how far it is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +15,9 @@ from typing import Any
 
 from cluster import Cluster, Link
 from hosts import Hosts, ThisMachine
-from launch import Case, Job, Limits, Report, Row, Windows, run
-from networks import BYTES_PER_PARAMETER, forward_flops, parameter_count
+from launch import Case, Job, Limits, Report, Windows, run
 from problems import MeasureError
 from record import Recorder
-
-#: What a network and its timing give, whatever the campaign.
-NETWORK = ["batch_per_worker", "layers", "filters", "kernel_size", "hidden", "image_size", "optimizer", "activation"]
-TIMES = ["repeat", "steps", "startup_s", "forward_s", "backward_s", "exchange_s", "update_s",
-         "step_time_s", "step_time_mean_s", "step_time_std_s"]  # fmt: skip
-FACTORS = ["framework", "architecture", "workers", "servers", "link_mbit", "link_latency_ms", *NETWORK]
-COLUMNS = ["framework", "framework_version", *FACTORS[1:], "parameters", "bytes", "forward_flops", *TIMES]
 
 
 def counts(text: str) -> tuple[int, ...]:
@@ -48,59 +40,21 @@ def _positive(text: str, kind: Callable[[str], float]) -> list[float]:
     return found
 
 
-def described(job: Job, case: Case) -> dict[str, Any]:
-    """Return the factors of a case, as columns."""
-    parameters = parameter_count(case)
-    return {
-        "framework": job.framework,
-        "workers": job.workers,
-        "servers": job.servers,
-        **case,
-        "parameters": parameters,
-        "bytes": BYTES_PER_PARAMETER * parameters,
-        "forward_flops": forward_flops(case),
-    }
-
-
 def measure(
     jobs: Sequence[Job],
     recorder: Recorder,
+    describe: Callable[[Job, Case], Mapping[str, Any]],
     *,
     link: Link | None = None,
     between: Link | None = None,
     windows: Windows | None = None,
     limits: Limits | None = None,
     port: int = 29500,
-    describe: Callable[[Job, Case], Mapping[str, Any]] = described,
 ) -> Report:
-    """Measure every case that the table lacks.
+    """Measure every case that the table lacks, and return what could not be measured.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        In the order they are to be measured.
-    recorder : Recorder
-        The table.
-    link : Link, optional
-        On an emulated cluster whose hosts hang on such links; on this machine's loopback interface if not given.
-    between : Link, optional
-        The cluster stands in two racks with this link between them.
-    windows, limits
-        How long.
-    port : int
-        The first port that workers may use.
-    describe : callable
-        The factors of a case as columns.
-
-    Returns
-    -------
-    Report
-        What could not be measured.
-
-    Raises
-    ------
-    MeasureError
-        If a cluster cannot be emulated, or a framework is not installed and nothing else was left to measure.
+    On an emulated cluster whose hosts hang on `link`, or on this machine's loopback interface; with `between` the
+    cluster stands in two racks, this link between them. `describe` gives the factors of a case as columns.
     """
     report = Report()
     lacking = [
@@ -127,7 +81,7 @@ def measure(
                     report=report,
                 )
                 for case, rows in done:
-                    recorder.add(_joined(describe(job, case), rows))
+                    recorder.add({**describe(job, case), **row} for row in rows)
                     bar.step()
             except MeasureError as error:
                 if str(error) not in report.lines:
@@ -158,10 +112,6 @@ def guarded(main: Callable[[], None]) -> None:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit("stopped; what was measured is in the table, and the same command goes on from there")
-
-
-def _joined(factors: Mapping[str, Any], rows: Iterable[Row]) -> list[Row]:
-    return [{**factors, **row} for row in rows]
 
 
 def _unshaped(mbit: float) -> None:
