@@ -21,7 +21,7 @@ from genperf.panel.table import design_notes, one_at_a_time
 from genperf.prediction import Ensemble, Member, Spread, Status
 from genperf.process.axes import axes_of
 from genperf.process.growth import growth_of
-from genperf.process.means import means_of, terms_of
+from genperf.process.means import Coefficients, means_of, terms_of
 from genperf.process.settings import INSIDE_QUANTILE, LEVEL_SIZE, LOCAL_PART, MEMBER_PRIOR, MOST_ANCHORS, TERM_DRAWS
 from genperf.process.sizes import fit_sizes
 from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
@@ -122,17 +122,17 @@ def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
     physics = terms is not None and bool(terms.family)
     if terms is not None and not physics:
         first = fitted.candidates[0]
-        basis = terms.basis(table.columns)
-        constants = basis.without_traces(basis.fitted(first.y), first.y)
-        each.append((replace(first, mean=terms, basis=basis, constants=constants), 0.0))
+        each.append((replace(first, mean=terms, basis=terms.basis(table.columns)), 0.0))
     for c, weight in each:
-        level, residual, variance = c.residuals(np.arange(len(c.y)), c.constants, c.anchors)
+        shows, constants = bool(c.mean.family) if physics else c.mean.kind == "terms", c.constants
+        fits: list[Coefficients] = []
+        if shows:
+            places = positions(table.factors, table.columns)
+            constants, fits = c.mean.drawn(c.basis, c.y, places, fitted.apart)
+        level, residual, variance = c.residuals(np.arange(len(c.y)), constants, c.anchors)
         factors, noise = np.array([f.name for f, _ in c.mean.levels]), c.fit.noise
-        unseen = {name: _of_unseen(c.constants.levels[factors == name]) for name in dict.fromkeys(factors.tolist())}
-        shows = bool(c.mean.family) if physics else c.mean.kind == "terms"
-        where = positions(table.factors, table.columns)
-        fits = c.mean.drawn(c.basis, c.y, c.constants, where, fitted.apart) if shows else []
-        expression, count, values, drawn = c.mean.expression(c.constants, columns, fits)
+        unseen = {name: _of_unseen(constants.levels[factors == name]) for name in dict.fromkeys(factors.tolist())}
+        expression, count, values, drawn = c.mean.expression(constants, columns, fits)
         draws = drawn if shows else np.tile(values, (TERM_DRAWS, 1))
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)

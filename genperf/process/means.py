@@ -8,13 +8,25 @@ from itertools import combinations, islice, product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
-from genperf.arrays import AnyArray, Array
+from genperf.arrays import AnyArray, Array, Mask
 from genperf.discrepancy.form import deviation, features
 from genperf.errors import ModelError
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.expression import Constant, Expression, Term, coefficient
-from genperf.formula import Name, Node, Number, bind_values, call, chain, names_in, parse, quote_name, values_of
+from genperf.expression import Constant, Expression, Term, coefficient, exponent
+from genperf.formula import (
+    Name,
+    Node,
+    Number,
+    bind_values,
+    call,
+    chain,
+    names_in,
+    parse,
+    quote_name,
+    values_of,
+)
 from genperf.models import MODELS
 from genperf.models.compose import at_level, unused_name
 from genperf.panel import Table
@@ -22,33 +34,54 @@ from genperf.panel.table import one_at_a_time
 from genperf.process.axes import derived
 from genperf.process.settings import (
     ENTERING_COLUMNS,
+    FIXED,
     GAUSS_NEWTON_STEPS,
     GROWING_RIDGE,
+    LEAST_FORM,
+    LEAST_FREEDOM,
     LEAST_GAIN,
     LEAST_STEP,
     LEVEL_RIDGE,
     MOST_COLUMNS,
+    POWER_BOUNDS,
+    POWER_DEVIATION,
+    POWER_OF_A_COUNT,
     REFIT_STEPS,
     SUM_RIDGE,
+    SUPPOSED_NOISE,
     TERM_DRAWS,
     TRACE_SHARE,
+    VALUES_OF_A_POWER,
 )
 from genperf.solver.nonnegative import nonnegative_least_squares
 from genperf.table import Factor
 
 
 class Coefficients(NamedTuple):
-    """The constants of a sum: c of each column and d of each level."""
+    """The constants of a sum: c of each column, d of each level, p of each power."""
 
     columns: Array
     levels: Array
+    powers: Array
+
+    def toward(self, wanted: Coefficients, share: float) -> Coefficients:
+        """Return constants a share of the way to others, whose levels are the same."""
+        columns = self.columns + share * (wanted.columns - self.columns)
+        return Coefficients(columns, self.levels, self.powers + share * (wanted.powers - self.powers))
+
+
+class Bent(NamedTuple):
+    """How powers are held: they cost Σ stiffness·(p − centre)²."""
+
+    centre: Array
+    stiffness: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
     """The columns of a sum, at the rows of a table.
 
-    ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j,   c ≥ 0
+    ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j·Π_i x_i^(p_i − 1),   c ≥ 0, i of the powers that φ_j has
     """
 
     #: Shape (rows, columns). φ.
@@ -57,64 +90,107 @@ class Basis:
     ridge: Array
     #: Shape (rows, levels). Ones where a row has a level.
     levels: Array
+    #: Shape (rows, powers). ln x.
+    logarithms: Array
+    #: Shape (powers, columns). Ones where a column has the power.
+    raised: Array
+    #: Shape (powers,). Those that are fitted; the others are one.
+    free: Mask
+    #: Shape (powers,). Those of counts.
+    counts: Mask
 
     def take(self, rows: AnyArray) -> Basis:
         """Return the basis at some of the rows."""
-        return Basis(self.columns[rows], self.ridge, self.levels[rows])
+        at_rows = {name: getattr(self, name)[rows] for name in ("columns", "levels", "logarithms")}
+        return replace(self, **at_rows)
+
+    def without(self, columns: Mask) -> Basis:
+        """Return the basis with zeros in the place of some columns."""
+        return replace(self, columns=self.columns * ~columns)
+
+    @property
+    def centre(self) -> Array:
+        """The powers that are supposed: one, and less of a count that grows as one."""
+        return np.where(self.counts & self.free, POWER_OF_A_COUNT, 1.0)
+
+    def bent(self, variance: float, centre: Array | None = None) -> Bent:
+        """Return how powers are held where ln T has a variance about the sum."""
+        stiffness = np.where(self.free, variance / POWER_DEVIATION**2, FIXED)
+        wanted = self.centre if centre is None else np.clip(centre, *POWER_BOUNDS)
+        return Bent(np.where(self.free, wanted, 1.0), stiffness)
 
     def log_sum(self, constants: Coefficients) -> Array:
         """Return ln m; where all is zero, that of the smallest number."""
-        return np.asarray(self._log(constants.columns) + self.levels @ constants.levels)
+        return np.asarray(_log(self.at(constants.powers) @ constants.columns) + self.levels @ constants.levels)
 
-    def fitted(self, y: Array, start: Coefficients | None = None) -> Coefficients:
+    def at(self, powers: Array) -> Array:
+        """Return the columns at some powers, shape (rows, columns)."""
+        return self.columns * np.exp((self.logarithms * (powers - 1.0)) @ self.raised) if len(powers) else self.columns
+
+    def slopes(self, constants: Coefficients) -> Array:
+        """Return the derivatives of ln m by ln c of the columns, and behind them by the powers."""
+        shares = self.at(constants.powers) * constants.columns
+        shares = shares / np.maximum(shares.sum(axis=1), 1e-300)[:, None]
+        return np.hstack([shares, self.logarithms * (shares @ self.raised.T)])
+
+    def fitted(self, y: Array, start: Coefficients | None = None, bent: Bent | None = None) -> Coefficients:
         """Return the constants nearest to ln T, from those of a fit to more rows where they are given."""
+        bent = bent or self.bent(SUPPOSED_NOISE**2)
         if start is None:
-            steps, levels = GAUSS_NEWTON_STEPS, np.zeros(self.levels.shape[1])
-            c = self._solved(np.exp(-y)[:, None] * self.columns, np.ones(len(y)), np.zeros(self.columns.shape[1]))
+            steps, columns = GAUSS_NEWTON_STEPS, np.exp(-y)[:, None] * self.at(bent.centre)
+            c = self._solved(columns, np.ones(len(y)), np.zeros(columns.shape[1]))
+            now = Coefficients(c, np.zeros(self.levels.shape[1]), bent.centre)
         else:
-            steps, (c, levels) = REFIT_STEPS, start
-        for _ in range(steps):
-            log = self._log(c)
-            levels = self._effects(y - log)
-            target = y - self.levels @ levels - log + 1.0
-            wanted = self._solved(self.columns / np.exp(log)[:, None], target, c)
-            error, step = self._loss(c, levels, y), 1.0
-            while not (after := self._loss(tried := c + step * (wanted - c), levels, y)) < error:
+            steps, now = REFIT_STEPS, start
+        for _ in range(3 * steps if len(bent.centre) else steps):
+            columns = self.at(now.powers)
+            log = _log(columns @ now.columns)
+            now = now._replace(levels=self._effects(y - log))
+            wanted = self._step(y - self.levels @ now.levels - log + 1.0, columns / np.exp(log)[:, None], now, bent)
+            error, step = self._loss(now, y, bent), 1.0
+            while not (after := self._loss(tried := now.toward(wanted, step), y, bent)) < error:
                 step *= 0.5
                 if step < LEAST_STEP:
-                    return Coefficients(c, levels)
-            c = tried
+                    return now
+            now = tried
             if error - after < LEAST_GAIN * error:
                 break
-        return Coefficients(c, levels)
+        return now
+
+    def _step(self, target: Array, A: Array, now: Coefficients, bent: Bent) -> Coefficients:
+        """Return the constants that minimise the linearised error."""
+        if not len(bent.centre):
+            return now._replace(columns=self._solved(A, target, now.columns))
+        # A power moves either way: what is added to its centre and what is taken from it are both above zero.
+        slopes, away = self.slopes(now)[:, len(now.columns) :], now.powers - bent.centre
+        start = np.concatenate([now.columns, np.maximum(away, 0.0), np.maximum(-away, 0.0)])
+        x = self._solved(np.hstack([A, slopes, -slopes]), target + slopes @ away, start, np.tile(bent.stiffness, 2))
+        columns, more, less = np.split(x, np.cumsum([len(now.columns), len(away)]))
+        return now._replace(columns=columns, powers=np.clip(bent.centre + more - less, *POWER_BOUNDS))
 
     def without_traces(self, constants: Coefficients, y: Array) -> Coefficients:
         """Return the constants without the columns that are a trace of the time everywhere, fitted again."""
-        shares = self.columns * constants.columns / np.exp(self._log(constants.columns))[:, None]
-        kept = np.flatnonzero(shares.max(axis=0) >= TRACE_SHARE)
-        if not len(kept):
+        traces = self.slopes(constants)[:, : len(constants.columns)].max(axis=0) < TRACE_SHARE
+        if traces.all():
             return constants
-        part = Basis(self.columns[:, kept], self.ridge[kept], self.levels)
-        fitted = part.fitted(y, Coefficients(constants.columns[kept], constants.levels))
-        columns = np.zeros_like(constants.columns)
-        columns[kept] = fitted.columns
-        return Coefficients(columns, fitted.levels)
+        start = constants._replace(columns=np.where(traces, 0.0, constants.columns))
+        return self.without(traces).fitted(y, start)
 
-    def _log(self, c: Array) -> Array:
-        """Return ln Σ c·φ."""
-        return np.asarray(np.log(np.maximum(self.columns @ c, 1e-300)))
+    def _solved(self, A: Array, target: Array, start: Array, stiffness: Array | tuple[()] = ()) -> Array:
+        """Return c ≥ 0 that minimises |A·c − target|², the ridge on columns of unit length; a few enter at a time.
 
-    def _solved(self, A: Array, target: Array, start: Array) -> Array:
-        """Return c ≥ 0 that minimises |A·c − target|², the ridge on columns of unit length; a few enter at a time."""
+        Columns of A behind those of the basis have a stiffness each.
+        """
         length = np.linalg.norm(A, axis=0)
         length = np.where(length > 0.0, length, 1.0)
+        ridge = np.concatenate([self.ridge, stiffness / length[len(self.ridge) :] ** 2])
         A, x, used = A / length, np.zeros(A.shape[1]), np.flatnonzero(start)
         while True:
             part = A[:, used]
-            gram = part.T @ part + np.diag(self.ridge[used])
+            gram = part.T @ part + np.diag(ridge[used])
             x[:] = 0.0
             x[used] = nonnegative_least_squares(gram[None], (part.T @ target)[None])[0]
-            slope = A.T @ (target - part @ x[used]) - self.ridge * x
+            slope = A.T @ (target - part @ x[used]) - ridge * x
             slope[used] = 0.0
             steepest = np.argsort(-slope, kind="stable")[:ENTERING_COLUMNS]
             entering = steepest[slope[steepest] > 1e-9 * len(target)]
@@ -127,12 +203,20 @@ class Basis:
         L = self.levels
         return np.asarray(np.linalg.solve(L.T @ L + LEVEL_RIDGE * np.eye(L.shape[1]), L.T @ residual))
 
-    def _loss(self, c: Array, levels: Array, y: Array) -> float:
+    def _loss(self, constants: Coefficients, y: Array, bent: Bent) -> float:
         """Return the squared error in ln T with the ridge, on coefficients as shares of the mean time."""
-        log, used = self._log(c), np.flatnonzero(c)
-        share = np.sum((self.columns[:, used] * c[used] / np.exp(log)[:, None]) ** 2, axis=0)
-        away = y - log - self.levels @ levels
-        return float(away @ away + self.ridge[used] @ share)
+        c, levels, powers = constants
+        used = np.flatnonzero(c)
+        parts = self.at(powers)[:, used] * c[used]
+        total = np.maximum(parts.sum(axis=1), 1e-300)
+        share = np.sum((parts / total[:, None]) ** 2, axis=0)
+        away = y - np.log(total) - self.levels @ levels
+        return float(away @ away + self.ridge[used] @ share + bent.stiffness @ (powers - bent.centre) ** 2)
+
+
+def _log(total: Array) -> Array:
+    """Return ln of a sum that may be zero."""
+    return np.asarray(np.log(np.maximum(total, 1e-300)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +238,8 @@ class Mean:
     family: str = ""
     #: Places of columns φ/n, φ·(1 − 1/n) and φ, which is the sum of the other two.
     same: tuple[tuple[int, int, int], ...] = ()
+    #: Names of the powers, and what they raise.
+    powers: tuple[tuple[str, Node], ...] = ()
 
     def plainest(self, columns: Array) -> Array:
         """Return the coefficients of the same sum in which φ/n and φ·(1 − 1/n) do not both stand for φ."""
@@ -163,38 +249,75 @@ class Mean:
             out[[falls, rises, alone]] += [-both, -both, both]
         return out
 
-    def drawn(self, basis: Basis, y: Array, constants: Coefficients, places: Array, apart: bool) -> list[Coefficients]:
-        """Return draws of the constants: fits to ln T with noise and with an error of the form.
+    def drawn(
+        self, basis: Basis, y: Array, places: Array, apart: bool = False
+    ) -> tuple[Coefficients, list[Coefficients]]:
+        """Return the constants, and draws of them: fits to ln T with noise and with an error of the form.
 
-        Both have the sizes that the residuals show (`genperf.discrepancy.form`).
+        Both have the sizes that the residuals show (`genperf.discrepancy.form`). Each form of the sum that fits as well
+        has draws, by Akaike's weights; that of the largest has the constants.
         """
-        log = basis._log(constants.columns)
-        residual, used = y - log - basis.levels @ constants.levels, constants.columns > 0.0
-        slopes = np.hstack([basis.columns[:, used] * constants.columns[used] / np.exp(log)[:, None], basis.levels])
-        left = max(len(y) - np.linalg.matrix_rank(slopes), 0.2 * len(y))
-        variance = float(residual @ residual) / left
-        form = min(deviation(residual, slopes, places), float(np.sqrt(variance)))
+        ways = self._ways(basis)
+        fits = [way.without_traces(way.fitted(y), y) for way in ways]
+        used = [np.append(fit.columns > 0.0, way.free) for way, fit in zip(ways, fits, strict=True)]
+        ranks = np.array([some.sum() for some in used]) + basis.levels.shape[1]
+        squares = np.array([np.sum((y - way.log_sum(fit)) ** 2) for way, fit in zip(ways, fits, strict=True)])
+        left = np.maximum(len(y) - ranks, LEAST_FREEDOM * len(y))
+        best = int(np.argmin(squares / left))
+        variance = float(squares[best] / left[best])
+        slopes = np.hstack([ways[best].slopes(fits[best])[:, used[best]], basis.levels])
+        residual, sd = y - ways[best].log_sum(fits[best]), float(np.sqrt(variance))
+        form = min(deviation(residual, slopes, places), sd)
+        # Half the logarithm: errors of a form are no independent errors of rows.
+        criterion = 0.5 * (-0.5 * squares / variance - ranks)
+        shares = np.exp(criterion - criterion.max())
+        if apart:
+            # No row tells a sum from a product: all forms count alike.
+            shares[:] = 1.0
+        shares[shares < LEAST_FORM * shares.max()] = 0.0
+        # Few residuals say little of their standard deviation.
+        unsure = stdtrit(left[best], 0.95) / ndtri(0.95)
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
-        normal = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1])]
-        errors = np.sqrt(max(variance - form**2, 0.0)) * normal[0] + form * normal[1] @ root.T
-        # Where no row varies two factors together, every other draw has no products of them.
-        sums = basis if not apart else replace(basis, columns=basis.columns * [" × " not in n for n in self.names])
-        return [(sums if k % 2 else basis).fitted(y + error, constants) for k, error in enumerate(errors)]
+        normal = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1], len(self.powers))]
+        errors = unsure * (np.sqrt(max(variance - form**2, 0.0)) * normal[0] + form * normal[1] @ root.T)
+        number = np.searchsorted(np.cumsum(shares / shares.sum()), (np.arange(TERM_DRAWS) + 0.5) / TERM_DRAWS)
+        draws = []
+        for place, error, moved in zip(number.tolist(), errors, POWER_DEVIATION * normal[2], strict=True):
+            way = ways[place]
+            draws.append(way.fitted(y + error, fits[place], way.bent(variance, way.centre + moved)))
+        return fits[int(np.argmax(shares))], draws
+
+    def _ways(self, basis: Basis) -> list[Basis]:
+        """Return the forms of the sum: a count's growth as a limit or as a power, with products, without, or alone."""
+        factors = np.array([name.count(" × ") + name.count(" / ") - name.startswith("1 / ") for name in self.names])
+        rising = np.array(["(1 - 1/" in name for name in self.names])
+        powers = replace(basis.without(rising), free=np.ones_like(basis.free))
+        shapes = [basis] if basis.free.all() else [basis, powers]
+        single = np.array([name != "constant" for name in self.names]) & (factors == 0)
+        kinds = [np.zeros_like(rising), factors > 0, single] if (factors > 0).any() else [np.zeros_like(rising)]
+        return [shape.without(kind) for kind in kinds for shape in shapes]
 
     def basis(self, table: Mapping[str, AnyArray]) -> Basis:
         """Return the columns of the sum at the rows of a table."""
-        rows = len(next(iter(table.values())))
+        rows, ones = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
         with np.errstate(all="ignore"):
-            columns = [values_of(node, table) for node in self.nodes]
+            columns = [values_of(node, {**table, **ones}) for node in self.nodes]
+            logarithms = [np.log(values_of(node, table)) for _, node in self.powers]
         levels = np.array([table[f.name] == level for f, level in self.levels], float).reshape(-1, rows).T
         ridge = np.where(self.growing, SUM_RIDGE * GROWING_RIDGE, SUM_RIDGE)
-        return Basis(np.column_stack(columns), ridge, levels)
+        inside = [names_in(node) for node in self.nodes]
+        raised = np.array([[name in names for names in inside] for name in ones], float).reshape(-1, len(inside))
+        # A count has functions enough.
+        free = np.array([name.startswith("p_") for name in ones], bool)
+        return Basis(
+            np.column_stack(columns), ridge, levels, np.array(logarithms).reshape(-1, rows).T, raised, free, ~free
+        )
 
     def expression(
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()
     ) -> tuple[Expression, int, Array, Array]:
         """Return the expression of the terms above zero, how many coefficients it has, its constants and draws."""
-        each = [Coefficients(self.plainest(c.columns), c.levels) for c in (constants, *draws)]
+        each = [c._replace(columns=self.plainest(c.columns)) for c in (constants, *draws)]
         above = np.any([c.columns > 0.0 for c in each], axis=0)
         used = [j for j in range(len(self.nodes)) if above[j]]
         names = [unused_name(f"d_{f.name}[{level}]", columns) for f, level in self.levels]
@@ -210,8 +333,11 @@ class Mean:
             basis = [] if self.nodes[j] == Number(1.0) else [self.nodes[j]]
             terms.setdefault(self.names[j], []).append(chain("multiply", [Name(amount.name), *basis, *factor]))
         named = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
-        expression = Expression(self.family or self.kind, named, (*amounts, *levels))
-        first, *others = [np.concatenate([c.columns[used], c.levels]) for c in each]
+        read = {name for j in used for name in names_in(self.nodes[j])}
+        raised = [k for k, (name, _) in enumerate(self.powers) if name in read]
+        powers = [exponent(self.powers[k][0], *POWER_BOUNDS, 1.0) for k in raised]
+        expression = Expression(self.family or self.kind, named, (*amounts, *levels, *powers))
+        first, *others = [np.concatenate([c.columns[used], c.levels, c.powers[raised]]) for c in each]
         return expression, len(used), first, np.array(others or [first])
 
 
@@ -262,7 +388,17 @@ def _scaled(node: Node, table: Table) -> Node:
 
 def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: tuple[tuple[Factor, str], ...]) -> Mean:
     """Return a sum of a constant and of products of sizes and of functions of counts."""
-    choices = [_choices(f, functions) for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
+    factors = [f for f in table.numeric if f.distinct > 1 and f.lower >= 0.0]
+    choices, powers = [_choices(f, functions) for f in factors], []
+    if kind == "terms":
+        for offered, factor in zip(choices, factors, strict=True):
+            if factor.distinct >= VALUES_OF_A_POWER:
+                name = unused_name(
+                    f"{'p' if len(offered) == 1 else 'q'}_{factor.name}", {f.name for f in table.factors}
+                )
+                label, node, way = offered[-1]
+                powers.append((name, node))
+                offered[-1] = label, call("power", node, Name(name)), way
     products = list(islice(_products(choices), MOST_COLUMNS - 1))
     if kind != "terms" and one_at_a_time(table):
         # Products of two factors would be a share of both forms; the process about a constant multiplies.
@@ -277,7 +413,7 @@ def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: 
     names = ("constant", *(_name([name for name, _, _ in chosen]) for chosen in products))
     nodes = (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products))
     growing = (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products))
-    return Mean(kind, label, names, nodes, growing, levels, same=tuple(same))
+    return Mean(kind, label, names, nodes, growing, levels, same=tuple(same), powers=tuple(powers))
 
 
 Choice = tuple[str, Node, str]

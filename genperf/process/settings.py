@@ -37,6 +37,19 @@ ENTERING_COLUMNS = 8
 #: has to be shown.
 SUM_RIDGE = 1e-3
 GROWING_RIDGE = 100.0
+#: Of the powers of terms: bounds, prior standard deviation about one, the cost of one that is held, and the noise of a
+#: first fit.
+POWER_BOUNDS = (0.1, 3.0)
+POWER_DEVIATION = 0.4
+POWER_OF_A_COUNT = 0.6
+FIXED = 1e6
+SUPPOSED_NOISE = 0.03
+#: Share of the rows from which the variance about a sum is estimated at least, and Akaike's weight over the largest
+#: below which a form of the sum has no draws.
+LEAST_FREEDOM = 0.2
+LEAST_FORM = 0.05
+#: Values of a factor from which on its terms have a power.
+VALUES_OF_A_POWER = 3
 #: Gauss–Newton steps in ln T, of a fit to all rows and of one that starts from it.
 GAUSS_NEWTON_STEPS = 6
 REFIT_STEPS = 3

@@ -5,10 +5,29 @@ import pandas as pd
 import pytest
 from scipy.optimize import nnls
 
+import genperf as gp
 from genperf.panel import read_table
 from genperf.process.means import Basis, means_of
 
 RNG = np.random.default_rng(0)
+
+
+def no_powers(rows: int, columns: int) -> tuple[np.ndarray, ...]:
+    return np.zeros((rows, 0)), np.zeros((0, columns)), np.zeros(0, bool), np.zeros(0, bool)
+
+
+def test_a_share_of_the_constant_holds_it_where_sizes_have_powers() -> None:
+    # T = (0.3 + 0.5·(batch/32)^0.7)·(1.5 at level y in the second term alone), 2 % noise.
+    batch, level = np.tile([8.0, 16.0, 32.0, 64.0, 128.0], 8), np.repeat(["x", "y"], 20)
+    work = 0.5 * (batch / 32.0) ** 0.7 * np.where(level == "y", 1.5, 1.0)
+    seconds = (0.3 + work) * np.exp(0.02 * np.random.default_rng(3).standard_normal(40))
+    runs = pd.DataFrame({"batch": batch, "level": level, "layers": np.repeat([2.0, 4.0, 8.0, 16.0], 10), "s": seconds})
+    table = read_table(runs, time="s", intrinsic="batch,layers", categorical="level")
+    constant = (
+        gp.explain(gp.fit(table), {"batch": 32, "level": "x", "layers": 2}).terms.set_index("term").loc["constant"]
+    )
+    assert constant["lower"] < 0.3 < constant["upper"]
+    assert constant["upper"] - constant["lower"] < 0.3
 
 
 def test_non_negative_least_squares_are_scipys() -> None:
@@ -17,7 +36,7 @@ def test_non_negative_least_squares_are_scipys() -> None:
     length = np.sqrt((A * A).sum(axis=0))
     whole = np.vstack([A / length, np.diag(np.sqrt(ridge))])
     expected = nnls(whole, np.append(target, np.zeros(12)))[0] / length
-    basis = Basis(A, ridge, np.zeros((30, 0)))
+    basis = Basis(A, ridge, np.zeros((30, 0)), *no_powers(30, 12))
     assert basis._solved(A, target, np.zeros(12)) == pytest.approx(expected, abs=1e-9)
     # A start that is far away ends at the same place.
     assert basis._solved(A, target, np.ones(12)) == pytest.approx(expected, abs=1e-9)
@@ -28,7 +47,8 @@ def test_a_sum_and_levels_are_recovered() -> None:
     n = np.tile([1.0, 2.0, 4.0, 8.0], 10)
     level = np.repeat([0.0, 1.0], 20)
     y = np.where(level == 1.0, 0.3, -0.3) + np.log(1.0 + 8.0 / n)
-    basis = Basis(np.column_stack([np.ones(40), 1.0 / n, n]), np.full(3, 1e-6), np.column_stack([1 - level, level]))
+    columns, levels = np.column_stack([np.ones(40), 1.0 / n, n]), np.column_stack([1 - level, level])
+    basis = Basis(columns, np.full(3, 1e-6), levels, *no_powers(40, 3))
     found = basis.fitted(y)
     # What both levels have in common is that of the columns as well: only their ratio and distance are known.
     assert found.columns / found.columns[0] == pytest.approx([1.0, 8.0, 0.0], rel=0.01, abs=1e-3)
