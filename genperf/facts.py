@@ -1,6 +1,7 @@
 """What an answer is made of: numbers with names about a fitted model at one configuration, without words."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -21,6 +22,8 @@ def ends_of(interval: float) -> tuple[float, float]:
     return tail, 1.0 - tail
 
 
+#: Signs and letters of money beside a price.
+CURRENCY = r"[$€£¥]|[A-Z]{3}"
 #: What stands behind the name of a quantity, of its value and of the ends of its interval.
 ENDS = ("", "_lower", "_upper")
 
@@ -84,6 +87,11 @@ class Paid:
     text: str
     #: The column, field's name or formula that counts it; the workers where None.
     per: str | None = None
+
+    @property
+    def currency(self) -> str:
+        """The sign or the letters of the money, as they were given: `€` of `2€/h`."""
+        return "".join(re.findall(CURRENCY, self.text))
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from genperf.facts import Curve, Facts, Interval
+from genperf.facts import Curve, Facts, Interval, Stage
 from genperf.panel.quantities import QUANTITIES
 from genperf.words.card import COLORS, MARKS, count_header, next_line, record_line, verdict_line
 from genperf.words.growth import price_text
-from genperf.words.numbers import count_text, duration_text, durations_text, join_values, three_digits, with_unit
+from genperf.words.numbers import (
+    count_text,
+    duration_text,
+    durations_text,
+    join_values,
+    three_digits,
+    with_article,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -82,7 +91,7 @@ def card(answer: Glance, width: int = 80, picture: bool = True, footer: bool = F
 
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     facts = answer.facts
-    rows = [*_rows(answer)][:MOST_ROWS]
+    rows = rows_of(answer)
     lines = [_header(answer, width), _titles(facts), *map(_row, rows)]
     closing = [*_closing(answer), *([_footer(answer)] if footer and answer.read_as else [])]
     if picture and facts is not None:
@@ -143,11 +152,16 @@ def _titles(facts: Facts | None) -> Text:
     """Return the heads of the columns."""
     from rich.text import Text
 
+    interval, beside = heads_of(facts)
+    return Text(" " * sum(COLUMNS[:2]) + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
+
+
+def heads_of(facts: Facts | None) -> tuple[str, str]:
+    """Return the heads of the columns of the interval and of the value beside."""
     if facts is None:
-        return Text(" " * sum(COLUMNS[:2]) + "interval".rjust(COLUMNS[2]), style="dim")
-    covered = f"{100 * facts.expected.interval:g} % interval"
+        return "interval", ""
     beside = count_header(facts.growth.start.count) if facts.growth.grows else ""
-    return Text(" " * sum(COLUMNS[:2]) + covered.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
+    return f"{100 * facts.expected.interval:g} % interval", beside
 
 
 def _row(row: Row) -> Text:
@@ -161,6 +175,11 @@ def _row(row: Row) -> Text:
     )
 
 
+def rows_of(answer: Glance) -> list[Row]:
+    """Return the rows of the card's table."""
+    return [*_rows(answer)][:MOST_ROWS]
+
+
 def _rows(answer: Glance) -> Iterator[Row]:
     """Yield the quantities that are known, the likeliest first."""
     facts = answer.facts
@@ -169,12 +188,12 @@ def _rows(answer: Glance) -> Iterator[Row]:
         return
     growth, expected = facts.growth, facts.expected
     rate = growth.throughput(expected.value)
-    beside = growth.start if growth.grows else None
+    beside = _beside(facts) if growth.grows else None
     if rate is not None:
         shown = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         yield _interval_row("throughput", rate, f"{growth.sample}/s", shown)
     if rate is None or growth.of_steps:
-        yield _time_row(facts)
+        yield _time_row(facts, beside)
     if (efficiency := growth.target.efficiency) is not None:
         before = None if beside is None else beside.efficiency
         yield Row(
@@ -205,21 +224,36 @@ def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row
     return Row(name[: COLUMNS[0] + 8], with_unit(middle, unit), between, beside)
 
 
-def _time_row(facts: Facts) -> Row:
+def _beside(facts: Facts) -> Stage:
+    """Return the count that growth begins at, with what was measured there in the place of what is predicted."""
+    growth, start = facts.growth, facts.growth.start
+    rated = growth.target.rate is not None and not growth.whole
+
+    def ratio(stage: Stage) -> float:
+        """Return the measured value at a count over the predicted one; 1 where nothing was measured."""
+        measured = dict(facts.curve.measured).get(stage.count)
+        predicted = stage.rate if rated else stage.value
+        if measured is None or not predicted:
+            return 1.0
+        return predicted / measured if rated else measured / predicted
+
+    slower = ratio(start)
+    efficiency = start.efficiency
+    if efficiency is not None:
+        efficiency = replace(efficiency, value=efficiency.value * ratio(growth.smallest) / slower)
+    rate, cost = (None if v is None else v * by for v, by in ((start.rate, 1.0 / slower), (start.cost, slower)))
+    return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
+
+
+def _time_row(facts: Facts, beside: Stage | None) -> Row:
     """Return the row of the predicted quantity: the time of a step or of a job, or another quantity."""
     growth, expected = facts.growth, facts.expected
-    beside = growth.start.value if growth.grows else None
-    if not expected.is_time:
-        return _interval_row(
-            expected.name, expected.value, expected.unit, "" if beside is None else three_digits(beside)
-        )
-    if not growth.whole:
-        shown = "" if beside is None else three_digits(beside)
-        return _interval_row("step", expected.value, expected.unit, shown)
+    if not growth.whole or not expected.is_time:
+        name = "step" if expected.is_time else expected.name
+        return _interval_row(name, expected.value, expected.unit, "" if beside is None else three_digits(beside.value))
     middle, lower, upper, unit = durations_text(*expected.value.ends)
-    return Row(
-        growth.sample, with_unit(middle, unit), f"{lower} – {upper}", "" if beside is None else duration_text(beside)
-    )
+    shown = "" if beside is None else duration_text(beside.value)
+    return Row(growth.sample, with_unit(middle, unit), f"{lower} – {upper}", shown)
 
 
 def _money(facts: Facts) -> Iterator[Row]:
@@ -228,17 +262,15 @@ def _money(facts: Facts) -> Iterator[Row]:
     if growth.costs is not None and growth.price is not None:
         here, there = growth.costs
         ends = Interval(there, there * value.lower / value.value, there * value.upper / value.value)
-        per = f"an {growth.sample}" if growth.whole else "per million"
-        row = _interval_row("cost", ends, "", three_digits(here) if growth.grows else "")
-        yield row._replace(value=f"{row.value} {per}", name="cost")
+        per = with_article(growth.sample) if growth.whole else "per million"
+        unit = f"{growth.price.currency} {per}".strip()
+        yield _interval_row("cost", ends, unit, three_digits(here) if growth.grows else "")
     if facts.plan is not None:
-        middle, lower, upper, unit = durations_text(*facts.plan.cheapest.total.ends)
-        at = count_header(facts.plan.cheapest.count)
-        yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", at)
-        costs = facts.plan.cheapest.cost
-        paid = facts.plan.price
-        unit = f"{facts.plan.paid}-hours" if paid is None else ""
-        row = _interval_row("job's cost", costs, unit)
+        paid, named = facts.plan.price, facts.plan.named
+        chosen = facts.plan.cheapest if named is None else named
+        middle, lower, upper, unit = durations_text(*chosen.total.ends)
+        yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", count_header(chosen.count))
+        row = _interval_row("job's cost", chosen.cost, f"{facts.plan.paid}-hours" if paid is None else paid.currency)
         yield row._replace(beside="" if paid is None else price_text(paid.text, facts.plan.paid)[: COLUMNS[3] - 1])
 
 

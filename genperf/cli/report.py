@@ -38,6 +38,7 @@ from genperf.errors import GenperfError
         is_flag=True,
         help="A proposal for machine time: speed-up, efficiency, node-hours on two pages; *.html, *.tex or *.csv.",
     ),
+    option("--open", "opened", is_flag=True, help="Open the page in the browser."),
     option("--efficiency", metavar="E", type=float, help="Of --proposal: the least efficiency; 0.75 if omitted."),
 )
 @shared.table_options
@@ -63,6 +64,7 @@ def report(
     interval: float,
     title: str | None,
     proposal: bool,
+    opened: bool,
     efficiency: float | None,
     model: str,
     scheme: str | None,
@@ -114,6 +116,8 @@ def report(
     if out.as_json:
         show_json({"report": output, "bytes": len(text.encode())})
     page_there = output != "-" and kind not in ("tex", "csv")
+    if opened and page_there:
+        click.launch(Path(output).resolve().as_uri())
     out.note(f"wrote {output}" + (f": open it in a browser ({Path(output).resolve().as_uri()})" if page_there else ""))
 
 

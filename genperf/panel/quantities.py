@@ -1,5 +1,6 @@
 """What follows from a predicted value: one table of quantities and one evaluator, for every command and the page."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +10,7 @@ import numpy as np
 
 from genperf.arrays import AnyArray, Array
 from genperf.errors import GenperfError, ModelError, TableError
-from genperf.facts import ENDS, Paid
+from genperf.facts import CURRENCY, ENDS, Paid
 from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, render, substitute
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
 from genperf.panel.panel import Panel
@@ -217,7 +218,7 @@ def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
 
 
 def price_of(text: str, per: str | None = None) -> Paid:
-    """Read a price of a time: `2/h`, `48/d`, `0.5k/30d`.
+    """Read a price of a time, perhaps with its currency: `2/h`, `48€/d`, `0.5k/30d`.
 
     Raises
     ------
@@ -225,7 +226,7 @@ def price_of(text: str, per: str | None = None) -> Paid:
         Where it has no unit of time, or is no number.
     """
     number, slash, unit = (part.strip() for part in text.partition("/"))
-    value = amount(number.lstrip("$€ "))
+    value = amount(re.sub(CURRENCY, "", number).strip())
     if value is None or value < 0.0:
         raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
     seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)

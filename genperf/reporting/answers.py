@@ -8,24 +8,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from genperf.asking.card import heads_of, rows_of
 from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import aliased, limit_of
 from genperf.errors import GenperfError, attempted
-from genperf.facts import Cause, Facts, Normal, Planned, Record
-from genperf.prediction.predict import THROUGHPUT
-from genperf.reporting.place import ALIASED_PAIRS, Place, short, with_intervals
+from genperf.facts import ENDS, Cause, Facts, Normal, Planned, Record
+from genperf.reporting.ladder import ladder_rows, ladder_table
+from genperf.reporting.place import ALIASED_PAIRS, Place, page_ladder, short, with_intervals
 from genperf.search import suggest
 from genperf.words.answer import sentences_of
-from genperf.words.growth import first_sentence, pays_judged, pays_sentence, percent_text
+from genperf.words.card import decision_sentence, next_line, record_line, verdict_line
+from genperf.words.growth import pays_judged, pays_sentence, percent_text
 from genperf.words.limit import limit_sentence, limit_short
 from genperf.words.next_run import next_sentence
-from genperf.words.numbers import capitalised, count_text, prose, samples_called, three_digits, with_article, with_unit
+from genperf.words.numbers import capitalised, count_text, prose
 from genperf.words.plan import plan_sentence
 from genperf.words.published import cause_named, exchange_sentence, normal_sentence, record_sentence
-from genperf.words.quantity import further_words, only_for_times
+from genperf.words.quantity import only_for_times
 from genperf.words.scaling import turn_sentence
-from genperf.words.verdict import TRUST, fits_text
+from genperf.words.verdict import fits_text
 
 
 @dataclass(frozen=True)
@@ -83,33 +85,46 @@ def _also(facts: Facts) -> list[Section]:
 
 
 def summary(place: Place) -> dict[str, Any]:
-    """Return the prediction at one configuration, and a sentence: whether growing to it pays, where that is known."""
-    result, interval, quantity = place.result, place.question.interval, place.result.schema.target
-    expected, row = place.expected
-    value, lower, upper = expected.value.ends
-    efficiency = None
+    """Return the prediction at one configuration with its efficiency, for the table of groups."""
+    expected, efficiency = place.expected[0], None
     if place.scaling is not None and "efficiency" in place.scaling.curve:
-        efficiency = 100.0 * place.scaling.efficiency(place.count).value
-    if place.growth is not None:
-        parts = [first_sentence(place.growth, expected)]
-    else:
-        name, verb = (with_article(result.schema.timed), "take") if quantity.is_time else (quantity.name, "be")
-        text = f"{name} is expected to {verb} {with_unit(f'{value:.3g}', quantity.unit)}"
-        ends = with_unit(f"{lower:.3g} to {upper:.3g}", quantity.unit)
-        if quantity.throughput and "throughput" in row:
-            # Of a measured throughput the time is that of one unit of its work, which is no step.
-            rate, low, high = (three_digits(float(row[name][0])) for name in THROUGHPUT)
-            text, ends = f"expect {rate} {samples_called(quantity.throughput)}/s", f"{low} to {high}"
-        share = "" if efficiency is None else f", at {efficiency:.0f} % efficiency"
-        parts = [f"at {place.shown}, {text} ({100 * interval:g} % interval: {ends}){share}"]
-    further, at = {n: f.schema.target.unit for n, f in result.further.items()}, {n: c[0] for n, c in row.items()}
-    parts += [*further_words(further, at), fits_text(expected.fits), TRUST[expected.verdict]]
+        efficiency = place.scaling.efficiency(place.count)
     return {
-        **{end: short(v, 7) for end, v in (("value", value), ("lower", lower), ("upper", upper))},
-        "efficiency": None if efficiency is None else short(efficiency, 3),
+        **dict(zip(("value", "lower", "upper"), (short(v, 7) for v in expected.value.ends), strict=True)),
+        "efficiency": None if efficiency is None else short(100.0 * efficiency.value, 3),
+        "efficiencyUpper": None if efficiency is None else short(100.0 * efficiency.upper, 3),
         "verdict": expected.verdict,
-        "sentence": prose(*parts),
+        "at": place.shown,
     }
+
+
+def glance(place: Place) -> dict[str, Any]:
+    """Return what the first screen shows: the decision, and the card of `ask` as texts."""
+    facts, answer, rows = place.facts, place.answer, rows_of(place.answer)
+    return {
+        "decision": decision_sentence(place.expected[0], facts, place.shown, f"{rows[0].name} of {rows[0].value}"),
+        "fits": fits_text(place.expected[0].fits),
+        "heads": heads_of(facts),
+        "rows": [[*row] for row in rows],
+        "why": verdict_line(answer.reason),
+        "record": "" if facts is None else record_line(facts),
+        "next": "" if facts is None else next_line(facts),
+        "measure": "throughput" if facts is not None and facts.curve.name == "throughput" else "value",
+    }
+
+
+def ladder(place: Place) -> list[Any]:
+    """Return the measured counts and those beyond, side by side; nothing without efficiencies."""
+    scaling = place.scaling
+    if scaling is None or scaling.refusal or scaling.steps.work is None:
+        return []
+    places = page_ladder(place.count, scaling.steps)
+    machine, rows = ladder_rows(place.result, scaling, places, place.work, place.question)
+    hours, price = f"{machine}-hours", place.question.price
+    if price is not None and "machine_hours" in rows:
+        ends = [f"machine_hours{end}" for end in ENDS]
+        rows[ends], hours = rows[ends] * 3600.0 * price.per_second, f"cost {price.currency}".strip()
+    return [*ladder_table(rows, hours, place.question.interval)]
 
 
 def _normal(facts: Facts) -> list[Section]:

@@ -3,18 +3,17 @@
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from genperf.arrays import Array
-from genperf.asking.tables import default_series
 from genperf.attribution.terms import FORM, HIDDEN
 from genperf.discrepancy import kernel_script
 from genperf.engine import Engine, Lost, doing, listening, run
-from genperf.errors import GenperfError
+from genperf.errors import GenperfError, counted
 from genperf.facts import check_interval
 from genperf.fitting import fit
 from genperf.formula import JAVASCRIPT
@@ -40,6 +39,7 @@ from genperf.reporting.sheet import capacity_of, quantity_of, sheet
 from genperf.result import FitResult, GroupedResult
 from genperf.validation import Validation, validate
 from genperf.validation.splits import split
+from genperf.words.card import first_of_groups
 from genperf.words.verdict import LIKELY_TO_FIT
 
 #: The scripts of a page, in the order in which they define what later ones use.
@@ -123,6 +123,7 @@ def page(
         "beside": [HIDDEN, FORM],
         "quantity": quantity_of(first),
         "job": view.job.shown(),
+        "currency": view.job.currency,
         "capacity": capacity_of(first, view.capacity),
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
@@ -138,11 +139,11 @@ def page(
     style, made = asset("page.css"), ['"use strict";', JAVASCRIPT.prelude, formulas, kernel_script()]
     script = "\n".join([*made, *(asset(f"{name}.js") for name in _SCRIPTS)])
     rejected = [str(r) for r in table.rejected] if table is not None else []
-    of = "" if first.schema.target.is_time else f"{first.schema.target.name} of "
     return filled(
         "page.html",
         policy=_policy(style, script),
-        title=view.title or f"How {of}{Path(first.schema.source).name or 'this table'} scales",
+        title=view.title or _title(first, groups, what.group),
+        look=_first_look(groups),
         lead=_lead(what),
         quantity=data["quantity"],
         style=style,
@@ -152,7 +153,7 @@ def page(
         several=len(groups) > 1,
         group_columns=", ".join(what.group),
         plain_groups=[
-            {"name": " · ".join(g["key"]), "answers": g["sheet"]["answers"], "first": g["sheet"]["summary"]["sentence"]}
+            {"name": " · ".join(g["key"]), **{name: g["sheet"][name] for name in ("answers", "glance")}}
             for g in groups[:PLAIN_GROUPS]
             if "sheet" in g
         ],
@@ -165,7 +166,7 @@ def page(
 
 
 def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
-    """Return the groups in the table's order, but the one first that `ask` takes, and those without a page last."""
+    """Return the groups, the least efficient first, and those without a page last."""
     live = sum(map(_bytes, whole.results.values())) <= MAX_DRAW_BYTES
     contents: dict[int, dict[str, Any]] = {}
     doing("answering for groups", 0, len(whole.results))
@@ -175,19 +176,18 @@ def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[
         doing("answering for groups", len(contents), len(whole.results))
     groups: dict[tuple[str, ...], dict[str, Any]] = {key: {"failed": why} for key, why in whole.failures.items()}
     groups |= {key: contents[number] for number, key in enumerate(whole.results)}
-    shown = {key: _counts(whole.results[key]) for key, group in groups.items() if "sheet" in group}
+    shown = {key: group["sheet"]["summary"] for key, group in groups.items() if "sheet" in group}
     if not shown:
         key, group = next(iter(groups.items()))
         raise GenperfError(f"none of {len(groups)} groups can be shown; {', '.join(key)}: {group['failed']}")
-    first = default_series(shown)
-    ordered = sorted(groups.items(), key=lambda pair: ("failed" in pair[1], pair[0] != first))
-    return [{"key": list(key), **group} for key, group in ordered]
 
+    def place(key: tuple[str, ...]) -> tuple[bool, float]:
+        """Order groups by efficiency; those without one follow, the most measured first."""
+        efficiency = shown[key]["efficiency"]
+        return efficiency is None, -whole.results[key].schema.configurations if efficiency is None else efficiency
 
-def _counts(result: FitResult) -> Array:
-    """Return the measured counts of workers; one zero where no factor counts them."""
-    axis = result.panel.axis.factor
-    return np.zeros(1) if axis is None else np.append(result.panel.measured[axis.name], axis.upper)
+    order = [*sorted(shown, key=place), *(key for key in groups if key not in shown)]
+    return [{"key": list(key), **groups[key]} for key in order]
 
 
 def _group(
@@ -217,9 +217,34 @@ def _lead(whole: FitResult | GroupedResult) -> str:
     """Return what the page rests on: the runs, what was measured, and the model."""
     schemas = [result.schema for result in whole.results.values()]
     rows, configurations = sum(s.rows for s in schemas), sum(s.configurations for s in schemas)
-    runs = "1 measured run" if rows == 1 else f"{rows:,} measured runs of {configurations:,} configurations"
-    groups = f" in {len(whole.results)} groups ({', '.join(whole.group)})" if whole.group else ""
+    runs = f"{counted(rows, 'run')} of {counted(configurations, 'configuration')}"
+    groups = f" in {counted(len(whole.results), 'group')} ({', '.join(whole.group)})" if whole.group else ""
     return f"From {runs}{groups}: {measured_text(schemas[0])}, fitted by the model '{whole.first.model}'."
+
+
+def _title(first: FitResult, groups: list[dict[str, Any]], names: Sequence[str]) -> str:
+    """Return the title: the table's name, and the question."""
+    of = "" if first.schema.target.is_time else f"{first.schema.target.name} of "
+    source = Path(first.schema.source).name
+    table = source if source not in ("", "-", "DataFrame") else "these runs"
+    shown = {group["sheet"]["summary"]["at"] for group in groups if "sheet" in group}
+    at = f" at {shown.pop()}" if len(shown) == 1 else ""
+    if len(groups) > 1:
+        return f"Which {' and '.join(names)} of {table} needs a look{at}?"
+    return f"What to expect of {of}{table}{at}"
+
+
+def _first_look(groups: list[dict[str, Any]]) -> str:
+    """Return which group to look at first; nothing for one group, or without efficiencies."""
+    known = {
+        " · ".join(group["key"]): group["sheet"]["summary"]
+        for group in groups
+        if "sheet" in group and group["sheet"]["summary"]["efficiency"] is not None
+    }
+    if len(known) < 2:
+        return ""
+    names = ("efficiency", "efficiencyUpper", "at")
+    return first_of_groups({name: tuple(one[n] for n in names) for name, one in known.items()})
 
 
 def _policy(style: str, script: str) -> str:

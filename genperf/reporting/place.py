@@ -1,13 +1,14 @@
 """What a page is about: what is asked, the configuration, and the predictions along the count of workers."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from genperf.arrays import Array, Index
+from genperf.asking.answer import Answer, Value, answer_of
 from genperf.asking.ask import facts_of
 from genperf.asking.plan import plan_of, planned
 from genperf.asking.question import Question, expectation, work_of
@@ -24,6 +25,7 @@ from genperf.panel.machine import PLACES
 from genperf.panel.quantities import price_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.bands import Forecast
+from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.query import checked_values
 from genperf.reporting.provenance import hints_of
 from genperf.result import FitResult, answering
@@ -93,6 +95,11 @@ class Job:
     def plan(self) -> Plan | None:
         """What is to be done, by when and for how much; None where nothing says how much there is."""
         return plan_of(self.samples, self.deadline, self.budget)
+
+    @property
+    def currency(self) -> str:
+        """Of the price, as it was given; empty where none was."""
+        return "" if self.price is None else price_of(self.price).currency
 
     def shown(self) -> dict[str, float | None]:
         """Return the numbers: money for an hour, and the work in all."""
@@ -196,6 +203,19 @@ class Place:
             plan = planned(self.result, self.values, *about, named=fixed)
         return facts_of(self.result, question, self.query, self.scaling, predicted, named, plan)
 
+    @cached_property
+    def answer(self) -> Answer:
+        """The answer at the configuration as `ask` has it; of its value alone where no factor counts the workers."""
+        if self.facts is not None:
+            return answer_of(self.facts)
+        (expected, row), rated = self.expected, self.result.schema.target.throughput
+        what, unit, ends = expected.name, expected.unit, expected.value.ends
+        if rated and THROUGHPUT[0] in row:
+            what, unit = THROUGHPUT[0], f"{samples_called(rated)}/s"
+            rate, low, high = (float(row[name][0]) for name in THROUGHPUT)
+            ends = rate, low, high
+        return Answer((Value(what, unit, *ends, expected.verdict, expected.reason, self.values, {}),))
+
     @property
     def shown(self) -> str:
         """The configuration in a sentence."""
@@ -218,7 +238,7 @@ def question_of(result: FitResult, names: tuple[str, ...], key: tuple[str, ...],
 def place_of(
     result: FitResult, question: Question, target: Mapping[str, Any] | None = None, along: str | None = None
 ) -> Place:
-    """Choose a configuration: where most was measured, at twice the largest measured count unless a target is given."""
+    """Choose a configuration: the target, or where most was measured at a plan's count, or twice the largest one."""
     given = checked_values(target or {}, result.schema)
     try:
         factor = result.panel.along(along)
@@ -245,7 +265,11 @@ def place_of(
     row = steps.nearest(count)
     values = {name: column[row] for name, column in curve.steps.columns.items()}
     forecast = curve.forecast if answered is result else None
-    return Place(result, question, values, curve, target_given=counted, forecast=forecast)
+    place = Place(result, question, values, curve, target_given=counted, forecast=forecast)
+    chosen = None if counted or question.plan is None or place.facts is None else place.facts.plan
+    if chosen is None or chosen.count == count:
+        return place
+    return replace(place_of(result, question, {**given, name: chosen.count}, along), target_given=False)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:
@@ -262,9 +286,25 @@ def slider(counts: Array) -> Index:
     return thinned(counts, SLIDER_STEPS, np.arange(1.0, WHOLE_STOPS + 1.0))
 
 
+def ladder_places(steps: Ladder, upto: float, further: float, most: int) -> Index:
+    """Return the steps of the measured counts, of doublings beyond them up to a count, and of a further count."""
+    counts, largest = steps.counts, steps.along.upper
+    beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(max(upto / largest, 1.0)) + 1e-9) + 1.0)
+    near = [int(np.argmin(np.abs(counts - count))) for count in (counts[0], *beyond, further)]
+    places = np.unique([*steps.measured[0], *near])
+    if len(places) > most:
+        places = places[np.unique(np.linspace(0, len(places) - 1, most).round().astype(int))]
+    return np.asarray(places, dtype=np.int64)
+
+
+def page_ladder(count: float, steps: Ladder) -> Index:
+    """Return the steps of the ladder of a page: up to the configuration, and one doubling at least."""
+    return ladder_places(steps, max(count, ANSWERED_MULTIPLE * steps.along.upper), count, PROPOSAL_ROWS // 2)
+
+
 def with_intervals(count: float, steps: Ladder) -> Index:
-    """Return the steps whose efficiency is shown with an interval: those of the figure and of the answers."""
-    answered = [steps.nearest(steps.along.upper), *steps.of_growth(count)]
+    """Return the steps whose efficiency has an interval: those of the figure, of the answers and of the ladder."""
+    answered = [steps.nearest(steps.along.upper), *steps.of_growth(count), *page_ladder(count, steps)]
     return np.unique([*thinned(steps.counts, DRAWN_STEPS, np.empty(0)), *answered])
 
 

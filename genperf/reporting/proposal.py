@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,24 @@ import numpy as np
 import pandas as pd
 
 from genperf import __version__
-from genperf.arrays import Index
 from genperf.asking.question import Question
 from genperf.attribution import Scaling, scaling
 from genperf.attribution.derived import Work
 from genperf.errors import GenperfError
-from genperf.formula import call
-from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.prediction.verdict import RULES, VERDICTS
-from genperf.reporting.place import EVALUATED_MULTIPLE, LEAST_EFFICIENCY, PROPOSAL_ROWS, View, place_of, question_of
+from genperf.reporting.ladder import ladder_rows, ladder_table, percent, with_ends
+from genperf.reporting.place import (
+    EVALUATED_MULTIPLE,
+    LEAST_EFFICIENCY,
+    PROPOSAL_ROWS,
+    View,
+    ladder_places,
+    place_of,
+    question_of,
+)
 from genperf.reporting.provenance import command_of, measured_text
 from genperf.result import FitResult, GroupedResult
-from genperf.table.cells import frame_of
-from genperf.words.numbers import count_text, join_values, range_text, singular, three_digits
+from genperf.words.numbers import count_text, join_values, range_text, three_digits
 
 FORMATS = ("html", "tex", "csv")
 
@@ -60,7 +64,9 @@ def proposal_page(
     answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
-    machine, rows = _rows(result, answer, _shown_places(answer, upto, target or largest), place.work, question)
+    machine, rows = ladder_rows(
+        result, answer, ladder_places(answer.steps, upto, target or largest, PROPOSAL_ROWS), place.work, question
+    )
     if kind == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
     if target is None:
@@ -77,95 +83,12 @@ def proposal_page(
         along=name,
         rows=rows,
         parts=dict(iter(rows.groupby("kind", sort=False))),
-        tables=_tables(rows, hours, f"({100 * view.interval:g} %)"),
+        table=ladder_table(rows, hours, view.interval),
         figure=figure,
         findings=_findings(answer, rows, limit, target, question, place.work, hours),
         definitions=_definitions(answer, hours),
         measured=_measured(result, answer),
     )
-
-
-def _tables(rows: pd.DataFrame, hours: str, ends: str) -> list[tuple[str, list[str], list[tuple[str, ...]]]]:
-    """Return the measured and the extrapolated rows: a title, a head and cells of text each."""
-    name, rate, out = rows.columns[0], rows.columns[3], []
-    for kind, part in rows.groupby("kind", sort=False):
-        second, each = "runs" if kind == "measured" else "verdict", part.to_dict("records")
-        cells = {
-            name: [f"{row[name]:g}" for row in each],
-            second: [str(row[second]) for row in each],
-            rate: [three_digits(row[rate]) for row in each],
-            "speed-up": [f"{row['speedup']:.3g}" for row in each],
-            f"efficiency {ends}": [_with_ends(row, "efficiency", _percent, " %") for row in each],
-        }
-        for label in (name for name in REPORTED_BESIDE if name in rows):
-            cells[f"{QUANTITIES[label].label} {ends}"] = [_with_ends(row, label, three_digits) for row in each]
-        if "machine_hours" in rows:
-            cells[f"{hours} {ends}"] = [_with_ends(row, "machine_hours", three_digits) for row in each]
-        out.append((str(kind).capitalize(), [*cells], [*zip(*cells.values(), strict=True)]))
-    return out
-
-
-def _with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str], unit: str = "") -> str:
-    """Return a value with the ends of its interval."""
-    middle, low, high = (written(float(row[f"{name}{end}"])) for end in ("", "_lower", "_upper"))
-    return f"{middle}{unit}" + ("" if low == middle == high else f" ({low} to {high})")
-
-
-def _shown_places(answer: Scaling, upto: float, further: float) -> Index:
-    """Return the steps of the measured counts, of doublings beyond them, and of the count that is asked for."""
-    counts, largest = answer.steps.counts, answer.steps.along.upper
-    beyond = largest * 2.0 ** np.arange(1.0, np.floor(np.log2(upto / largest) + 1e-9) + 1.0)
-    near = [int(np.argmin(np.abs(counts - count))) for count in (counts[0], *beyond, further)]
-    places = np.unique([*answer.steps.measured[0], *near])
-    if len(places) > PROPOSAL_ROWS:
-        places = places[np.unique(np.linspace(0, len(places) - 1, PROPOSAL_ROWS).round().astype(int))]
-    return np.asarray(places, dtype=np.int64)
-
-
-def _rows(
-    result: FitResult, answer: Scaling, places: Index, work: Work, question: Question
-) -> tuple[str, pd.DataFrame]:
-    """Return what a machine is called, and the table."""
-    steps, target = answer.steps, answer.quantity
-    columns = {name: cells[places] for name, cells in steps.columns.items()}
-    counts, curve = steps.counts[places], answer.curve.iloc[places].reset_index(drop=True)
-    predicted = result.predict(frame_of(columns), question.interval)
-    value, lower, upper = (predicted[name].to_numpy(float) for name in (target.name, "lower", "upper"))
-    runs = {m.values: m for m in result.schema.medians}
-    known = [*map(runs.get, zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True))]
-    seconds = np.array([v if run is None else run.value for run, v in zip(known, value, strict=True)])
-    assert steps.work is not None
-    # The measured speed-up where it was measured, against the measured reference.
-    efficiency = steps.work[places] * seconds[0] / seconds
-    frame = pd.DataFrame({
-        answer.along: counts,
-        "kind": ["extrapolated" if run is None else "measured" for run in known],
-        "runs": [0 if run is None else run.repeats for run in known],
-    })  # fmt: skip
-    samples = work.at(columns)
-    if target.throughput and samples is not None:
-        shown = {f"{work.sample}/s": samples / seconds, "lower": samples / upper, "upper": samples / lower}
-    else:
-        shown = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
-    frame = frame.assign(**shown)
-    for what, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
-        frame[what] = efficiency * factor
-        for end, bound in (("lower", np.minimum), ("upper", np.maximum)):
-            frame[f"{what}_{end}"] = bound(curve[f"efficiency_{end}"].to_numpy(float), efficiency) * factor
-    frame["verdict"] = predicted["verdict"].to_numpy()
-    per = question.per or ("nodes" if result.panel.nodes is not None else None)
-    if question.plan is not None:
-        if work.node is None:
-            raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-        given = {"steps": call("divide", question.plan.samples, work.node)}
-        hours = quantities_of(result.panel, given, per=per).intervals(
-            ["total", "machine_hours"], columns, [value, lower, upper]
-        )
-        frame = frame.assign(**{
-            name.replace("total", "hours"): v / 3600.0 if name.startswith("total") else v for name, v in hours.items()
-        })  # fmt: skip
-    frame = frame.assign(**beside(result.panel, columns, [seconds, lower, upper]))
-    return singular(paid_for(result.panel, per)[0]), frame
 
 
 def _findings(
@@ -175,30 +98,26 @@ def _findings(
     name, last = answer.along, float(answer.steps.counts[-1])
     measured = rows[rows["kind"] == "measured"]
     kept = measured[measured["efficiency"] >= limit]
-    percent, covered = f"{100 * limit:g} %", f"{100 * answer.interval:g} %"
+    least, covered = f"{100 * limit:g} %", f"{100 * answer.interval:g} %"
     # The reference is measured, and its efficiency is one.
-    most = f"{kept[name].max():g} is the largest with an efficiency of at least {percent}"
+    most = f"{kept[name].max():g} is the largest with an efficiency of at least {least}"
     lines = [f"Measured up to {count_text(float(measured[name].max()), name)}: {most}."]
     point = answer.points[answer.points["what"] == "efficiency"].iloc[0]
     if np.isfinite(point["count"]):
         ends = range_text(float(point["lower"]), float(point["upper"]), last)
-        falls = f"falls below {percent} at {count_text(float(point['count']), name)} ({covered}: {ends})"
+        falls = f"falls below {least} at {count_text(float(point['count']), name)} ({covered}: {ends})"
     else:
-        falls = f"does not fall below {percent} up to {count_text(last, name)}"
+        falls = f"does not fall below {least} up to {count_text(last, name)}"
     lines.append(f"By the model it {falls}.")
     row = rows.iloc[int(np.argmin(np.abs(rows[name] - requested)))].to_dict()
     there = f"{count_text(float(row[name]), name)} ({row['kind']}, {row['verdict']})"
-    efficiency = _with_ends(row, "efficiency", _percent, " %")
+    efficiency = with_ends(row, "efficiency", percent, " %")
     if question.plan is None:
         return (*lines, f"Efficiency at {there}: {efficiency}.")
     many = f"{three_digits(question.plan.samples)} {work.sample}{'s' if work.whole else ''}"
-    used, wall = (_with_ends(row, f"{what}hours", three_digits) for what in ("machine_", ""))
+    used, wall = (with_ends(row, f"{what}hours", three_digits) for what in ("machine_", ""))
     request = f"Request: {used} {hours} for {many} at {there}, in {wall} hours, with an efficiency of {efficiency}."
     return (*lines, request)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}"
 
 
 def _definitions(answer: Scaling, hours: str) -> tuple[str, ...]:

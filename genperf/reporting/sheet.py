@@ -18,7 +18,7 @@ from genperf.panel import Panel
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for, quantities_of
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
-from genperf.reporting.answers import answers, summary
+from genperf.reporting.answers import answers, glance, ladder, summary
 from genperf.reporting.engine import Formula, Model, engine, fitting, formula, judging
 from genperf.reporting.place import (
     DRAWN_MULTIPLE,
@@ -54,6 +54,8 @@ def sheet(place: Place, live: bool, group: Mapping[str, str], job: Job) -> dict[
         "formula": result.best.expression.text(result.best.values),
         "answers": [vars(a) for a in answers(place)],
         "summary": summary(place),
+        "glance": glance(place),
+        "ladder": ladder(place),
         "at": [place.values[n] for n in names],
         "along": None if place.along is None else names.index(place.along.name),
         "counted": None if place.counted is None else names.index(place.counted.name),

@@ -207,27 +207,6 @@ def money_text(growth: Growth, expected: Expectation) -> str:
     return f"{text}, at {price_text(price.text, growth.paid_name)}"
 
 
-def first_sentence(growth: Growth, expected: Expectation) -> str:
-    """Return whether growing to the configuration pays, with the counts on the way to it side by side."""
-    start = growth.start
-    stages = [start, *(stage for stage in growth.beside if stage.count > start.count)]
-    if (rate := growth.throughput(expected.value)) is None:
-        *values, low, high, unit = durations_text(*(stage.value for stage in stages), *expected.value.ends[1:])
-    else:
-        *values, low, high = map(three_digits, (*(stage.rate or 0.0 for stage in stages), *rate.ends[1:]))
-        unit = f"{growth.sample}/s"
-    places = [f"{value} {unit if not k else ''}".strip() for k, value in enumerate(values)]
-    texts = [f"{value} at {stage.count:g}" for value, stage in zip(places, stages, strict=True)]
-    note = interval_note(expected.interval, low, high, values[-1])
-    seconds = with_unit(three_digits(expected.value.value), expected.unit)
-    step = f"a step takes {seconds}" if growth.of_steps and not growth.whole else ""
-    return prose(
-        f"{pays_text(growth, expected.interval)}: {', '.join(texts[:-1])} and {texts[-1]}{note}",
-        "; ".join(filter(None, (efficiency_text(growth, expected), step))),
-        money_text(growth, expected),
-    )
-
-
 def training_sentence(training: Training, numbers: Mapping[str, float]) -> str:
     """Return how long the tokens of a training take, what they cost, and the use of a device; empty without numbers."""
     if "tokens_per_s" not in numbers:

@@ -43,7 +43,7 @@ def test_the_probability_of_fitting_is_pythons(browser: Browser) -> None:
 def test_a_run_that_fails_is_told_first_and_in_the_what_if(browser: Browser) -> None:
     result = fitted()
     browser.open(page(result, View({"gpus": 8, "batch": 32, "card": "small"})))
-    assert "Such a run most likely fails" in browser.js("return $('first').textContent")
+    assert "At 8 gpus, such a run most likely fails" in browser.js("return $('first').textContent")
     assert browser.js("return $('fits').textContent").startswith("Such a run most likely fails")
     place = [f.name for f in result.schema.factors].index("batch")
     browser.js("set(arguments[0], 4)", place)

@@ -17,6 +17,14 @@ from genperf.result import FitResult, GroupedResult
 FOUR = pd.DataFrame({"gpus": [1, 2, 4, 8], "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
 
 
+#: The group slow is shown, and quick beside it.
+BESIDE_QUICK = """
+  const place = (name) => PAGE.groups.findIndex((g) => nameOf(g) === name), s = $('beside');
+  choose(place('slow'));
+  s.value = place('quick');
+  s.dispatchEvent(new Event('change'));"""
+
+
 @pytest.fixture(scope="module")
 def rates() -> FitResult:
     result = gp.fit(FOUR, throughput="images_per_s", extrinsic="gpus")
@@ -50,7 +58,7 @@ def plain_text(browser: Browser, element: str) -> str:
 def test_a_measured_throughput_is_what_the_page_speaks(browser: Browser, rates: FitResult) -> None:
     browser.open(page(rates))
     expected = rates.predict(gpus=16).iloc[0]
-    assert f" and {float(f'{expected.throughput:.3g}'):,.0f} at 16 (90 %: " in plain_text(browser, "first")
+    assert f" expect {float(f'{expected.throughput:.3g}'):,.0f} images/s instead of " in plain_text(browser, "first")
     assert browser.js("return $('measures').hidden")
     assert float(browser.js("return $('value').dataset.shown")) == pytest.approx(expected.throughput, rel=1e-9)
     assert plain_text(browser, "value").endswith(" images/s")
@@ -69,7 +77,7 @@ def test_the_axis_is_switched_and_kept_in_the_address(browser: Browser, groups: 
     result = groups["slow"]
     browser.open(page(groups))
     assert labels(browser) == ["time", "throughput"]
-    before = browser.js("return document.querySelector('.curve').getAttribute('d')")
+    before = browser.js("return document.querySelector('#scaling .curve').getAttribute('d')")
     choose(browser, "throughput")
     x = browser.js("return Object.fromEntries(sheet.factors.map((f, i) => [f.name, state.x[i]]))")
     row = result.predict(x).iloc[0]
@@ -79,7 +87,7 @@ def test_the_axis_is_switched_and_kept_in_the_address(browser: Browser, groups: 
     # The longest time is the least throughput.
     low, high = browser.js("return (({ lower, upper }) => [lower, upper])(inMeasure(predict(state.x), state.x))")
     assert (low, high) == pytest.approx((work / row["upper"], work / row["lower"]), rel=1e-9)
-    assert browser.js("return document.querySelector('.curve').getAttribute('d')") != before
+    assert browser.js("return document.querySelector('#scaling .curve').getAttribute('d')") != before
     assert "throughput (samples/s)" in browser.js("return $('overview').textContent")
     link = browser.js("return location.href")
     assert "show=throughput" in link
@@ -138,7 +146,7 @@ def test_a_page_is_written_with_a_price_and_a_job(browser: Browser, rates: FitRe
 def test_two_groups_side_by_side(browser: Browser, groups: GroupedResult) -> None:
     browser.open(page(groups))
     assert browser.js("return $('beside-result').hidden")
-    browser.js("const s = $('beside'); s.value = '1'; s.dispatchEvent(new Event('change'))")
+    browser.js(BESIDE_QUICK)
     browser.settle()
     x = browser.js("return Object.fromEntries(sheet.factors.map((f, i) => [f.name, state.x[i]]))")
     first, second = (groups[name].predict(x).iloc[0] for name in ("slow", "quick"))
@@ -153,13 +161,14 @@ def test_two_groups_side_by_side(browser: Browser, groups: GroupedResult) -> Non
     assert "more throughput" in plain_text(browser, "beside-sentence")
     link = browser.js("return location.href")
     # A likeness is not taken for a difference.
-    browser.js("const s = $('beside'); choose(1); s.value = '2'; s.dispatchEvent(new Event('change'))")
+    browser.js(BESIDE_QUICK.replace("slow", "alike"))
     assert "likely, not certain: the intervals overlap" in plain_text(browser, "beside-sentence")
     browser.driver.get("about:blank")
     browser.driver.get(link)
-    assert browser.js("return [state.group, state.beside, $('beside').value]") == [0, 1, "1"]
+    names = browser.js("return [state.group, state.beside, +$('beside').value].map((i) => nameOf(PAGE.groups[i]))")
+    assert names == ["slow", "quick", "quick"]
     # The same group beside itself is none.
-    browser.js("choose(1)")
+    browser.js("choose(state.beside)")
     assert browser.js("return [state.beside, $('beside-result').hidden]") == [None, True]
     assert not browser.complaints()
 
@@ -171,7 +180,7 @@ def test_groups_side_by_side_without_an_engine(
 
     monkeypatch.setattr(html, "MAX_DRAW_BYTES", 10)
     browser.open(page(groups), NARROW)
-    browser.js("const s = $('beside'); s.value = '1'; s.dispatchEvent(new Event('change'))")
+    browser.js(BESIDE_QUICK)
     browser.settle()
     assert "quick takes " in plain_text(browser, "beside-sentence")
     assert browser.js("return document.documentElement.scrollWidth") <= NARROW

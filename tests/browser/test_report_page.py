@@ -179,7 +179,9 @@ def test_numbers_of_a_users_formula_are_pythons(browser: Browser, formula: str) 
 def test_sliders_move_the_numbers_and_the_figures(browser: Browser, many: FitResult) -> None:
     browser.open(page(many))
     place = [f.name for f in many.schema.factors].index("workers")
-    shown = browser.js("return [document.querySelector('.curve').getAttribute('d'), $('now').getAttribute('cx')]")
+    shown = browser.js(
+        "return [document.querySelector('#scaling .curve').getAttribute('d'), $('now').getAttribute('cx')]"
+    )
     slider = browser.driver.find_element("id", f"factor-{place}")
     for _ in range(3):
         slider.send_keys("\ue014")  # arrow right
@@ -194,7 +196,7 @@ def test_sliders_move_the_numbers_and_the_figures(browser: Browser, many: FitRes
     typed.send_keys("\ue009a", "\ue000", "200\t")  # control-a, then none held
     browser.settle()
     assert browser.js("return state.x")[batch] == 200
-    assert browser.js("return document.querySelector('.curve').getAttribute('d')") != shown[0]
+    assert browser.js("return document.querySelector('#scaling .curve').getAttribute('d')") != shown[0]
     expected = many.predict({f.name: v for f, v in zip(many.schema.factors, browser.js("return state.x"), strict=True)})
     assert float(browser.js("return $('value').dataset.value")) == pytest.approx(expected["time"].iloc[0], rel=1e-9)
     assert expected["verdict"].iloc[0] == browser.js("return document.querySelector('#verdict .chip').textContent")
@@ -418,7 +420,7 @@ def test_a_page_that_asks_for_the_kind_of_scaling(browser: Browser) -> None:
     """Nothing shows the work of a worker: efficiency of weak and strong scaling, no line of perfect scaling."""
     runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
     browser.open(page(gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl", draws=20)))
-    assert "--scaling weak or --scaling strong says it" in browser.js("return document.body.innerText")
+    assert "--scaling weak or --scaling strong says it" in browser.js("return $('answers').textContent")
     assert browser.js("return document.getElementById('efficiency-card').hidden")
     assert browser.js("return document.querySelectorAll('.curve').length") > 0
     assert "perfect" not in browser.js("return document.getElementById('scaling').textContent")

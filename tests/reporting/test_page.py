@@ -91,8 +91,9 @@ def test_a_measured_throughput_is_answered_with_a_throughput() -> None:
     result = gp.fit(frame, throughput="images_per_s", extrinsic="gpus")
     row = result.predict(gpus=64).iloc[0]
     text = page(result, View({"gpus": 64}))
-    assert f" and {float(f'{row.throughput:.3g}'):,.0f} at 64 (90 %" in text
-    assert "a step " not in data_of(text)["groups"][0]["sheet"]["summary"]["sentence"]
+    rows = data_of(text)["groups"][0]["sheet"]["glance"]["rows"]
+    assert rows[0][:2] == ["throughput", f"{float(f'{row.throughput:.3g}'):,.0f} images/s"]
+    assert "step" not in [name for name, *_ in rows]
 
 
 def test_same_bytes() -> None:
@@ -225,23 +226,24 @@ def uneven() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "gpus", "samples_per_s"])
 
 
-def test_the_page_begins_with_the_group_that_ask_takes() -> None:
-    answer = gp.ask(uneven())
+def test_the_page_begins_with_the_least_efficient_group_and_ends_with_the_single_run() -> None:
     by_group = gp.fit(uneven(), throughput="samples_per_s", extrinsic="gpus", group="kind")
     data = data_of(page(by_group))
-    assert answer.taken == {"kind": "pipeline"}
-    assert [group["key"][0] for group in data["groups"]] == ["pipeline", "baseline", "ring"]
+    efficiencies = [group["sheet"]["summary"]["efficiency"] for group in data["groups"]]
+    assert [group["key"][0] for group in data["groups"]] == ["ring", "pipeline", "baseline"]
+    assert efficiencies[0] < efficiencies[1]
+    assert efficiencies[2] is None
 
 
 def test_a_single_run_is_answered_as_ask_does() -> None:
     """One count shows nothing of another: no efficiency, and nothing to rely on at twice the count."""
     answer = gp.ask(uneven(), kind="baseline").answers[0]
     by_group = gp.fit(uneven(), throughput="samples_per_s", extrinsic="gpus", group="kind")
-    sheet = data_of(page(by_group))["groups"][1]["sheet"]
+    sheet = data_of(page(by_group))["groups"][2]["sheet"]
     assert (sheet["summary"]["verdict"], answer.verdict) == ("extrapolating-blind", "extrapolating-blind")
     assert (sheet["at"], answer.at) == ([2.0], {"gpus": 2.0})
-    assert f"At 2 gpus, expect {answer.value:.3g} samples/s (90 % interval: " in sheet["summary"]["sentence"]
-    assert sheet["summary"]["sentence"].endswith(" Do not rely on it.")
+    assert sheet["glance"]["rows"][0][1].startswith(f"{answer.value:.3g} ")
+    assert sheet["glance"]["decision"] == "Do not decide on 2 gpus yet."
     assert [card["short"] for card in sheet["answers"]] == ["not known", "2 gpus"]
     assert sheet["answers"][0]["sentences"] == ["Measured at 1 gpu only: efficiency and knee need a second count."]
     assert sheet["answers"][1]["sentences"] == ["Measure 2 gpus: one count does not show how it scales."]
@@ -361,7 +363,7 @@ def test_the_unit_of_the_work_is_named() -> None:
     )
     tokens = pd.DataFrame({"gpus": [1, 2, 4, 8], "tokens_per_second": [1e4, 1.9e4, 3.7e4, 7e4]})
     result = gp.fit(tokens, throughput="tokens_per_second", extrinsic="gpus")
-    assert "tokens/s" in data_of(page(result))["groups"][0]["sheet"]["summary"]["sentence"]
+    assert "tokens/s" in data_of(page(result))["groups"][0]["sheet"]["glance"]["rows"][0][1]
 
 
 def test_a_price_that_nothing_counts_is_refused() -> None:

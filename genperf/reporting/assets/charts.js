@@ -57,20 +57,20 @@ function ticksOf({ low, high, log, base }, count) {
 // x, y: {label, low, high, log, base}; draw: (svg, X, Y) adds the layers.
 function chart(width, { x, y, draw, title, ratio = 0.56 }) {
   const w = Math.max(280, Math.round(width)), hgt = Math.round(Math.min(Math.max(w * ratio, 220), 440));
-  const ticks = ticksOf(y, 6), longest = Math.max(...ticks.map((t) => plain(t).length));
+  const ticks = ticksOf(y, 6), longest = Math.max(...ticks.map((t) => people(t).length));
   const left = 30 + 7 * Math.min(longest, 10), right = 14, top = 12, bottom = 44;
   const X = scaleOf(x, left, w - right), Y = scaleOf(y, hgt - bottom, top);
   const svg = s("svg", { viewBox: `0 0 ${w} ${hgt}`, role: "img", "aria-label": title });
   for (const t of ticks) {
     svg.append(
       s("line", { class: "grid", x1: left, x2: w - right, y1: Y(t), y2: Y(t) }),
-      s("text", { x: left - 8, y: Y(t) + 4, "text-anchor": "end" }, plain(t)),
+      s("text", { x: left - 8, y: Y(t) + 4, "text-anchor": "end" }, people(t)),
     );
   }
   for (const t of ticksOf(x, Math.max(3, Math.floor(w / 62)))) {
     svg.append(
       s("line", { class: "grid", x1: X(t), x2: X(t), y1: top, y2: hgt - bottom }),
-      s("text", { x: X(t), y: hgt - bottom + 18, "text-anchor": "middle" }, plain(t)),
+      s("text", { x: X(t), y: hgt - bottom + 18, "text-anchor": "middle" }, people(t)),
     );
   }
   svg.append(s("line", { class: "axis", x1: left, x2: w - right, y1: hgt - bottom, y2: hgt - bottom }));

@@ -1,31 +1,32 @@
 // The figures of a configuration: the prediction along the scale, its terms, the efficiency.
 
-function curve() {
+function curve(x = state.x) {
   const { counts, drawn } = sheet.path;
   const xs = drawn.map((i) => counts[i]);
-  const at = xs.map((count) => (engine ? along(count) : along(count, sheet.at)));
+  const at = xs.map((count) => along(count, engine ? x : sheet.at));
   return { xs, at, rows: at.map(predict) };
 }
 
 const constantAlong = (place) => place !== sheet.along && !(String(place) in sheet.path.follow);
 
-function measuredHere() {
+function measuredAlong(x, m) {
   const k = sheet.factors.length;
   return sheet.measured
-    .filter((m) => sheet.factors.every((f, i) => !constantAlong(i) || (f.numeric ? +m[i] === +state.x[i] : m[i] === state.x[i])))
-    .map((m) => ({ at: m[sheet.along], ...inMeasure({ value: m[k], lower: m[k + 1], upper: m[k + 2] }, m.slice(0, k)) }))
+    .filter((r) => sheet.factors.every((f, i) => !constantAlong(i) || (f.numeric ? +r[i] === +x[i] : r[i] === x[i])))
+    .map((r) => ({ at: r[sheet.along], ...inMeasure({ value: r[k], lower: r[k + 1], upper: r[k + 2] }, r.slice(0, k), sheet, m) }))
     .map(({ at, value, lower: low, upper: high }) => ({ at, value, low, high }));
 }
 
 function drawFigures() {
-  const cards = ["scaling", "stack", ...(QUANTITY.isTime ? ["efficiency"] : [])];
+  const cards = ["glance", "scaling", "stack", ...(QUANTITY.isTime ? ["efficiency"] : [])];
   for (const id of cards) $(`${id}-card`).hidden = sheet.along === null;
   if (sheet.along === null) return drawOnePlace();
   // Without a word on the work there is no efficiency: the answers ask for it. A card is hidden
   // before the figures beside it are drawn, which take the width they then have.
   if ($("efficiency-card")) $("efficiency-card").hidden = !sheet.efficiency;
   const { xs, at, rows } = curve();
-  drawScaling(xs, at, rows);
+  drawScaling("glance", curve(sheet.at), sheet.at, MEASURES[sheet.glance.measure]);
+  drawScaling("scaling", { xs, at, rows }, state.x, measure());
   drawStack(xs);
   if (sheet.efficiency) drawEfficiency();
 }
@@ -40,19 +41,19 @@ function drawOnePlace() {
 
 const axisX = (xs) => ({ label: sheet.factors[sheet.along].name, low: Math.min(...xs), high: Math.max(...xs), log: true, base: 2 });
 
-function drawScaling(xs, configurations, raw) {
-  const m = measure(), rows = raw.map((r, i) => inMeasure(r, configurations[i]));
-  const f = sheet.factors[sheet.along], points = measuredHere(), now = inMeasure(predict(state.x), state.x), at = state.x[sheet.along];
+// The prediction along the scale at x: on the first screen that of the answers, below that of the sliders, with its numbers.
+function drawScaling(id, { xs, at: configurations, rows: raw }, x, m) {
+  const rows = raw.map((r, i) => inMeasure(r, configurations[i], sheet, m)), measured = (v) => withMeasure(v, m), live = id === "scaling";
+  const f = sheet.factors[sheet.along], points = measuredAlong(x, m), now = inMeasure(predict(x), x, sheet, m), at = x[sheet.along];
   // Perfect scaling is that of a time whose work is known.
   const perfect = QUANTITY.isTime && sheet.path.work
     ? xs.map((c, i) => m.of((raw[0].value * workAt(c)) / workAt(xs[0]), configurations[i], sheet)) : [];
-  const others = state.beside === null ? [] : configurations.map((x) => {
-    const [there, place, other] = predictBeside(x);
+  const others = state.beside === null || !live ? [] : configurations.map((y) => {
+    const [there, place, other] = predictBeside(y);
     return m.known(other) ? inMeasure(there, place, other, m) : null;
   }).filter((r) => r);
   const values = [...[...rows, ...others].flatMap((r) => [r.lower, r.upper]), ...points.flatMap((p) => [p.low, p.high]), ...perfect];
-  const box = $("scaling"), heading = headingOf(m);
-  text("scaling-heading", `Along the scale: ${heading}, predicted and measured`);
+  const box = $(id), heading = headingOf(m);
   const svg = chart(box.clientWidth, {
     x: axisX(xs), y: { label: heading, low: Math.min(...values) / 1.06, high: Math.max(...values) * 1.06, log: true },
     title: `${heading} along ${f.name}: ${rows.length} predictions from ${measured(rows[0].value)} at ${plain(xs[0])} to ` +
@@ -82,19 +83,22 @@ function drawScaling(xs, configurations, raw) {
       }
       if (at >= xs[0] && at <= xs.at(-1)) {
         svg.append(s("line", { x1: X(at), x2: X(at), y1: frame.top, y2: frame.bottom, stroke: color("accent"), "stroke-width": 1.2, opacity: 0.7 }));
-        svg.append(s("circle", { id: "now", cx: X(at), cy: Y(now.value), r: 6.5, fill: color("card"), stroke: color("accent"), "stroke-width": 3 }));
+        svg.append(s("circle", { id: live ? "now" : null, cx: X(at), cy: Y(now.value), r: 6.5, fill: color("card"), stroke: color("accent"), "stroke-width": 3 }));
       }
     },
   });
   const source = points.length ? "predicted" : "predicted from other configurations";
   const used = [...new Set(rows.slice(1).map((r) => r.verdict))];
+  if (!live) return box.replaceChildren(svg, legend([...(points.length ? [[dotMark("ink"), "measured"]] : []), [lineMark("ok"), "predicted"],
+    [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`], ...(perfect.length ? [[lineMark("perfect", "1 4", 1.5), "perfect"]] : [])]));
   const entries = [
     ...RULES.verdicts.filter((v) => used.includes(v)).map((v) => [lineMark(VERDICT_COLORS[v], VERDICT_DASHES[v]), `${source}: ${v}`]),
     [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`], ...(perfect.length ? [[lineMark("perfect", "1 4", 1.5), "perfect scaling"]] : []),
     ...(points.length ? [[dotMark("ink"), "measured: median, and range of repeats"]] : []),
     ...(others.length ? [[lineMark("other", "10 4 2 4"), `${nameOf(PAGE.groups[state.beside])}, with its interval`]] : []),
   ];
-  box.replaceChildren(svg, legend(entries), picturing("scaling", "scaling.png"));
+  box.replaceChildren(svg, legend(entries), picturing(id, "scaling.png"));
+  text("scaling-heading", `Along the scale: ${heading}, predicted and measured`);
   text("scaling-note", points.length ? "" : "Nothing was run at these values: the whole curve is predicted.");
   const shown = keyOf(m) === "value" ? [] : [keyOf(m), `${keyOf(m)}_lower`, `${keyOf(m)}_upper`];
   put("scaling-table", saving("predictions.csv", [f.name, ...shown, QUANTITY.name, "lower", "upper", "verdict", "reason"],

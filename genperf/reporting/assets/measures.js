@@ -19,7 +19,7 @@ const MEASURES = {
     of: (v, x, s) => follows("throughput", s, x, v) },
   tokens: { label: "tokens", unit: () => "tokens/s", falls: true, known: (s) => s.measures.tokens !== null,
     of: (v, x, s) => follows("tokens", s, x, v) },
-  cost: { label: "cost", unit: () => "", heading: () => `cost of ${costed()}`,
+  cost: { label: "cost", unit: () => PAGE.currency, heading: () => `cost of ${costed()}${PAGE.currency && ` (${PAGE.currency})`}`,
     known: (s) => JOB.price > 0 && s.measures.cost !== null,
     of: (v, x, s) => follows("cost", s, x, v, JOB.price / 3600, JOB.size || 1e6) },
   duration: { label: "duration", unit: () => timeUnit()[0], heading: () => `${timeUnit()[0]} for ${costed()}`,
@@ -50,10 +50,8 @@ function people(v) {
   const digits = +v.toPrecision(3);
   return Math.abs(digits) >= 1000 ? digits.toLocaleString("en-US", { maximumFractionDigits: 1 }) : plain(digits);
 }
-function measured(v, m = measure()) {
-  const unit = m.unit();
-  return unit ? `${people(v)} ${unit}` : people(v);
-}
+const withMeasure = (v, m) => `${people(v)} ${m.unit()}`.trim();
+const measured = (v) => withMeasure(v, measure());
 
 // ---------------------------------------------------------------- the switch, and what is paid
 
@@ -103,7 +101,7 @@ function jobText(row, x) {
   const hours = [row.value, row.lower, row.upper].map((v) => follows("duration", sheet, x, v, 0, JOB.size) / 3600);
   const [size, unit] = hours[0] >= 48 ? [1 / 24, " days"] : hours[0] >= 2 ? [1, " hours"] : [60, " minutes"];
   const ends = (factor) => `${people(hours[0] * factor)} (${plain(100 * PAGE.interval)} %: ${people(hours[1] * factor)} to ${people(hours[2] * factor)})`;
-  const used = follows("paid", sheet, x, row.value);
-  const cost = used !== null && JOB.price ? `, for ${ends(JOB.price * used)} at ${people(JOB.price)}${sheet.measures.paidUnit}` : "";
+  const used = follows("paid", sheet, x, row.value), money = PAGE.currency && ` ${PAGE.currency}`;
+  const cost = used !== null && JOB.price ? `, for ${ends(JOB.price * used)}${money} at ${people(JOB.price)}${money}${sheet.measures.paidUnit}` : "";
   return `${people(JOB.size)} ${units()} take ${ends(size)}${unit}${used === null ? "" : `, ${people(hours[0] * used)} hours of ${sheet.measures.paidName}`}${cost}.`;
 }

@@ -189,13 +189,14 @@ function show(index, words = new URLSearchParams()) {
   const failed = group.failed;
   $("sheet").hidden = Boolean(failed);
   put("failed", failed ? h("p", {}, `This group is not shown: ${failed}`) : null);
-  text("first", failed ? "" : (group.key.length ? `${nameOf(group)}: ` : "") + tidy(group.sheet.summary.sentence));
   if (failed) return;
   sheet = group.sheet;
+  text("first", (PAGE.groups.length > 1 ? `${nameOf(group)}: ` : "") + tidy(sheet.glance.decision));
   engine = engineOf(sheet);
   state.x = sheet.at.slice();
   state.linked = new Set([...Object.keys(sheet.path ? sheet.path.follow : {}).map(Number), ...(engine ? engine.derived.map(([p]) => p) : [])]);
   configure(words);
+  showGlance();
   showAnswers();
   // The scale first, then what follows it, then the others.
   const rank = (i) => (i === sheet.along ? 0 : state.linked.has(i) ? 1 : sheet.factors[i].distinct > 1 ? 2 : 3);
@@ -219,10 +220,24 @@ function aboutText() {
   return constant.length ? `${what} for ${constant.join(", ")}. The sliders do not change them.` : "";
 }
 
+// The card of `ask`: the same facts and words as on a terminal.
+function showGlance() {
+  const { heads, rows, why, fits, record, next } = sheet.glance, { verdict } = sheet.summary, count = sheet.notes.length;
+  put("glance-table", h("table", {}, h("thead", {}, h("tr", {}, ["", sheet.summary.at, ...heads].map((head) => h("th", { scope: "col", class: "number" }, head)))),
+    h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("td", {}, name), cells.map((cell) => h("td", { class: "number" }, cell)))))));
+  put("glance-verdict", h("p", {}, chip(verdict), " ", tidy(why)), fits ? h("p", { class: "fails" }, sentence(fits)) : null,
+    record ? h("p", { class: "note" }, sentence(tidy(record))) : null, next ? h("p", {}, h("strong", {}, "Next: "), tidy(next)) : null);
+  text("noted", count ? `${count} note${count > 1 ? "s" : ""} on the data` : "");
+  const [head, ...steps] = sheet.ladder.length ? [sheet.ladder[0], ...sheet.ladder[1]] : [[]];
+  $("ladder-card").hidden = !steps.length;
+  put("ladder", table("What was measured, and beyond it what is predicted (in italics)", head, steps, { numbers: head.map((_, j) => j).filter((j) => j !== 1) }));
+  $("ladder").querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("predicted", !/ runs?$/.test(steps[i][1])));
+}
+
 function showAnswers() {
   put("answers", sheet.answers.map((a) =>
-    h("article", { class: "card answer" }, h("h2", {}, a.question), h("p", { class: "short" }, tidy(a.short)),
-      a.verdict ? chip(a.verdict) : null, a.marks.length ? strip(a.marks) : null, a.sentences.map((p) => h("p", {}, tidy(p))))));
+    h("details", { class: "answer" }, h("summary", {}, h("h2", {}, a.question), h("span", { class: "short" }, tidy(a.short)), a.verdict ? chip(a.verdict) : null),
+      a.marks.length ? strip(a.marks) : null, a.sentences.map((p) => h("p", {}, tidy(p))))));
 }
 
 // The range of what was measured: of a throughput the throughput.
@@ -311,5 +326,7 @@ new ResizeObserver(() => {
   waiting = requestAnimationFrame(() => sheet && drawFigures());
 }).observe($("sheet"));
 // On paper the parts that are folded stand open, and the numbers of the figures stay folded.
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = d.classList.contains("card"))));
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = d.classList.contains("card") || d.classList.contains("answer"))));
+$("noted").addEventListener("click", () => ($("notes").closest("details").open = true));
+document.querySelectorAll("details.card").forEach((d) => d.addEventListener("toggle", () => d.open && sheet && drawFigures()));
 document.documentElement.dataset.ready = "yes";
