@@ -188,13 +188,13 @@ def known_name(kind: str, name: str, known: Collection[str], error: type[Genperf
     return name
 
 
-def did_you_mean(word: str, known: Collection[str], similarity: float = 0.6) -> str:
-    """Return a hint: the known word that the user may have meant; empty where none is spelled nearly so."""
+def did_you_mean(word: str, known: Collection[str], similarity: float = 0.6, otherwise: str = "") -> str:
+    """Return a hint: the known word that the user may have meant, and what else to try."""
     import difflib
 
     folded = {str(k).casefold(): k for k in known}
     near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=similarity)
-    return f"did you mean '{folded[near[0]]}'?" if near else ""
+    return " Or ".join(filter(None, (f"did you mean '{folded[near[0]]}'?" if near else "", otherwise)))
 
 
 #: Similarity of two spellings (0 to 1) from which on one is taken for a typing error of the other: one letter of six

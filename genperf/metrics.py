@@ -3,6 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+#: Nominal coverage of the intervals that are checked, and a probability below which a coverage is not compatible.
+NOMINAL, INCOMPATIBLE = 0.9, 0.05
+
 
 def absolute_percentage_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return |predicted/measured − 1| of each pair, in per cent.
@@ -83,3 +86,23 @@ def relative_width(lower: npt.ArrayLike, upper: npt.ArrayLike, reference: npt.Ar
     """
     width = np.asarray(upper, float) - np.asarray(lower, float)
     return float(np.median(width / np.asarray(reference, float)) * 100.0)
+
+
+def coverage_text(inside: int, runs: int) -> str:
+    """Return how many of some 90 % intervals held, and whether that is compatible: an exact binomial test.
+
+    Examples
+    --------
+    >>> coverage_text(13, 19)
+    '13 of 19 inside 90 %, which is not compatible with 90 % (p = 0.0086, exact binomial)'
+    """
+    fits, of = coverage_probability(inside, runs), f"{100 * NOMINAL:.0f} %"
+    compatible = "is compatible" if fits >= INCOMPATIBLE else "is not compatible"
+    return f"{inside} of {runs} inside {of}, which {compatible} with {of} (p = {fits:.2g}, exact binomial)"
+
+
+def coverage_probability(inside: int, runs: int) -> float:
+    """Return the probability of a coverage as far from nominal, where the intervals hold: an exact binomial test."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(inside, runs, NOMINAL).pvalue)

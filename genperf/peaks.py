@@ -42,6 +42,8 @@ class Device:
     sparse: float
     #: The device by which published runs of such devices are compared.
     family: str
+    #: Its link inside a node, by name; empty where that is not known.
+    link: str = ""
 
     @property
     def label(self) -> str:
@@ -62,7 +64,7 @@ def devices() -> dict[str, Device]:
 
     def device(row: dict[str, str]) -> Device:
         rates = {precision: amount(row[column]) or 0.0 for precision, column in columns.items() if row[column]}
-        return Device(row["name"], rates, float(row["sparse"] or 1.0), row["family"])
+        return Device(row["name"], rates, float(row["sparse"] or 1.0), row["family"], row["link"])
 
     return {row["name"]: device(row) for row in rows}
 
@@ -158,5 +160,5 @@ def _rate(text: str, kind: Literal["device", "link"], stated: float | None, know
     if stated is not None and 0.0 < stated < float("inf"):
         return stated
     what = "device whose peak is known" if kind == "device" else "bandwidth"
-    near = did_you_mean(name, [*rates, *(full.removeprefix("infiniband-") for full in rates)])
-    raise GenperfError(f"'{text}' is no {what}", hint=f"{near} Or {known}" if near else known)
+    names = [*rates, *(full.removeprefix("infiniband-") for full in rates)]
+    raise GenperfError(f"'{text}' is no {what}", hint=did_you_mean(name, names, otherwise=known))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from genperf.facts import Curve, Facts, Interval, Stage
+from genperf.panel.assemble import EARLIER
 from genperf.panel.quantities import QUANTITIES
 from genperf.words.card import COLORS, MARKS, count_header, next_line, record_line, verdict_line
 from genperf.words.growth import price_text
@@ -292,7 +293,8 @@ def _closing(answer: Glance) -> Iterator[Text]:
     yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(answer.reason))
     if answer.facts is None:
         return
-    if worth := record_line(answer.facts):
+    kept = (note for note in answer.notes if note.startswith(EARLIER))
+    if worth := next(kept, record_line(answer.facts)):
         yield Text("  " + worth)
     yield Text.assemble(("→ next", "bold"), "  ", next_line(answer.facts))
 

@@ -30,8 +30,9 @@ from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
-from genperf.one_run import OneRun, answer_of, is_run, run_in, run_of_words
+from genperf.one_run import about, about_words, is_run, run_in
 from genperf.panel import Table
+from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import Evidence
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.options import MEASURED
@@ -49,7 +50,6 @@ from genperf.search.problem import models_of
 from genperf.table.cells import source_of_columns
 from genperf.table.clean import is_number, label
 from genperf.table.opened import open_files, open_source
-from genperf.verification import kept_predictions
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices, meant_by
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
@@ -58,7 +58,15 @@ from genperf.words.verdict import trust_text
 #: The name of a count that is given without one.
 SCALE = "count"
 #: The kinds of notes that an answer repeats, of the table and of the fit.
-TABLE_NOTES = ("rows_rejected", "runs_failed", "runs_stopped", "job", "job_likely", "repeats_apart")
+TABLE_NOTES = (
+    "rows_rejected",
+    "runs_failed",
+    "runs_stopped",
+    "job",
+    "job_likely",
+    "repeats_apart",
+    "earlier_predictions",
+)
 FIT_NOTES = ("hint", "hint_contradicted", "outlier", "mixture")
 
 
@@ -144,9 +152,15 @@ def ask(
     0.408
     """
     if isinstance(table, str) and is_run((table,)):
-        given = {"tokens": tokens, "price": price, "peak": peak}
-        settings = {**configuration, **{name: value for name, value in given.items() if value is not None}}
-        return _of_one_run(table, {name: label(value) for name, value in (at or {}).items()}, hints, settings)
+        return about_words(
+            (table,),
+            None if tokens is None else amount(str(tokens)),
+            {name: label(value) for name, value in (at or {}).items()},
+            None if price is None else price_of(price, per),
+            checked_hints(hints or {}),
+            None if peak is None else peak_of(str(peak)),
+            configuration,
+        )
     named = {**(at or {}), **configuration}
     several = {n: list(values) for n, values in named.items() if isinstance(values, list | tuple | range | np.ndarray)}
     texts = {"samples": samples, "deadline": deadline, "budget": budget}
@@ -171,21 +185,10 @@ def ask(
         cells = open_files([str(table)]) if isinstance(table, str | Path) else open_source(table)
         run = run_in(cells)
         if run is not None:
-            return answer_of(run, at=places[0], hints=question.hints)
+            return about(run, question.training.tokens, places[0], question.price, question.hints)
         opened = recognised(cells, {**(roles or {}), "work": work})
         answers = [ask_recognised(opened, wanted, want, question) for wanted in places]
     return answers if several else answers[0]
-
-
-def _of_one_run(
-    words: str, at: Mapping[str, str], hints: Mapping[str, str | float] | None, settings: Mapping[str, Any]
-) -> OneRun:
-    """Return the answer about a run in words, with further settings by name."""
-    cells = dict(settings)
-    tokens, price, peak = (cells.pop(name, None) for name in ("tokens", "price", "peak"))
-    run = run_of_words((words,), None if peak is None else peak_of(str(peak)), cells)
-    paid = None if price is None else price_of(str(price))
-    return answer_of(run, None if tokens is None else amount(str(tokens)), at, paid, checked_hints(hints or {}))
 
 
 def is_model_file(source: object) -> bool:
@@ -245,8 +248,7 @@ def ask_recognised(
         wanted = _resolved(opened.reading, opened.at)
         series = _series(opened.reading, wanted)
         answer = _Reader(opened, series, question or Question(), seed).answered(wanted)
-    worth = kept_predictions(opened.source.columns, next(iter((reading or opened.reading).quantities), ""))
-    return replace(answer, notes=(*requested.notes, *answer.notes, *([worth] if worth else [])))
+    return replace(answer, notes=(*requested.notes, *answer.notes))
 
 
 def _measured(opened: Recognised, reading: Reading) -> Answer:
@@ -266,7 +268,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
         answers.append(Value(quantity, unit, *value[:3], "ok", "it was measured", dict(at), sentences))
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
-    notes = tuple(step.text for step in source.steps)
+    notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
     return Answer(tuple(answers), None, reading, notes)
 
 

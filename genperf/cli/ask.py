@@ -77,31 +77,30 @@ def ask(
     from genperf.asking.plan import plan_of
     from genperf.asking.question import Question
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
-    from genperf.cli.one_run import answer_one_run, answered_bus, measured_links, run_named
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
-    from genperf.one_run import run_in
+    from genperf.one_run import about, about_words, bus_named, is_run, measured_links, run_in
     from genperf.result import load_model
 
     checked = checked_hints(measured_links(pairs(hints, "--hint")))
-    if not at and answered_bus(table, checked, out):
-        return
     plan = plan_of(samples, deadline, budget)
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
-    run = run_named(table, peak)
-    if run is not None:
-        answer_one_run(run, question, _configuration(at, ()), out)
-        return
-    if len(table) == 1 and is_model_file(table[0]):
+    one = None if at else bus_named(table, checked)
+    if one is None and is_run(table):
+        one = about_words(table, training.tokens, _configuration(at, ()), paid, checked, training.peak)
+    if one is None and len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
         reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)
         _show(reply, out, full, _topics(why, normal, cost))
         return
-    source = _source(table, roles["delimiter"])
-    run = run_in(source)
-    if run is not None:
-        answer_one_run(run, question, _configuration(at, ()), out)
+    if one is None:
+        source = _source(table, roles["delimiter"])
+        run = run_in(source)
+        one = None if run is None else about(run, training.tokens, _configuration(at, ()), paid, checked)
+    if one is not None:
+        if not out.written(one):
+            tell_all(one.lines)
         return
     opened = recognised_table(source, roles)
     wanted = _configuration(at, opened.source.columns)

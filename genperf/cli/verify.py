@@ -61,18 +61,18 @@ def verify(
 
 def junit_lines(answer: Verification) -> Iterator[str]:
     """Yield a JUnit report: a test case for each run, which fails where it is slower by itself, and one for all."""
-    slower, raised = answer.alarm.slower, answer.alarm.raised
-    failures = len(slower) + raised
-    yield f'<testsuite name="genperf verify" tests="{len(answer.runs) + 1}" failures="{failures}">\n'
-    lines = answer.lines
-    for row, line in enumerate(lines[: len(answer.runs)]):
-        failed = (
-            f"<failure message={quoteattr(line)}/>" if row in slower else f"<system-out>{escape(line)}</system-out>"
-        )
-        name = quoteattr(f"{row + 1}. {join_values(answer.runs[row].at)}")
-        yield f'  <testcase classname="genperf" name={name}>{failed}</testcase>\n'
-    failed = f"<failure message={quoteattr(answer.judged)}/>" if raised else ""
-    yield f'  <testcase classname="genperf" name="all runs">{failed}</testcase>\n</testsuite>\n'
+    alarm, tests = answer.alarm, len(answer.runs)
+    cases = [
+        (f"{row + 1}. {join_values(answer.runs[row].at)}", line, row in alarm.slower)
+        for row, line in enumerate(answer.lines[:tests])
+    ]
+    cases.append(("all runs", answer.judged, alarm.raised))
+    failures = sum(failed for *_, failed in cases)
+    yield f'<testsuite name="genperf verify" tests="{len(cases)}" failures="{failures}">\n'
+    for name, line, failed in cases:
+        element = f"<failure message={quoteattr(line)}/>" if failed else f"<system-out>{escape(line)}</system-out>"
+        yield f'  <testcase classname="genperf" name={quoteattr(name)}>{element}</testcase>\n'
+    yield "</testsuite>\n"
 
 
 def annotated(answer: Verification, source: str) -> Iterator[str]:

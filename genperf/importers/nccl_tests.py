@@ -11,8 +11,9 @@ from genperf.importers.imported import Cell, Imported, Rows
 
 TIME = "time_s"
 SIGNATURE = r"(?m)^#\s+nThread \d+ nGpus \d+|#.*\balgbw\s+busbw\b"
-_RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)")
-_ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
+#: A rank with its host and its device, and a row of the table.
+RANK = re.compile(r"#\s+Rank\s+\d+.*?\bon\s+(\S+)(?:\s+device\s+\d+\s+\[[^\]]*\]\s*(.*))?")
+ROW = re.compile(r"\s*(\d+)\s+\d+\s+([a-z]\w*)\s+(\S+)\s+(-?\d+)\s+(.*)")
 
 
 def read(text: str, name: str) -> Imported:
@@ -29,11 +30,11 @@ def read(text: str, name: str) -> Imported:
     >>> [(row["devices"], row["nodes"], row["bytes"], row["buffers"], row["time_s"]) for row in table.rows]
     [(2, 2, 1024, 'out of place', 2e-05), (2, 2, 1024, 'in place', 3e-05)]
     """
-    hosts = _RANK.findall(text)
+    hosts = [host for host, _ in RANK.findall(text)]
     counts: dict[str, Cell] = {"devices": len(hosts), "nodes": len(set(hosts))} if hosts else {}
     rows = Rows(TIME)
     for number, line in enumerate(text.splitlines(), 1):
-        row = _ROW.fullmatch(line)
+        row = ROW.fullmatch(line)
         if row is None:
             continue
         size, kind, operation, _, numbers = row.groups()

@@ -1,15 +1,15 @@
 """What is answered of one run: its utilisation, its place among published runs, what a training takes; on a card."""
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from genperf.errors import counted
 from genperf.facts import Paid
 from genperf.one_run.published import Place, place_of
-from genperf.one_run.run import Run
-from genperf.one_run.training import Training, training_of
+from genperf.one_run.run import Run, run_of_words
+from genperf.one_run.training import training_of
 from genperf.one_run.utilisation import Utilisation, utilisation_of
 from genperf.panel.axis import several_nodes
 from genperf.words.numbers import durations_text, three_digits
@@ -18,91 +18,51 @@ from genperf.words.numbers import durations_text, three_digits
 WIDTH, LABEL, MOST_LINES = 80, 10, 14
 #: A percentile below which what usually explains less is named.
 LOW = 50.0
+#: The label of what usually explains less, which a long card can do without.
+LESS = "less by"
 
 
 @dataclass(frozen=True)
 class OneRun:
-    """The answer about one run."""
+    """The answer about one run, or about a test of collectives."""
 
-    run: Run
-    #: None before any run.
-    utilisation: Utilisation | None
-    #: None where no published runs are like it.
-    place: Place | None
-    training: Training | None
+    #: Labels and texts of the card.
+    rows: tuple[tuple[str, str], ...]
+    #: What is known, by name: the fields of the JSON.
+    numbers: dict[str, Any]
 
     @property
     def lines(self) -> list[str]:
         """The card: at most 14 lines of 80 columns."""
-        run, used, place, training = self.run, self.utilisation, self.place, self.training
-        speed = f"{three_digits(run.rate)} {run.network.sample}/s" if run.rate and run.network else ""
-        network = "" if run.network is None else run.network.name
-        precision = "" if run.precision is None else run.precision
-        rows: list[tuple[str, str]] = [("", " · ".join(filter(None, (run.label, network, speed, precision))))]
-        if used is not None:
-            ends = f" ({100 * used.low:.0f} – {100 * used.high:.0f} %)" if used.high > 1.01 * used.low else ""
-            hardware = "" if used.hardware is None else f"; HFU {100 * used.hardware:.0f} %"
-            of = f"{used.convention}, of {three_digits(used.peak / 1e12)} TFLOP/s dense"
-            rows.append(("MFU", f"{100 * used.value:.1f} %{ends}: {of}{hardware}"))
-            rows += [("⚠", remark) for remark in used.remarks]
-        if place is not None:
-            usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
-            among = f"{place.runs} published {place.among} from {counted(place.sources, 'source')}"
-            rows.append(("among", f"{place.judged} of {among}: {usual}" if used is not None else f"{among}: {usual}"))
-        if self.explanations:
-            rows.append(("less by", "; ".join(self.explanations)))
-        if training is not None:
-            rows += _training_rows(training, run)
-        lines = [(label, line) for label, text in rows for line in wrapped(label, text)]
-        # What usually explains less is what a long card can do without.
-        return [line for label, line in lines if len(lines) <= MOST_LINES or label != "less by"][:MOST_LINES]
-
-    @property
-    def explanations(self) -> list[str]:
-        """What usually explains a low utilisation of such a run, the likeliest first."""
-        run, place = self.run, self.place
-        if self.utilisation is None or place is None or place.percentile is None or place.percentile >= LOW:
-            return []
-        network, value = run.network, self.utilisation.value
-        of_each = value * run.devices
-        several = run.devices > 8.0 or bool(several_nodes(run.nodes or 1.0))
-        usual = [
-            (
-                run.rate is not None and value < place.low < of_each < place.high,
-                f"a rate of each device and not of all (then {100 * of_each:.0f} %)",
-            ),
-            (several, "an exchange between nodes that nothing hides"),
-            (run.recomputed is not False, "activations computed again (a quarter)"),
-            (network is not None and network.is_mixture, "the exchange of experts"),
-            (network is not None and network.active < 1e9, "products too small for the device"),
-            (True, "a small batch of each device, a pipeline's bubble"),
-            (True, "input, or a device below its clock"),
-        ]
-        return [text for holds, text in usual if holds][:3]
+        lines = []
+        for label, text in self.rows:
+            indent = " " * (LABEL if label else 0)
+            wrapped = textwrap.wrap(text, WIDTH, initial_indent=label.ljust(len(indent)), subsequent_indent=indent)
+            lines += [(label, line) for line in wrapped]
+        return [line for label, line in lines if len(lines) <= MOST_LINES or label != LESS][:MOST_LINES]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        used = self.utilisation
-        return {
-            "mfu": None if used is None else used.value,
-            "mfu_lower": None if used is None else used.low,
-            "mfu_upper": None if used is None else used.high,
-            "mfu_convention": None if used is None else used.convention,
-            "mfu_by_convention": {} if used is None else used.by_convention,
-            "hfu": None if used is None else used.hardware,
-            "peak": self.run.dense_peak,
-            "notes": [] if used is None else list(used.remarks),
-            "normal": None if self.place is None else self.place.to_dict(),
-            "less_by": self.explanations,
-            "training": None if self.training is None else self.training.to_dict(),
-            "sentences": {"card": "\n".join(self.lines)},
-        }
+        return {**self.numbers, "sentences": {"card": str(self)}}
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
-def answer_of(
+def about_words(
+    words: tuple[str, ...],
+    tokens: float | None = None,
+    at: Mapping[str, str] | None = None,
+    price: Paid | None = None,
+    hints: Mapping[str, str] | None = None,
+    peak: float | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> OneRun:
+    """Return the answer about the run that words describe, as `run_of_words` and `about` take them."""
+    return about(run_of_words(words, peak, settings), tokens, at, price, hints)
+
+
+def about(
     run: Run,
     tokens: float | None = None,
     at: Mapping[str, str] | None = None,
@@ -123,33 +83,80 @@ def answer_of(
     Examples
     --------
     >>> from genperf.one_run.run import run_of_words
-    >>> print(answer_of(run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
+    >>> print(about(run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))).lines[1])
     MFU       40.8 % (38 – 61 %): 6·P, of 989 TFLOP/s dense
     """
-    measured = run.rate is not None or run.printed is not None or run.stated is not None
+    measured = not run.rate is run.printed is run.stated is None
     used = utilisation_of(run) if measured or tokens is None else None
-    place = place_of(run, None if used is None else used.value)
-    training = None
-    if tokens is not None:
-        training = training_of(run, used, place, tokens, at or {}, price, hints or {})
-    return OneRun(run, used, place, training)
+    value = None if used is None else used.value
+    place = place_of(run, value)
+    training = None if tokens is None else training_of(run, value, place, tokens, at or {}, price, hints or {})
+    less_by = _explanations(run, value, place)
+    numbers = {
+        "mfu": value,
+        "mfu_lower": None if used is None else used.low,
+        "mfu_upper": None if used is None else used.high,
+        "mfu_convention": None if used is None else used.convention,
+        "mfu_by_convention": {} if used is None else used.by_convention,
+        "hfu": None if used is None else used.hardware,
+        "peak": run.dense_peak,
+        "notes": [] if used is None else list(used.remarks),
+        "normal": None if place is None else place.to_dict(),
+        "less_by": less_by,
+        "training": training,
+    }
+    return OneRun((*_rows(run, used, place, less_by), *_training_rows(run, training, price)), numbers)
 
 
-def _training_rows(training: Training, run: Run) -> Iterable[tuple[str, str]]:
-    """Return the rows of a card about a training."""
-    centre, lower, upper, unit = durations_text(*(86400.0 * days for days in training.days))
+def _rows(run: Run, used: Utilisation | None, place: Place | None, less_by: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a card about a run."""
+    network = run.network
+    speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate and network else ""
+    yield "", " · ".join(filter(None, (run.label, network.name if network else "", speed, run.precision)))
+    if used is not None:
+        ends = f" ({100 * used.low:.0f} – {100 * used.high:.0f} %)" if used.high > 1.01 * used.low else ""
+        hardware = "" if used.hardware is None else f"; HFU {100 * used.hardware:.0f} %"
+        peak = f"of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
+        yield "MFU", f"{100 * used.value:.1f} %{ends}: {used.convention}, {peak}{hardware}"
+        yield from (("⚠", remark) for remark in used.remarks)
+    if place is not None:
+        judged = "" if used is None else f"{place.judged} of "
+        usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
+        yield "among", f"{judged}{place.runs} published {place.among} from {counted(place.sources, 'source')}: {usual}"
+    if less_by:
+        yield LESS, "; ".join(less_by)
+
+
+def _explanations(run: Run, value: float | None, place: Place | None) -> list[str]:
+    """Return what usually explains a low utilisation of such a run, the likeliest first."""
+    if value is None or place is None or place.percentile is None or place.percentile >= LOW:
+        return []
+    network, of_each = run.network, value * run.devices
+    each = run.rate is not None and value < place.low < of_each < place.high
+    several = run.devices > 8.0 or bool(several_nodes(run.nodes or 1.0))
+    usual = (
+        (each, f"a rate of each device and not of all (then {100 * of_each:.0f} %)"),
+        (several, "an exchange between nodes that nothing hides"),
+        (run.recomputed is not False, "activations computed again (a quarter)"),
+        (network is not None and network.is_mixture, "the exchange of experts"),
+        (network is not None and network.active < 1e9, "products too small for the device"),
+        (True, "a small batch of each device, a pipeline's bubble"),
+        (True, "input, or a device below its clock"),
+    )
+    return [text for holds, text in usual if holds][:3]
+
+
+def _training_rows(run: Run, training: Mapping[str, Any] | None, price: Paid | None) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a card about a training."""
+    if training is None:
+        return
+    centre, lower, upper, unit = durations_text(*(86400.0 * training[f"days{end}"] for end in ("", "_lower", "_upper")))
     device = "devices" if run.device is None else run.device.label
-    at = f"{three_digits(training.tokens)} tokens at {training.devices:g} x {device}"
-    text = f"{at}: {centre} {unit} ({lower} – {upper})"
-    if training.cost is not None and training.price is not None:
-        first, low, high = map(three_digits, training.cost)
-        text += f", {first} ({low} – {high}) at {training.price.text}"
+    text = f"{three_digits(training['tokens'])} tokens at {training['devices']:g} x {device}: {centre} {unit}"
+    text += f" ({lower} – {upper})"
+    if price is not None:
+        first, low, high = (three_digits(training[f"cost{end}"]) for end in ("", "_lower", "_upper"))
+        text += f", {first} ({low} – {high}) at {price.text}"
     yield "training", text
-    yield "⚠ blind", training.reason
-    yield "→ next", training.suggestion
-
-
-def wrapped(label: str, text: str) -> list[str]:
-    """Return a row of a card in lines, its label before the first one."""
-    indent = " " * (LABEL if label else 0)
-    return textwrap.wrap(text, WIDTH, initial_indent=label.ljust(len(indent)), subsequent_indent=indent)
+    yield "⚠ blind", training["reason"]
+    yield "→ next", training["next"]

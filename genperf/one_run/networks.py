@@ -7,14 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from genperf.errors import GenperfError, did_you_mean
-from genperf.formula.amounts import amount
+from genperf.formula.amounts import MULTIPLES, amount
 
 FILE = Path(__file__).parent / "networks.csv"
-#: A size as names print it: 7B, 124M, 1.5b.
-_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?![a-z0-9])")
-#: Total and active parameters as names print them: 30B-A3B.
-_ACTIVE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b-?a(\d+(?:\.\d+)?)b")
-#: What names a mixture of experts.
+#: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
+_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
 _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])")
 
 
@@ -65,17 +62,15 @@ class Network:
 @cache
 def networks() -> tuple[tuple[re.Pattern[str], Network], ...]:
     """Return the networks whose parameters are published, each with the pattern of its names."""
-    with FILE.open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines))
 
     def network(row: dict[str, str]) -> Network:
-        numbers = [round(amount(row[column]) or 0.0) or None for column in ("parameters", "active", "layers", "hidden")]
-        parameters, active, layers, hidden = numbers
-        embedding, multiply_adds = float(row["embedding"] or 0.0), amount(row["multiply_adds"])
-        size = parameters or 0.0
-        return Network(row["name"], size, active or size, layers, hidden, embedding, multiply_adds, active or size)
+        columns = ("parameters", "active", "layers", "hidden")
+        size, active, layers, hidden = (round(amount(row[name]) or 0.0) or None for name in columns)
+        embedding, active = float(row["embedding"] or 0.0), active or size or 0
+        return Network(row["name"], size or 0, active, layers, hidden, embedding, amount(row["multiply_adds"]), active)
 
-    return tuple((re.compile(row["pattern"]), network(row)) for row in rows)
+    with FILE.open(encoding="utf-8") as lines:
+        return tuple((re.compile(row["pattern"]), network(row)) for row in csv.DictReader(lines))
 
 
 def network_of(text: str) -> Network:
@@ -94,19 +89,16 @@ def network_of(text: str) -> Network:
     (12900000000, 3000000000.0)
     """
     plain = re.sub(r"[\s_/,()]+", "-", text.strip().lower()).strip("-")
-    exact = next((network for pattern, network in networks() if pattern.fullmatch(plain)), None)
-    if exact is not None:
-        return exact
-    pair = _ACTIVE.search(plain)
-    if pair is not None:
-        return Network(text.strip(), float(pair[1]) * 1e9, float(pair[2]) * 1e9)
     size = _SIZE.search(plain)
-    if _EXPERTS.search(plain):
+    for pattern, network in networks():
+        if pattern.fullmatch(plain):
+            return network
+    if _EXPERTS.search(plain) and not (size and size[3]):
         what = f"'{text}' is a mixture of experts, and the parameters that a token uses are not known"
         raise GenperfError(what, hint="add active=12.9B")
     if size is None:
-        near = did_you_mean(text, [network.name for _, network in networks()])
         hint = "a size such as 7B, or a network such as llama3-8b, gpt2-xl, resnet50"
-        raise GenperfError(f"'{text}' is no network whose size is known", hint=f"{near} Or {hint}" if near else hint)
-    parameters = float(size[1]) * {"m": 1e6, "b": 1e9, "t": 1e12}[size[2]]
-    return Network(text.strip(), parameters, parameters)
+        near = did_you_mean(text, [network.name for _, network in networks()], otherwise=hint)
+        raise GenperfError(f"'{text}' is no network whose size is known", hint=near)
+    parameters = float(size[1]) * MULTIPLES[size[2].upper()]
+    return Network(text.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)

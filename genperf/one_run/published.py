@@ -1,4 +1,4 @@
-"""Where the utilisation of a run lies among published runs of its device and size.
+"""Where a run lies among published ones.
 
 Each source counts as one, whatever its number of runs, and runs that differ in the device's family, the precision, the
 size or the kind of network count less. The cumulative share of published runs below a utilisation u is
@@ -6,7 +6,7 @@ size or the kind of network count less. The cumulative share of published runs b
     F(u) = Σ w_i Φ((logit u − logit u_i)/h),   w_i ∝ Π similarity / (runs of the source alike)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -65,7 +65,7 @@ class Place:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return dict(vars(self))
+        return asdict(self)
 
     @property
     def judged(self) -> str:
@@ -97,16 +97,15 @@ def place_of(run: Run, value: float | None, published: Reference | None = None) 
     >>> place.among, place.low < 0.41 < place.high
     ('H100 runs of 3 to 15 B', True)
     """
-    if run.network is not None and run.network.multiply_adds is not None:
+    network, known = run.network, reference() if published is None else published
+    if network is not None and network.multiply_adds is not None:
         return None
-    known = reference() if published is None else published
-    family = "" if run.device is None else run.device.family
-    size = np.digitize(np.mean(SIZES) if run.network is None else run.network.active, SIZES)
-    precision, mixture = run.precision or "16-bit", run.network is not None and run.network.is_mixture
-    same_family, same_size = known.family == family, known.size == size
-    same_precision, same_kind = known.precision == precision, known.mixture == mixture
-    similar = np.where(same_family, 1.0, OTHER_FAMILY) * np.where(same_size, 1.0, OTHER_SIZE)
-    similar *= np.where(same_precision, 1.0, OTHER_PRECISION) * np.where(same_kind, 1.0, OTHER_KIND)
+    size = int(np.digitize(np.mean(SIZES) if network is None else network.active, SIZES))
+    precision, mixture = run.precision or "16-bit", network is not None and network.is_mixture
+    family = known.family == ("" if run.device is None else run.device.family)
+    alike = (family, known.size == size, known.precision == precision, known.mixture == mixture)
+    others = (OTHER_FAMILY, OTHER_SIZE, OTHER_PRECISION, OTHER_KIND)
+    similar = np.prod([np.where(same, 1.0, other) for same, other in zip(alike, others, strict=True)], axis=0)
     weights = similar.copy()
     for source in np.unique(known.source):
         rows = known.source == source
@@ -114,13 +113,12 @@ def place_of(run: Run, value: float | None, published: Reference | None = None) 
     shares = weights / weights.sum() @ ndtr((_GRID - logit(known.values)[:, None]) / KERNEL)
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
-    kind = "mixture-of-experts runs" if mixture else "runs"
     label = "" if run.device is None else f"{run.device.family.upper().replace('TPU-', 'TPU ')} "
-    fp8 = "" if precision == "16-bit" else f" in {precision}"
+    kind, fp8 = "mixture-of-experts runs" if mixture else "runs", "" if precision == "16-bit" else f" in {precision}"
     narrowest = (
-        (same_family & same_size & same_precision & same_kind, f"{label}{kind} {SIZE_WORDS[int(size)]}{fp8}", 2),
-        (same_family & same_precision, f"{label}runs{fp8}", 2),
-        (same_family, f"{label}runs", 1),
+        (np.all(alike, axis=0), f"{label}{kind} {SIZE_WORDS[size]}{fp8}", 2),
+        (alike[0] & alike[2], f"{label}runs{fp8}", 2),
+        (alike[0], f"{label}runs", 1),
         (np.ones(len(known.values), dtype=bool), "runs of all devices", 1),
     )
     rows, among = next(

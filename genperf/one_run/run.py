@@ -10,8 +10,8 @@ from genperf.formula.amounts import DURATIONS, MULTIPLES, amount
 from genperf.one_run.networks import Network, network_of
 from genperf.peaks import Device, device_in, devices, precision_in
 from genperf.table.cells import Source
-from genperf.table.clean import is_missing, number_in
-from genperf.vocabulary import section, words_of
+from genperf.table.clean import is_missing
+from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import Header, header_of
 from genperf.vocabulary.names import canonical_of, plain_name
 from genperf.words.numbers import three_digits
@@ -21,16 +21,17 @@ _WORDS = section("one_run")
 COLUMNS = ("device", "network", "active", "mfu", "tflops", "recomputation", "adapters")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 #: 8xh100, 2x8xA100, h100x8.
-_MACHINE = re.compile(r"(?:(?P<nodes>\d+)[x×*])?(?P<count>\d+)[x×*](?P<device>[a-z][\w.+-]*)", re.IGNORECASE)
-_REVERSED = re.compile(r"(?P<device>[a-z][\w.+-]*?)[x×*](?P<count>\d+)", re.IGNORECASE)
-_RATE = re.compile(rf"(?P<number>{_NUMBER})(?P<multiple>[kM]?)(?P<unit>[A-Za-z]+(?:/[A-Za-z]+)*)")
+_MACHINE = re.compile(
+    r"(?:(?P<nodes>\d+)[x×*])?(?P<count>\d+)[x×*](?P<device>[a-z][\w+-]*)|(?P<named>[a-z][\w+-]*?)[x×*](?P<times>\d+)",
+    re.IGNORECASE,
+)
+_RATE = re.compile(rf"({_NUMBER})([kM]?)([A-Za-z]+(?:/[A-Za-z]+)*)")
 _TFLOPS = re.compile(r"(t|p)flops?(/s(ec)?)?(/[a-z]+)?", re.IGNORECASE)
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
 _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
+_ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 #: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
 PRINTED_SIZE = 0.1
-#: What a rate counts that is no sample: steps, whose batch must be known.
-_STEPS = ("steps", "iterations", "step", "it")
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,20 @@ class Run:
         return f"{self.devices:g} x {'device' if self.device is None else self.device.label}"
 
 
-def machine_of(text: str) -> tuple[float, float | None, Device] | None:
-    """Return the devices, the nodes and the device of `2x8xh100`; None for another text, or an unknown device."""
-    machine = _MACHINE.fullmatch(text) or _REVERSED.fullmatch(text)
-    device = None if machine is None else device_in(machine["device"])
-    if machine is None or device is None:
-        return None
-    nodes = machine.groupdict().get("nodes")
-    return float(machine["count"]) * float(nodes or 1.0), float(nodes) if nodes else None, device
+def machine_in(word: str) -> dict[str, Any]:
+    """Return the device, the devices and the nodes of `2x8xh100`; nothing of another word.
+
+    Examples
+    --------
+    >>> machine_in("2x8xh100"), machine_in("h100x8"), machine_in("runs.csv")
+    ({'device': 'h100', 'devices': 16.0, 'nodes': 2.0}, {'device': 'h100', 'devices': 8.0}, {})
+    """
+    match = _MACHINE.fullmatch(word)
+    if match is None:
+        return {}
+    nodes = {"nodes": float(match["nodes"])} if match["nodes"] else {}
+    count = float(match["count"] or match["times"]) * float(match["nodes"] or 1.0)
+    return {"device": match["device"] or match["named"], "devices": count, **nodes}
 
 
 def is_run(words: tuple[str, ...]) -> bool:
@@ -95,10 +102,7 @@ def is_run(words: tuple[str, ...]) -> bool:
     >>> is_run(("8xh100", "7B")), is_run(("runs.csv",)), is_run(("1:410", "2:792")), is_run(("64", "x", "A100"))
     (True, False, False, True)
     """
-    text = _spaced(" ".join(words))
-    first = text.split(" ")[0] if text else ""
-    machine = _MACHINE.fullmatch(first) or _REVERSED.fullmatch(first)
-    return machine is not None and "." not in machine["device"]
+    return bool(machine_in(next(iter(_parted(words)), "")))
 
 
 def run_of_words(words: tuple[str, ...], peak: float | None = None, settings: Mapping[str, Any] | None = None) -> Run:
@@ -122,35 +126,29 @@ def run_of_words(words: tuple[str, ...], peak: float | None = None, settings: Ma
     >>> run.devices, run.nodes, run.network.name, run.rate, run.sequence
     (16.0, 2.0, 'Llama 3 8B', 180000.0, 8192.0)
     """
-    cells: dict[str, Any] = dict(settings or {})
+    first, *others = _parted(words)
+    cells: dict[str, Any] = {**(settings or {}), **machine_in(first)}
     names: list[str] = []
-    for word in _spaced(" ".join(words)).split():
+    for word in others:
         name, equals, value = word.partition("=")
-        machine = _MACHINE.fullmatch(word) or _REVERSED.fullmatch(word)
         rate = _RATE.fullmatch(word)
         if equals:
             cells[name] = value
-        elif machine is not None and "device" not in cells:
-            cells |= {"device": machine["device"], "devices": machine["count"]}
-            nodes = machine.groupdict().get("nodes")
-            if nodes:
-                cells |= {"devices": str(float(nodes) * float(machine["count"])), "nodes": nodes}
         elif word.endswith("%"):
-            cells["mfu"] = str(number_in(word[:-1]) / 100.0)
+            cells["mfu"] = (amount(word[:-1]) or 0.0) / 100.0
+            if not cells["mfu"] > 0.0:
+                raise GenperfError(f"'{word}' is no utilisation", hint="40%")
         elif precision_in(word):
             cells["precision"] = word
-        elif word.lower() in _WORDS["adapters"]:
-            cells["adapters"] = word
-        elif word.lower() in _WORDS["recomputed"]:
-            cells["recomputation"] = word
-        elif rate is not None and _column_of_rate(rate["unit"]):
-            cells[_column_of_rate(rate["unit"])] = str(
-                number_in(rate["number"].replace(",", "")) * MULTIPLES.get(rate["multiple"], 1.0)
-            )
+        elif meaning := next((of for of in ("adapters", "recomputed") if word.lower() in _WORDS[of]), ""):
+            cells["adapters" if meaning == "adapters" else "recomputation"] = word
+        elif rate is not None and _column_of_rate(rate[3]):
+            cells[_column_of_rate(rate[3])] = float(rate[1].replace(",", "")) * MULTIPLES.get(rate[2], 1.0)
         elif _BARE.fullmatch(word):
+            number = word.removesuffix("/s")
             raise GenperfError(
                 f"'{word}' could be tokens or samples a second, of all devices or of each",
-                hint=f"{word.removesuffix('/s')}tok/s of all, {word.removesuffix('/s')}tok/s/gpu of each, or img/s",
+                hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s",
             )
         elif word.lower() not in _WORDS["mfu"]:
             names.append(word)
@@ -159,21 +157,20 @@ def run_of_words(words: tuple[str, ...], peak: float | None = None, settings: Ma
     return run_of_row(cells, peak)
 
 
-def _spaced(text: str) -> str:
-    """Return words with a rate's number and unit as one, and the words of a rate as slashes."""
-    text = re.sub(r"\s+per\s+|\s*/\s*", "/", text.strip())
-    text = re.sub(r"/(second|sec)(?![a-z])", "/s", text)
+def _parted(words: tuple[str, ...]) -> list[str]:
+    """Return words with a rate's number and unit as one, and slashes for the word `per`."""
+    text = re.sub(r"\s+per\s+|\s*/\s*", "/", " ".join(words).strip())
+    text = re.sub(r"\s+%", "%", re.sub(r"/(second|sec)(?![a-z])", "/s", text))
     text = re.sub(rf"(?<![\w.])({_NUMBER})\s*[x×*]\s+(?=[A-Za-z])", r"\1x", text)
 
     def joined(match: re.Match[str]) -> str:
-        number, unit = match[1], match[2]
+        number, unit = match.groups()
         if unit in ("nodes", "node"):
             return f"nodes={number}"
-        if device_in(unit) is not None:
-            return f"{number}x{unit}"
-        return f"{number}{unit}" if _column_of_rate(unit) else match[0]
+        times = "x" if device_in(unit) is not None else ""
+        return f"{number}{times}{unit}" if times or _column_of_rate(unit) else match[0]
 
-    return re.sub(rf"(?<![\w.=])({_NUMBER}[kM]?) ?([A-Za-z][\w/.-]*)", joined, text)
+    return re.sub(rf"(?<![\w.=])({_NUMBER}[kM]?) ?([A-Za-z][\w/.-]*)", joined, text).split()
 
 
 def _column_of_rate(unit: str) -> str:
@@ -203,35 +200,33 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> Run:
     for column, cell in filled.items():
         meaning = next((of for of in COLUMNS if plain_name(column) in _WORDS[of]), canonical_of(column))
         named.setdefault(meaning or column, cell)
-    numbers = {name: _number(cell) for name, cell in named.items()}
+    numbers = {name: value for name, cell in named.items() if (value := _number(cell)) is not None}
     device = _device(str(named.get("device", "")), peak)
-    count = numbers.get("workers")
-    nodes, each = numbers.get("nodes"), numbers.get("devices_per_node")
+    count, nodes, each = (numbers.get(name) for name in ("workers", "nodes", "devices_per_node"))
     if count is None and nodes and each:
         count = nodes * each
     if nodes is None and count and each:
         nodes = max(count / each, 1.0)
-    network = _network(named, numbers)
-    sequence = numbers.get("sequence")
-    tflops = numbers.get("tflops") or 1e3 * (numbers.get("pflops") or 0.0)
-    stated = numbers.get("mfu")
+    if device is not None and device.name == "mi250x" and each == 8.0:
+        # Frameworks count each of its two dies as a device: eight on a node of four.
+        peak = 0.5 * (peak or device.rate(precision_in(str(named.get("precision", ""))) or "16-bit"))
+    stated, printed = numbers.get("mfu"), numbers.get("tflops") or 1e3 * numbers.get("pflops", 0.0)
     run = Run(
         device,
         peak,
         count or 1.0,
         nodes,
-        network,
-        printed=1e12 * tflops if tflops else None,
+        _network(named, numbers),
+        printed=1e12 * printed if printed else None,
         stated=stated / 100.0 if stated is not None and stated > 2.0 else stated,
         precision=precision_in(str(named.get("precision", ""))),
-        sequence=sequence,
-        recomputed=_switched(named.get("recomputation")),
-        adapters=_switched(named.get("adapters")) is True or _trains_adapters(filled),
+        sequence=numbers.get("sequence"),
+        recomputed=_used(named["recomputation"]) if "recomputation" in named else None,
+        adapters=_used(named.get("adapters", ""))
+        or bool(_ADAPTERS.search(" ".join(map(str, filled.values())).lower())),
     )
-    if device is not None and device.name == "mi250x" and each == 8.0:
-        # Frameworks count each of its two dies as a device: eight on a node of four.
-        run = replace(run, peak=0.5 * run.dense_peak)
-    batch, length = _batch(run, filled, numbers), 1.0 if network and network.sample == "images" else sequence
+    length = 1.0 if run.network and run.network.sample == "images" else run.sequence
+    batch = _batch(run, filled, numbers)
     run = replace(run, step_samples=batch * length if batch is not None and length is not None else None)
     return replace(run, rate=_rate(run, filled))
 
@@ -246,73 +241,62 @@ def run_in(source: Source) -> Run | None:
     >>> run_in(source_of("one.csv", ("gpus", "gpu", "model", "tokens_per_s"), [cells], [1])).rate
     76800.0
     """
-    if len(source) != 1:
-        return None
-    cells = {name: column[0] for name, column in source.cells.items()}
-    named = [str(cell) for name, cell in cells.items() if plain_name(name) in _WORDS["device"]]
+    cells = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
+    named = (str(cell) for name, cell in cells.items() if plain_name(name) in _WORDS["device"])
     return run_of_row(cells) if any(map(device_in, named)) else None
 
 
 def _number(cell: Any) -> float | None:
     """Return the number of a cell, which may be an amount; None for a text."""
     if isinstance(cell, str):
-        return amount(cell.replace(",", "").upper()) if cell[-1:].isalpha() else amount(cell.replace(",", ""))
+        text = cell.replace(",", "")
+        return amount(text.upper() if text[-1:].isalpha() else text)
     return None if isinstance(cell, bool) else float(cell)
 
 
+def _used(cell: Any) -> bool:
+    """Return whether a cell names something that is used."""
+    return str(cell).strip().lower() not in _WORDS["none"]
+
+
 def _device(text: str, peak: float | None) -> Device | None:
-    """Return the device of a name."""
+    """Return the device of a name; with a peak it need not be known."""
     device = device_in(text)
     if device is None and peak is None:
-        near = did_you_mean(text.lower(), [*devices()]) if text else ""
-        known = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
+        hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
         what = f"'{text}' is no device whose peak is known" if text else "the device is not named"
-        raise GenperfError(what, hint=f"{near} Or {known}" if near else known)
+        raise GenperfError(what, hint=did_you_mean(text.lower(), [*devices()], otherwise=hint))
     return device
 
 
-def _network(named: Mapping[str, Any], numbers: Mapping[str, float | None]) -> Network | None:
+def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> Network | None:
     """Return the network of a row: by its name, or by its parameters, with the shape that columns give."""
-    name, parameters = named.get("network"), numbers.get("parameters")
+    name = named.get("network")
     active, layers, hidden = (numbers.get(column) for column in ("active", "layers", "hidden"))
-    if parameters is None and numbers.get("parameters_billion"):
-        parameters = 1e9 * (numbers["parameters_billion"] or 0.0)
+    size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0) or None
+    # Of a run that prints its operations, or its utilisation, the network need not be known.
+    needed = size is None and not {"tflops", "mfu"} & named.keys()
     try:
-        network = network_of(str(name)) if name is not None else None
+        network = None if name is None else network_of(str(name))
     except GenperfError:
-        # Of a run that prints its operations, or its utilisation, the network need not be known.
-        if parameters is None and not {"tflops", "mfu"} & named.keys():
+        if needed:
             raise
         network = None
     if network is None:
-        if parameters is None:
-            return None
-        return Network(
-            str(name or f"{three_digits(parameters)} parameters"), parameters, active or parameters, layers, hidden
-        )
-    if layers and network.layers and layers < network.layers and parameters is None:
-        if {"tflops", "mfu"} & named.keys():
-            return None
-        what = f"layers={layers:g} are fewer than the {network.layers:g} of {network.name}"
-        raise GenperfError(what, hint="add the parameters of what ran: params=4B")
-    size = parameters or network.parameters
+        called = str(name or f"{three_digits(size or 0.0)} parameters")
+        return None if size is None else Network(called, size, active or size, layers, hidden)
+    if layers and network.layers and layers < network.layers and size is None:
+        if needed:
+            what = f"layers={layers:g} are fewer than the {network.layers:g} of {network.name}"
+            raise GenperfError(what, hint="add the parameters of what ran: params=4B")
+        return None
+    size = size or network.parameters
+    active = active or network.active * size / network.parameters
     if abs(size / network.parameters - 1.0) > PRINTED_SIZE:
         # Another network than the one of the name: fewer layers, say.
-        return Network(network.name, size, active or size * network.active / network.parameters, layers, hidden)
-    active = active or network.active * size / network.parameters
+        return Network(network.name, size, active, layers, hidden)
     layers, hidden = layers or network.layers, hidden or network.hidden
     return replace(network, parameters=size, active=active, layers=layers, hidden=hidden)
-
-
-def _switched(cell: Any) -> bool | None:
-    """Return whether a cell names something that is used; None where it is empty."""
-    return None if cell is None else str(cell).strip().lower() not in _WORDS["none"]
-
-
-def _trains_adapters(cells: Mapping[str, Any]) -> bool:
-    """Return whether a text of a row says that adapters are trained."""
-    text = " ".join(str(cell) for cell in cells.values()).lower()
-    return re.search(rf"(?<![a-z])({'|'.join(words_of('one_run.adapters'))})(?![a-z])", text) is not None
 
 
 def _rate(run: Run, cells: Mapping[str, Any]) -> float | None:
@@ -320,23 +304,22 @@ def _rate(run: Run, cells: Mapping[str, Any]) -> float | None:
     rates: dict[str, tuple[Header, float]] = {}
     for column, cell in cells.items():
         header, value = header_of(column), _number(cell)
-        if header.kind in ("rate", "time") and value is not None and (header.kind == "rate" or header.of != "job"):
+        if value is not None and (header.kind == "rate" or (header.kind == "time" and header.of != "job")):
             rates.setdefault(header.counted if header.kind == "rate" else "seconds", (header, value))
     network = run.network
     if not rates or network is None:
         return None
     # Samples of the network in one of what is counted.
-    samples, of_step = 1.0 if network.sample == "images" else run.sequence, run.step_samples
-    worth = {"": samples, **dict.fromkeys(("samples", "sequences", "sentences"), samples)}
-    worth |= {network.sample: 1.0, "seconds": of_step, **dict.fromkeys(_STEPS, of_step)}
-    if network.sample == "images":
-        worth["frames"] = 1.0
+    samples = 1.0 if network.sample == "images" else run.sequence
+    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), samples)
+    worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), run.step_samples)
+    worth |= {network.sample: 1.0, **({"frames": 1.0} if network.sample == "images" else {})}
     for counted, (header, value) in sorted(rates.items(), key=lambda one: one[0] != network.sample):
         each = worth.get(counted)
         if each is not None and value > 0.0:
-            per_second = each / (value * DURATIONS[header.unit]) if header.kind == "time" else each * value
-            shared = run.devices if header.shared else 1.0
-            return per_second * shared / (1.0 if header.kind == "time" else DURATIONS.get(header.unit, 1.0))
+            unit = DURATIONS.get(header.unit, 1.0)
+            rate = each / (value * unit) if header.kind == "time" else each * value / unit
+            return rate * (run.devices if header.shared else 1.0)
     if run.printed is not None or run.stated is not None:
         return None
     counted = next(iter(rates))
@@ -348,12 +331,12 @@ def _rate(run: Run, cells: Mapping[str, Any]) -> float | None:
     raise GenperfError(f"{what} may be of any number of {network.sample}", hint=f"add {lacks}, or give tok/s")
 
 
-def _batch(run: Run, cells: Mapping[str, Any], numbers: Mapping[str, float | None]) -> float | None:
-    """Return the samples of a step of all devices; None where they are not known, or are of one device or of all."""
-    of_each = next((column for column in cells if canonical_of(column) == "batch"), None)
-    if numbers.get("global_batch") or of_each is None or numbers.get("batch") is None:
+def _batch(run: Run, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> float | None:
+    """Return the samples of a step of all devices; None where they are not known."""
+    column, batch = next((name for name in cells if canonical_of(name) == "batch"), ""), numbers.get("batch")
+    if "global_batch" in numbers or batch is None:
         return numbers.get("global_batch")
-    if run.devices > 1.0 and plain_name(of_each) in ("batch", "batch_size"):
-        what = f"{of_each}={numbers['batch']:g} may be of each device or of all"
-        raise GenperfError(what, hint=f"gbs={numbers['batch']:g} of all, or batch_per_gpu={numbers['batch']:g} of each")
-    return (numbers["batch"] or 0.0) * run.devices
+    if run.devices > 1.0 and plain_name(column) in ("batch", "batch_size"):
+        what = f"{column}={batch:g} may be of each device or of all"
+        raise GenperfError(what, hint=f"gbs={batch:g} of all, or batch_per_gpu={batch:g} of each")
+    return batch * run.devices

@@ -50,12 +50,9 @@ class Utilisation:
     value: float
     low: float
     high: float
-    #: What its operations are.
+    #: What its operations are, and the utilisation by every convention for which enough is known.
     convention: str
-    #: By every convention for which enough is known.
     by_convention: dict[str, float]
-    #: Operations per second of a device that it is a share of.
-    peak: float
     #: With recomputation counted, where the run does that.
     hardware: float | None
     #: What is worth a sentence: a mistake of the stated figure, what was supposed.
@@ -80,45 +77,31 @@ def utilisation_of(run: Run) -> Utilisation:
     >>> round(used.value, 3), used.convention
     (0.408, '6·P')
     """
-    peak = run.dense_peak
-    by = conventions(run)
-    remarks = [_supposed(run)] if _supposed(run) else []
-    hardware = by.get(HARDWARE) if run.recomputed else None
-    if not by:
-        return _as_printed(run, peak, remarks)
-    measured = run.stated if run.printed is None else run.printed / peak
-    default = default_of(by)
-    convention = default
-    if measured is not None:
-        nearest = min(by, key=lambda name: abs(by[name] / measured - 1.0))
-        if abs(by[nearest] / measured - 1.0) <= SAME:
+    computed, remarks = conventions(run), []
+    if run.precision is None and run.peak is None and run.device is not None and "fp8" in run.device.rates:
+        remarks.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
+    stated = run.stated if run.printed is None else run.printed / run.dense_peak
+    if not computed and stated is None:
+        hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
+        raise GenperfError("nothing measures the speed of the run", hint=hint)
+    by = computed or {STATED if run.printed is None else PRINTED: stated or 0.0}
+    convention, claim = default_of(by), stated if computed else run.stated
+    if claim is not None:
+        nearest = min(by, key=lambda name: abs(by[name] / claim - 1.0))
+        if abs(by[nearest] / claim - 1.0) <= SAME:
             convention = nearest
         else:
-            remarks += _mistake(run, by, measured)
+            remarks.append(_mistake(run, by, claim))
+    hardware = by.get(HARDWARE) if run.recomputed or convention == HARDWARE else None
     if convention == HARDWARE:
-        convention, hardware = default, by[HARDWARE]
-        remarks.append(f"what the run states ({_percent(measured or 0.0)}) is HFU: recomputation is counted in it")
+        convention = default_of(by)
+        remarks.append(f"what the run states ({_percent(claim or 0.0)}) is HFU: recomputation is counted in it")
+    if run.recomputed and not computed:
+        remarks.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     value = by[convention]
     _refuse_above_peak(value, run)
-    low, high = _ends(run, convention, value)
-    return Utilisation(value, low, high, convention, by, peak, hardware, tuple(remarks))
-
-
-def _as_printed(run: Run, peak: float, remarks: list[str]) -> Utilisation:
-    """Return the utilisation of a run without a rate: its printed operations over the peak, or what it states."""
-    value = run.stated if run.printed is None else run.printed / peak
-    if value is None:
-        raise GenperfError(
-            "nothing measures the speed of the run", hint="76800tok/s, or 400TFLOP/s of a device, or 40%"
-        )
-    convention = STATED if run.printed is None else PRINTED
-    if run.printed is not None and run.stated is not None and abs(run.stated / value - 1.0) > SAME:
-        remarks += _mistake(run, {PRINTED: value}, run.stated)
-    if run.recomputed:
-        remarks.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
-    _refuse_above_peak(value, run)
-    low = value / RECOMPUTED if run.recomputed else value
-    return Utilisation(value, low, value, convention, {}, peak, None, tuple(remarks))
+    low, high = _ends(run, convention)
+    return Utilisation(value, low * value, high * value, convention, computed, hardware, tuple(remarks))
 
 
 def conventions(run: Run) -> dict[str, float]:
@@ -155,7 +138,7 @@ def operations_of(run: Run) -> tuple[str, float]:
 
 def default_of(by: dict[str, float]) -> str:
     """Return the convention that is used where no figure shows another."""
-    return next(name for name in (LORA, IMAGES, FULL, PLAIN) if name in by)
+    return next(name for name in (LORA, IMAGES, FULL, PLAIN, PRINTED, STATED) if name in by)
 
 
 def shape_of(network: Network) -> float:
@@ -165,11 +148,13 @@ def shape_of(network: Network) -> float:
     return float(SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
 
 
-def _ends(run: Run, convention: str, value: float) -> tuple[float, float]:
-    """Return the ends of a utilisation from what is not known: the parameters behind a size, and the attention."""
+def _ends(run: Run, convention: str) -> tuple[float, float]:
+    """Return the ends over the utilisation, from what is not known of parameters, attention and recomputation."""
     network = run.network
+    if convention in (PRINTED, STATED):
+        return (1.0 / RECOMPUTED if run.recomputed else 1.0), 1.0
     if network is None or network.multiply_adds is not None:
-        return value, value
+        return 1.0, 1.0
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
     if convention in (PLAIN, KAPLAN):
         shape = shape_of(network) * (1.0 if network.layers and network.hidden else SHAPE_FACTOR)
@@ -178,44 +163,31 @@ def _ends(run: Run, convention: str, value: float) -> tuple[float, float]:
         # A causal mask needs half of the attention.
         attention = network.attention(run.sequence) or 0.0
         low *= (network.products + 0.5 * attention) / (network.products + attention)
-    return low * value, high * value
+    return low, high
 
 
-def _supposed(run: Run) -> str:
-    """Return what is supposed of the precision, where it is not known and matters."""
-    if run.precision is not None or run.peak is not None or run.device is None or "fp8" not in run.device.rates:
-        return ""
-    return "the precision is not given: 16 bits are supposed; of the fp8 peak it is half"
-
-
-def _mistake(run: Run, by: dict[str, float], measured: float) -> list[str]:
+def _mistake(run: Run, by: dict[str, float], claim: float) -> str:
     """Return what is wrong with a stated figure that fits no convention over the dense peak."""
     sparse = 1.0 if run.device is None or run.peak is not None else run.device.sparse
-    nearest = min(by.values(), key=lambda value: abs(value / (sparse * measured) - 1.0))
-    stated = _percent(measured)
-    if sparse > 1.0 and abs(nearest / (sparse * measured) - 1.0) <= SAME:
+    if sparse > 1.0 and min(abs(value / (sparse * claim) - 1.0) for value in by.values()) <= SAME:
         peak = three_digits(sparse * run.dense_peak / 1e12)
-        return [f"the stated {stated} is of the sparse peak ({peak} TFLOP/s): training uses the dense one"]
-    return [
-        f"the stated {stated} fits no convention: {', '.join(f'{_percent(v)} by {name}' for name, v in by.items())}"
-    ]
+        return f"the stated {_percent(claim)} is of the sparse peak ({peak} TFLOP/s): training uses the dense one"
+    shares = ", ".join(f"{_percent(value)} by {name}" for name, value in by.items())
+    return f"the stated {_percent(claim)} fits no convention: {shares}"
 
 
 def _refuse_above_peak(value: float, run: Run) -> None:
     """Refuse a utilisation above the dense peak, with the usual causes."""
     if value <= 1.0:
         return
-    peak = three_digits(run.dense_peak / 1e12)
     of_all = f"the rate is of all devices, and not of each (then {_percent(value / run.devices)})"
-    causes = [
+    causes = (
         of_all if run.devices > 1.0 else "more devices ran than are counted",
         "a token uses a part of the parameters: active=12.9B for experts, lora for adapters",
-        f"another precision or device than one of {peak} TFLOP/s dense: fp8, or --peak",
-    ]
-    raise GenperfError(
-        f"an MFU of {_percent(value)} is above the peak of {run.label}",
-        hint="; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1)),
+        f"another precision or device than one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense: fp8, or --peak",
     )
+    hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1))
+    raise GenperfError(f"an MFU of {_percent(value)} is above the peak of {run.label}", hint=hint)
 
 
 def _percent(share: float) -> str:

@@ -23,6 +23,7 @@ from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column
 
 _RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
+_PREDICTED = (*words_of("columns.predicted"), "lower", "upper")
 _COLLECTIVE = re.compile(any_of("columns.collective"))
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
 _WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
@@ -53,6 +54,8 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
     flat = plain_name(name).replace("/", "_")
     if _SPREAD.fullmatch(flat):
         return "spread", "its header is that of a deviation"
+    if flat in _PREDICTED:
+        return "spread", "its header is that of an earlier prediction"
     if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
         return "label", "it numbers the runs"
     if _RESULT.fullmatch(flat) or (is_bandwidth(name) and _COLLECTIVE.search(flat)):

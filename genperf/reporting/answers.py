@@ -16,6 +16,7 @@ from genperf.errors import GenperfError, attempted
 from genperf.facts import ENDS, Cause, Facts, Normal, Planned, Record
 from genperf.reporting.ladder import ladder_rows, ladder_table
 from genperf.reporting.place import ALIASED_PAIRS, Place, page_ladder, short, with_intervals
+from genperf.result import FitResult
 from genperf.search import suggest
 from genperf.words.answer import sentences_of
 from genperf.words.card import decision_sentence, next_line, record_line, verdict_line
@@ -74,13 +75,15 @@ def answers(place: Place) -> list[Section]:
         *_pays(place),
         *planned,
         _next(place),
-        *([] if facts is None else [*_normal(facts), *_also(facts)]),
+        *([] if facts is None else _normal(facts)),
+        *_also(place.result, facts),
     ]
 
 
-def _also(facts: Facts) -> list[Section]:
-    """Return the sentences that no other section of the page has."""
-    texts = [text for name, text in sentences_of(facts).items() if name not in SECTIONED]
+def _also(result: FitResult, facts: Facts | None) -> list[Section]:
+    """Return what earlier predictions were worth, and the sentences that no other section of the page has."""
+    texts = [capitalised(str(note)) for note in result.notes if note.kind == "earlier_predictions"]
+    texts += [text for name, text in ({} if facts is None else sentences_of(facts)).items() if name not in SECTIONED]
     return [Section(ALSO, "", tuple(texts))] if texts else []
 
 

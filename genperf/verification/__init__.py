@@ -1,5 +1,4 @@
 """Predictions beside what was then measured: how many intervals held, and whether runs have become slower."""
 
 from genperf.verification.alarm import Alarm, History, alarm_of
-from genperf.verification.kept import kept_predictions
 from genperf.verification.verify import Checked, Verification, verify

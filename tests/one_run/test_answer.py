@@ -10,7 +10,7 @@ from helpers import run
 
 import genperf as gp
 from genperf import datasets
-from genperf.one_run import answer_of, run_of_words
+from genperf.one_run import about, run_of_words
 from genperf.one_run.published import place_of, reference
 
 
@@ -53,8 +53,8 @@ def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
 
 
 def test_a_rate_of_each_device_is_suspected() -> None:
-    answer = answer_of(run_of_words(("8xh100", "7B", "9600tok/s", "bf16")))
-    assert answer.explanations[0] == "a rate of each device and not of all (then 41 %)"
+    answer = about(run_of_words(("8xh100", "7B", "9600tok/s", "bf16")))
+    assert answer.numbers["less_by"][0] == "a rate of each device and not of all (then 41 %)"
 
 
 def test_days_and_cost_follow_from_one_run(capsys: pytest.CaptureFixture[str]) -> None:

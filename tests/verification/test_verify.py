@@ -105,6 +105,9 @@ def test_ask_says_what_earlier_predictions_were_worth(shell: Shell) -> None:
         "gpus,step_s,predicted,lower,upper\n1,1.0,1.01,0.9,1.1\n2,1.1,1.08,1.0,1.2\n4,1.2,1.21,1.1,1.3\n8,1.5,1.3,1.2,1.4\n"
     )
     _, out, _ = shell("ask", "kept.csv", "--at", "16", "--full")
-    assert "earlier predictions: 3 of 4 inside their intervals, which is compatible with 90 %" in out
+    assert "earlier predictions: median error 1.4 % in 4 runs; 3 of 4 inside 90 %, which is compatible with 90 %" in out
+    assert "Also measured" not in out
+    shell("report", "kept.csv", "-o", "page.html")
+    assert "Earlier predictions: median error 1.4 % in 4 runs" in Path("page.html").read_text()
     Path("plain.csv").write_text("gpus,step_s\n1,1.0\n2,1.1\n4,1.2\n8,1.5\n")
     assert "earlier predictions" not in shell("ask", "plain.csv", "--at", "16", "--full")[1]
