@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from msgspec.structs import replace as replace_struct
+
 from genperf import estimate
 from genperf.errors import GenperfError, Note, attempted
 from genperf.expression import Expression
@@ -14,7 +16,7 @@ from genperf.models.generic import MAX_GROWN, STRUCTURES, Structure, generic, pr
 from genperf.models.interactions import interactions
 from genperf.models.user import user_expression
 from genperf.panel import Table
-from genperf.panel.table import design_notes, following_counts
+from genperf.panel.table import design_notes, following_counts, one_at_a_time
 from genperf.prediction import Ensemble
 from genperf.result import FitResult
 from genperf.table import Factor
@@ -146,6 +148,9 @@ class GenericModel(ExpressionModel):
         """Fit one table; where the structure is free, products may grow interactions."""
         growth = estimate.NO_GROWTH
         table = estimate.levels_by_content(table)
+        several = sum(f.distinct > 1 for f in table.numeric) > 1
+        if self.options.structure == "auto" and several and not self.options.fix and one_at_a_time(table.medians()):
+            return self._sum_and_product(expressions, table, seed)
         if self.options.structure in ("auto", "grown"):
             medians, read = table.medians(), {name for e in expressions for name in e.factors}
             kept = [f for f in table.factors if f.name in read]
@@ -158,6 +163,20 @@ class GenericModel(ExpressionModel):
             free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]
             growth = estimate.Growth(bases, offered, alone, tuple(free))
         return estimate.estimate(expressions, table, self.options, seed, growth=growth)
+
+    def _sum_and_product(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:
+        """Fit both forms that runs of one factor at a time allow, as members of one weight."""
+        options = replace(self.options, lam="cv" if self.options.lam is None else self.options.lam)
+        read = {name for e in expressions for name in e.factors}
+        factors = [replace_struct(f, role="intrinsic") if f.numeric else f for f in table.factors if f.name in read]
+        added = generic(factors, Structure("separable"))
+        multiplied = next((e for e in expressions if products_of(e) == 1), expressions[0])
+        forms = [("a sum of effects", added), ("a product of effects", multiplied)]
+        each = [(label, estimate.estimate([form], table, options, seed)) for label, form in forms]
+        members = tuple(replace(one.members[0], weight=1.0 / len(each), label=label) for label, one in each)
+        first, second = (one for _, one in each)
+        spread = max((first.spread, second.spread), key=lambda spread: spread.misfit)
+        return replace(first, members=members, spread=spread)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         wanted, candidates = self.options.structure, structures(factors)

@@ -109,7 +109,9 @@ def _fitted(table: Table, noise: float) -> Members:
         pseudo[kinds.index("sum")] = pseudo.sum() - pseudo[kinds.index("sum")]
     # Held-out rows of such a table cannot tell effects that add up from those that multiply.
     weights = pseudo / pseudo.sum() if apart else weights_of(folds.log_density(), np.ones(len(y)), pseudo)
-    width, order = folds.width(weights, INSIDE_QUANTILE), sorted(range(len(weights)), key=lambda k: -weights[k])
+    # Nor can they show how wide two forms lie apart elsewhere.
+    width = max(folds.width(weights, INSIDE_QUANTILE), NORMAL if apart else 0.0)
+    order = sorted(range(len(weights)), key=lambda k: -weights[k])
     growth = None if anchors is None else growth
     return Members(table, candidates, growth, folds, pseudo, weights, width, order, apart)
 

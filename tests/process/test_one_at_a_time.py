@@ -1,0 +1,41 @@
+"""Runs of one factor at a time fit a sum of the effects as well as their product: both are members."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import genperf as gp
+
+LINES = {"batch": (8, 16, 32, 64, 128, 256), "layers": (2, 4, 8, 16, 32), "workers": (1, 2, 4, 8, 16)}
+CORNER = {"batch": 256, "layers": 32, "workers": 16}
+
+
+@pytest.fixture(scope="module", params=["auto", "generic"])
+def fitted(request: pytest.FixtureRequest) -> gp.FitResult:
+    # T = 0.01·batch + 0.08·layers + 0.1·workers: 6.72 s at the far corner; the product of the effects is 28.
+    centre = {"batch": 64, "layers": 8, "workers": 4}
+    rows = pd.DataFrame([{**centre, n: v} for n, values in LINES.items() for v in values]).drop_duplicates()
+    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(len(rows)))
+    rows["s"] = (0.01 * rows.batch + 0.08 * rows.layers + 0.1 * rows.workers) * noise
+    table = gp.read_table(rows, time="s", intrinsic="batch,layers", extrinsic="workers")
+    return gp.fit(table, request.param, seed=0, draws=60)
+
+
+def test_the_interval_holds_both_forms(fitted: gp.FitResult) -> None:
+    corner = fitted.predict(pd.DataFrame([CORNER])).iloc[0]
+    assert corner["lower"] < 6.72
+    assert corner["upper"] > 15.0
+    assert corner["verdict"] != "ok"
+    assert len({member.name for member in fitted.members if member.weight > 0.2}) > 1
+
+
+def test_one_run_decides(fitted: gp.FitResult) -> None:
+    run = gp.suggest(fitted, CORNER).chosen.iloc[0]
+    assert (run[["batch", "layers"]] == [256, 32]).all()
+    assert run["gain"] > 0.5
+
+
+def test_a_change_of_one_factor_is_held(fitted: gp.FitResult) -> None:
+    change = gp.explain(fitted, {"batch": 64, "layers": 8, "workers": 4}, versus={"workers": 8}).comparison
+    assert change is not None
+    assert change.lower < 0.4 < change.upper
