@@ -20,7 +20,7 @@ from genperf.panel.target import Target
 from genperf.scaling import KINDS, Scaling, is_whole
 from genperf.table import Factor
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of, meant_by
+from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of, counts_cores, meant_by
 
 #: The ways of a transformer beside data, as products, those of most ways first.
 _SPLITS = (
@@ -29,6 +29,11 @@ _SPLITS = (
     "tensor_parallel",
     "pipeline_parallel",
 )
+#: Cores of the largest machines that are common: two sockets of 64.
+MOST_CORES = 128
+#: The exponent of the speed over the last two counts below which the runs stopped gaining, so that their knee was
+#: measured. A guess: a doubling that brings less than a third.
+LEAST_GAIN = 0.4
 #: Factors that follow from others → by what, tried in order where a table lacks them.
 DERIVED: dict[str, tuple[str, ...]] = {
     "bytes": ("4*parameters",),
@@ -323,6 +328,34 @@ class Panel:
         ['nodes', None]
         """
         return None if self.nodes is None or several_nodes(self.nodes.upper) else self.nodes.name
+
+    @cached_property
+    def one_machine(self) -> Factor | None:
+        """The count of threads or processes that may all lie on one machine, and gained to the last; None elsewhere.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import genperf as gp
+        >>> runs = pd.DataFrame({"threads": [1, 2, 4], "s": [8.0, 4.1, 2.2]})
+        >>> gp.fit(runs, time="s", extrinsic="threads", scaling="strong").schema.panel.one_machine.name
+        'threads'
+        """
+        factor = self.axis.factor
+        if factor is None or not counts_cores(factor.name) or factor.upper > MOST_CORES:
+            return None
+        if (self.nodes is not None and several_nodes(self.nodes.upper)) or self.target is None:
+            return None
+        place = self.factors.index(factor)
+        series: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
+        for run in self.medians:
+            others = (*run.values[:place], *run.values[place + 1 :])
+            series.setdefault(others, []).append((float(run.values[place]), run.value))
+        last = [sorted(points)[-2:] for points in series.values() if len({count for count, _ in points}) > 1]
+        slopes = [np.log(t / s) / np.log(n / m) for (m, s), (n, t) in last if n > m]
+        # The work of a weak scaling grows with the count.
+        gains = (0.0 if self.of_jobs or self.kind == "strong" else 1.0) - np.array(slopes)
+        return factor if slopes and self.target.is_time and float(np.median(gains)) > LEAST_GAIN else None
 
     @property
     def kind(self) -> Scaling | None:

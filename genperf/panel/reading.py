@@ -46,6 +46,7 @@ from genperf.panel.roles import (
 )
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
+from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
 from genperf.vocabulary.names import (
     LEVELS,
@@ -53,6 +54,7 @@ from genperf.vocabulary.names import (
     canonical_of,
     column_of,
     counted_noun,
+    counts_devices,
     is_relative,
     meant_by,
     plain_name,
@@ -378,7 +380,16 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
     if first is None and not names:
         raise not_measured({n: str(m) for n, m in reading.meanings.items()})
     ordered = names if first is None else [first, *(n for n in names if n != first)]
-    return replace(reading, quantities=tuple(ordered), ranked=tuple(names))
+    of_a_worker = {n: replace(reading.headers[n], shared=True) for n in names if _is_of_a_worker(reading, n)}
+    headers = {**reading.headers, **of_a_worker}
+    return replace(reading, quantities=tuple(ordered), ranked=tuple(names), headers=headers)
+
+
+def _is_of_a_worker(reading: Reading, name: str) -> bool:
+    """Tell whether a rate that may be of one device or of all is that of one: devices were added, and it stayed."""
+    scale = reading.scale
+    either = plain_name(name) in words_of("headers.rate_of_one_or_all")
+    return either and scale is not None and counts_devices(scale) and growth(reading, name) <= LEAST_GROWTH
 
 
 def _with_relative(reading: Reading) -> Reading:

@@ -11,7 +11,7 @@ from genperf.panel.reading import column_named
 from genperf.table.cells import Source
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
 from genperf.table.parsed import parts_of
-from genperf.vocabulary.names import canonical_of, plain_name
+from genperf.vocabulary.names import canonical_of, meant_by, plain_name
 
 #: Signs of Markdown around a value.
 _MARKS = re.compile(r"[`*_]*(.*?)[`*_]*")
@@ -91,8 +91,14 @@ def place_of(name: str, source: Source) -> str | None:
     """Return the column that a key of a question means: by its name, an alias, or its words."""
     columns = source.columns
     known = column_named(name, columns)
-    if known is not None:
+    if known is not None and not _never_varied(source, known):
         return known
+    if known is not None:
+        # `n_gpu` was 1 in every run; what varied counts the same.
+        spelled = {**dict.fromkeys(columns), **source.aliases}
+        counts = {spelled[one] or one for one in spelled if meant_by(one) == meant_by(name) == "workers"}
+        varied = [one for one in counts if one in columns and not _never_varied(source, one)]
+        return varied[0] if len(varied) == 1 else known
     for alias, column in source.aliases.items():
         if column in columns and column_named(name, {alias: ()}) is not None:
             return column
@@ -106,6 +112,10 @@ def place_of(name: str, source: Source) -> str | None:
         if wanted and (wanted <= _words(column) or _words(column) <= wanted) and _words(column)
     ]
     return near[0] if len(near) == 1 else None
+
+
+def _never_varied(source: Source, column: str) -> bool:
+    return len(source) > 1 and len({*labels(source.columns[column])} - {""}) < 2
 
 
 def wanted_name(want: str, source: Source) -> str:

@@ -23,6 +23,8 @@ Verdict = Literal["ok", "caution", "extrapolating-blind"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 #: The term that appears with the second node.
 STEP = "leaving the node"
+#: What may end where the count of threads or processes passes the cores of the one machine that was measured.
+CORES = "one machine"
 
 
 @dataclass(frozen=True)
@@ -140,14 +142,21 @@ def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evide
     if not series:
         nodes = schema.panel.only_node if stack_of(members) is not None else None
         step = {} if nodes is None else {STEP: parse(f"{quote_name(nodes)} - 1").node}
-        return Basis(schema, several, False, (), step, unidentified, evidence=evidence)
+        return Basis(schema, several, False, (), {**step, **_cores(schema)}, unidentified, evidence=evidence)
     read = {name for discrepancy in series for name in discrepancy.factors}
     # A batch that falls as the workers grow is work that no run had: it is counted by itself.
     scale = schema.panel.axis.factor
     others = [f.name for f in schema.factors if f.numeric and f.name not in read]
     followers = [name for name in others if scale is None or not schema.panel.falls_with(name, scale.name)]
     # The series weighed several forms, and the interval is theirs.
-    return Basis(schema, True, True, followers, _unmeasured(members), unidentified, series[0].borrowed, evidence)
+    unmeasured = {**_unmeasured(members), **_cores(schema)}
+    return Basis(schema, True, True, followers, unmeasured, unidentified, series[0].borrowed, evidence)
+
+
+def _cores(schema: Schema) -> dict[str, Node]:
+    """Return what is above zero beyond the counts of the one machine that was measured."""
+    count = schema.panel.one_machine
+    return {} if count is None else {CORES: parse(f"{quote_name(count.name)} - {count.upper!r}").node}
 
 
 def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
@@ -209,6 +218,8 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     terms = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
     grades = _Grades(rows)
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
+    if CORES in terms:
+        grades.mark(terms.pop(CORES), 1, "one_machine")
     _by_range(basis, columns, far, grades)
     along = np.sum([far[f.name] > 0 for f in scales], axis=0) if scales else np.zeros(rows)
     near = 0 if basis.series and not basis.borrowed else 1

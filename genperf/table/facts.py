@@ -26,6 +26,8 @@ LONGEST_LINE = 4000
 #: Share of the lines that hold a fact, from which on a text that is no table is a log. A guess: warnings and tracebacks
 #: of a short run are up to four of five lines.
 FACT_SHARE = 0.1
+#: Steps up to which a run that failed has not measured anything: it warmed up.
+FEWEST_STEPS = 2
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
 
@@ -62,6 +64,7 @@ _RESULT = re.compile(rf"{any_of('columns.result')}/")
 _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
+_NUMBERED = re.compile(rf"(?:{'|'.join(words_of('log.step'))})\W*\d+", re.IGNORECASE)
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
 _HEADING = re.compile(r"#{1,4} +\S")
@@ -100,8 +103,13 @@ class Run:
 
     @property
     def measured(self) -> bool:
-        """Whether a time, a rate or another quantity was measured."""
-        return any(is_result(key, self.units.get(key, "")) for key in self.values)
+        """Whether a time, a rate or another quantity was measured; the first step of a run that failed is none."""
+        return any(len(self.values[key]) > (FEWEST_STEPS if self.failure else 0) for key in self.results)
+
+    @property
+    def results(self) -> list[str]:
+        """The keys of times, rates and other quantities."""
+        return [key for key in self.values if is_result(key, self.units.get(key, ""))]
 
     def settings(self) -> dict[str, list[Any]]:
         """Return what goes on in the next run of the text."""
@@ -175,6 +183,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 and f"{plain_name(key)}s" not in _COUNT_WORDS
             ):
                 continue
+            if _NUMBERED.fullmatch(key) and unit and _kind_of(unit):
+                key, unit = unit, ""  # `epoch 3: 350 images/sec`
             clock = ":" in match["value"] or match["value"].endswith("s")
             if unit and not _kind_of(unit):
                 unit = ""
@@ -394,13 +404,14 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
     for _, run in runs:
         row: dict[str, Any] = {}
         spread = {}
+        without = run.results if run.failure and not run.measured else ()
         for key, values in {**run.tested, **run.values}.items():
-            if not values or is_counter(key, values):
+            if not values or is_counter(key, values) or key in without:
                 continue
             row[key], steps = summary(values)
             if steps is not None:
                 spread[key] = steps
-        if run.failure and not any(is_result(key, run.units.get(key, "")) for key in row):
+        if run.failure and not run.measured:
             row["status"] = run.failure
         units |= {k: u for k, u in run.units.items() if k in row}
         rows.append(row)

@@ -14,7 +14,10 @@ from genperf.errors import TableError, counted, listed
 from genperf.table.cells import Source, source_of, step
 from genperf.table.clean import label, labels, number_in
 from genperf.table.facts import is_result, source_of_steps
+from genperf.vocabulary import words_of
 from genperf.vocabulary.names import canonical_of
+
+_ENDINGS = frozenset(words_of("columns.ending"))
 
 
 def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
@@ -37,11 +40,14 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     rows = {file: source_of_steps(source) or source for file, source in sources.items()}
     # Tables with a header are put below each other, also where each has a single row.
     runs = {file: source for file, source in rows.items() if len(source) == 1 and not source.delimiter}
-    if 2 * len(runs) <= len(rows):
+    others = [file for file in rows if file not in runs]
+    # Beside the runs of a folder may lie what watched them, with columns of its own.
+    tables = [file for file in others if any(map(is_result, sources[file].cells))]
+    alike = len({frozenset(sources[file].cells) for file in others}) < 2
+    if not runs or (2 * len(runs) <= len(rows) and tables and alike):
         if unread:
             raise next(iter(unread.values()))
-        return _below(sources, name)
-    others = [file for file in rows if file not in runs]
+        return beneath(sources, name, _paths([*sources]))
     steps = [f"{counted(len(runs), 'file')}, one run each"]
     if unread or others:
         left = [os.path.basename(file) for file in (*unread, *others)]
@@ -49,8 +55,8 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
     return _beside(runs, name, steps)
 
 
-def _below(sources: Mapping[str, Source], name: str) -> Source:
-    """Return tables of the same columns below each other, with what differs between their paths where it counts."""
+def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequence[str]]) -> Source:
+    """Return tables of the same columns below each other, each with where it is from, by the column that says so."""
     first, *others = opened = list(sources.values())
     names = [*first.cells]
     for other in others:
@@ -63,7 +69,7 @@ def _below(sources: Mapping[str, Source], name: str) -> Source:
     steps = tuple(step(f"{text} (in {n} of {len(opened)} files)") for text, n in counts.items())
     lines = np.arange(1, sum(map(len, opened)) + 1)
     paths = np.repeat(np.arange(len(opened)), list(map(len, opened)))
-    named = {n: np.array(texts, dtype=object)[paths] for n, texts in _paths([*sources]).items() if n not in cells}
+    named = {n: np.array(texts, dtype=object)[paths] for n, texts in origins.items() if n not in cells}
     return replace(first, name=name, cells={**named, **cells}, lines=lines, unit="row", ragged=ragged, steps=steps)
 
 
@@ -160,9 +166,12 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
                 break
         else:
             full[name] = cells
-    if not aliases:
+    # What only some runs say parts them from the others by no setting.
+    partly = {n for n, c in full.items() if not all(c) and n not in named and not (canonical_of(n) or is_result(n))}
+    partly = {n for n in partly if not is_result(n, source.units.get(n, "")) and n not in _ENDINGS}
+    if not aliases and not partly:
         return source
-    gone = {*aliases}
+    gone = {*aliases, *partly}
     cells = {n: column for n, column in source.cells.items() if n not in gone}
     read = {n: column for n, column in source.read.items() if n not in gone}
     for other in {*aliases.values()}:

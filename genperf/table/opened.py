@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genperf.errors import TableError
+from genperf.errors import TableError, listed
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
 from genperf.table.content import (
@@ -29,11 +29,12 @@ from genperf.table.content import (
     read_content,
     refuse_other_text,
 )
+from genperf.table.documents import is_workbook, notebook_text, sheets_of
 from genperf.table.facts import begins_with_facts, is_log, source_of_log, source_of_steps, with_facts
-from genperf.table.folder import joined, tidied
+from genperf.table.folder import beneath, joined, tidied
 from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
-from genperf.table.text import column_names, read_delimited, read_records
+from genperf.table.text import RUNS, aligned_table, column_names, is_of_scale, read_delimited, read_records
 from genperf.vocabulary import words_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,10 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
     name, data = read_content(source)
     if data[:4] == b"PAR1":
         return _from_parquet(data, name)
+    if is_workbook(data):
+        return _from_workbook(data, name)
     text = decoded(data, name)
+    text = notebook_text(text) or text
     refuse_other_text(text, name)
     if delimiter is not None:
         opened = read_delimited(text, name, delimiter)
@@ -105,6 +109,8 @@ def _table_or_log(text: str, name: str) -> Source:
     try:
         source = read_delimited(text, name, None)
     except TableError:
+        if (table := aligned_table(text)) is not None:
+            return read_delimited(table, name, RUNS)
         log = source_of_log(text, name) if is_log(text) else None
         if log is None:
             raise
@@ -126,6 +132,25 @@ def open_files(sources: Sequence[str | Path], delimiter: str | None = None) -> S
     if len(files) == 1:
         return open_source(files[0], delimiter)
     return joined(files, " ".join(map(str, sources)), lambda file: open_source(file, delimiter))
+
+
+def _from_workbook(data: bytes, name: str) -> Source:
+    """Return the sheets of a workbook as one table: those of the columns of the first that shows a scale."""
+    sheets: dict[str, Source] = {}
+    fault: TableError | None = None
+    for sheet, text in sheets_of(data, name).items():
+        try:
+            sheets[sheet] = replace(_table_or_log(text, name), delimiter=",")
+        except TableError as error:
+            fault = fault or error
+    if not sheets:
+        raise fault or TableError("is a workbook without a table", where=name)
+    chosen = next((one for one in sheets.values() if is_of_scale(one.cells)), next(iter(sheets.values())))
+    same = {sheet: one for sheet, one in sheets.items() if {*one.cells} == {*chosen.cells}}
+    source = chosen if len(same) == 1 else beneath(same, name, {"sheet": [*same]})
+    left = [sheet for sheet in sheets if sheet not in same]
+    report = f"sheet {listed([*same])} read" + (f", {listed(left)} left out" if left else "")
+    return replace(source, steps=(step(report), *source.steps))
 
 
 def source_of_runs(runs: Sequence[Sequence[str]]) -> Source:

@@ -311,16 +311,17 @@ def names_of(column: str, names: list[str]) -> Names | None:
     Every name must hold the same numbers, but for a baseline; names that only differ by what is no count (`resnet50`,
     `resnet101`; `V100`, `A100`) stay.
     """
-    for read in (_placed(names), _grid_of(column), _pairs, _multiple, _counted):
+    for reader in (_placed(names), _grid_of(column), _pairs, _multiple, _counted):
+        read: Callable[[str], Taken | None] = reader
         parsed = {name: taken for name in names if (taken := read(name)) is not None}
         without = [name for name in names if name not in parsed]
-        if read is _multiple and parsed:
+        if reader is _multiple and parsed:
             # A name without a multiple is of one.
             parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
             without = []
         keys = {frozenset(values) for values, _ in parsed.values()}
         whole = frozenset().union(*keys)
-        if read is _counted and len(keys) == 2 and whole in keys:
+        if reader is _counted and len(keys) == 2 and whole in keys:
             # `4 GPUs` beside `2 nodes x 4 GPUs` is of one node.
             parsed = {n: ({**dict.fromkeys(whole, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
             keys = {whole}
@@ -328,7 +329,12 @@ def names_of(column: str, names: list[str]) -> Names | None:
         if len(keys) != 1 or len(parsed) < 2 or len(without) > 1:
             continue
         columns = list(next(iter(parsed.values()))[0])
-        if read in (_multiple, _counted) and not _hold_counts(columns, parsed):
+        same = {word for word in columns if len({values[word] for values, _ in parsed.values()}) < 2}
+        if reader is _counted and same < {*columns}:
+            # `llama3_8b_4gpus`: what is the same in all names is no setting.
+            read, columns = _without(reader, same), [word for word in columns if word not in same]
+            parsed = {n: ({w: v for w, v in values.items() if w not in same}, k) for n, (values, k) in parsed.items()}
+        if reader in (_multiple, _counted) and not _hold_counts(columns, parsed):
             continue
         parsed |= {name: (dict.fromkeys(columns, 1.0), name) for name in without}
         kinds = _without_runs(parsed)
@@ -336,6 +342,16 @@ def names_of(column: str, names: list[str]) -> Names | None:
         values = {name: numbers for name, (numbers, _) in parsed.items()}
         return Names({word: word for word in columns}, values, kinds, kind_column, read)
     return None
+
+
+def _without(read: Callable[[str], Taken | None], words: Collection[str]) -> Callable[[str], Taken | None]:
+    """Return what takes a name apart as another does, without the numbers of some words."""
+
+    def reading(name: str) -> Taken | None:
+        taken = read(name)
+        return taken and ({word: number for word, number in taken[0].items() if word not in words}, taken[1])
+
+    return reading
 
 
 def with_factors(source: Source) -> Source:

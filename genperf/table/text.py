@@ -22,7 +22,7 @@ from genperf.table.facts import is_result, source_of_records
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of, is_other_word
-from genperf.vocabulary.names import canonical_of
+from genperf.vocabulary.names import LEVELS, canonical_of, counts_cores, meant_by
 
 #: The fields of a record, with the line in which it starts.
 Record = tuple[int, list[str]]
@@ -192,19 +192,66 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
             tables[-1][1].append((line, record))
         gap = not filled or apart
     parted = [(title, with_units(table)) for title, table in tables]
-    start, first = parted[0][1][0]
+    # Of several tables the first that shows a scale; else the first.
+    chosen = next((k for k, (_, table) in enumerate(parted) if _has_scale(table)), 0)
+    start, first = parted[chosen][1][0]
     same = [(title, rows) for title, ((_, head), *rows) in parted if head == first]
     others = [table[0] for _, table in parted if table[0][1] != first]
-    notes = [] if first == tables[0][1][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
+    notes = [] if first == tables[chosen][1][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
     notes += [step(f"{above} lines above the header left out")] if above else []
     notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in others]
     if len(same) == 1:
-        return parted[0][1], notes
+        return parted[chosen][1], notes
     text = f"{len(same)} tables of the same columns read as one"
     if len({title for title, _ in same} - {""}) < len(same) or "table" in first:
         return [(start, first), *(row for _, rows in same for row in rows)], [step(text), *notes]
     titled = [(line, [title, *row]) for title, rows in same for line, row in rows if any(row)]
     return [(start, ["table", *first]), *titled], [step(f"{text}: 'table' has their titles"), *notes]
+
+
+def _has_scale(table: Sequence[Record]) -> bool:
+    (_, head), *rows = table
+    return is_of_scale({n: [row[k] for _, row in rows if k < len(row)] for k, n in enumerate(head)})
+
+
+def is_of_scale(cells: Mapping[str, Any]) -> bool:
+    """Tell whether a table has a count of devices, nodes, threads or the like that varies beside something measured.
+
+    Examples
+    --------
+    >>> is_of_scale({"GPUs": ["1", "2"], "img/s": ["9", "17"]}), is_of_scale({"GPU": ["V100", "A100"], "GB": [16, 80]})
+    (True, False)
+    """
+    counts = [name for name in cells if meant_by(name) in (*LEVELS, "threads") or counts_cores(name)]
+    numbers = ([parts_of(str(cell)) for cell in cells[name] if cell != ""] for name in counts)
+    varied = any(all(parts) and len({part.number for part in parts if part}) > 1 for parts in numbers)
+    return varied and any(is_result(name) for name in cells)
+
+
+def aligned_table(text: str) -> str | None:
+    r"""Return a text whose other lines are empty but those of a table in columns: a header over rows of numbers.
+
+    Examples
+    --------
+    >>> aligned_table("Some words.\nGPUs   Time (s)\n====   ========\n1      9.5\n2      5.1\n\nMore words, 8 of them.")
+    '\nGPUs   Time (s)\n\n1      9.5\n2      5.1\n\n'
+    """
+    lines = text.split("\n")
+    fields = [_split(line, RUNS) if line.strip() and not _RULE.match(re.sub(r"\s", "", line)) else [] for line in lines]
+    numeric = [len(row) > 1 and all(map(_is_number, row)) for row in fields]
+    header, rows = 0, list[int]()
+    for place, row in enumerate(fields):
+        if len(row) > 1 and not numeric[place] and not any(map(_is_number, row)):
+            width, following = len(row), [k for k in range(place + 1, len(lines)) if fields[k]]
+            ends = [i for i, k in enumerate(following) if not numeric[k] or len(fields[k]) != width]
+            run = following[: ends[0]] if ends else following
+            if len(run) > len(rows):
+                header, rows = place, run
+    if len(rows) < 2 or not is_of_scale(
+        dict(zip(map(_named, fields[header]), zip(*(fields[k] for k in rows), strict=True), strict=True))
+    ):
+        return None
+    return "\n".join(line if k == header or k in rows else "" for k, line in enumerate(lines))
 
 
 def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool) -> bool:
@@ -388,6 +435,10 @@ def guess_delimiter(text: str) -> str:
     return by_blanks if blanks[1] or runs[1] else ","
 
 
+def _named(cell: str) -> str:
+    return re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", cell).strip().rstrip(":")
+
+
 def column_names(cells: Sequence[str], where: str) -> list[str]:
     """Return the columns' names, each once.
 
@@ -397,7 +448,7 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
         Where two are the same.
     """
     # On one line, as formulas, options and messages have a name.
-    lines = [re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", cell).strip() for cell in cells]
+    lines = [_named(cell) for cell in cells]
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
     columns = [line or f"column {i}" for i, line in enumerate(lines, 1)]
     name, count = Counter(columns).most_common(1)[0]

@@ -96,7 +96,7 @@ def meant_by(column: str) -> str | None:
 
 def counted_noun(column: str) -> str:
     """Return a plain name without the words that say that something is counted: `num_nodos` is `nodos`."""
-    return re.sub(r"^(num|number_of|n|no_of)_|_(count|num)$", "", plain_name(column))
+    return re.sub(r"^(total_)?(num|number_of|n|no_of|no\.?)_|_(count|num)$", "", plain_name(column))
 
 
 @lru_cache(maxsize=10_000)
@@ -176,8 +176,24 @@ def counts_devices(column: str) -> bool:
     """
     # A name in the singular counts as well.
     names = (column, f"{column}s")
-    spelled = {one for name in names for spell in _SPELLINGS for one in spell(name)}
-    return any(map(counted_by, names)) and spelled.isdisjoint(words_of("headers.processes"))
+    return any(map(counted_by, names)) and _spelled(names).isdisjoint(words_of("headers.processes"))
+
+
+def counts_cores(column: str) -> bool:
+    """Tell whether a name counts threads, cores or processes, which the cores of one machine bound.
+
+    Examples
+    --------
+    >>> counts_cores("num_threads"), counts_cores("MPI Tasks"), counts_cores("GPUs"), counts_cores("users")
+    (True, True, False, False)
+    """
+    words = {*words_of("headers.processes"), *words_of("headers.cores"), *ALIASES["threads"]}
+    return not _spelled((column, f"{column}s")).isdisjoint(words)
+
+
+def _spelled(names: Iterable[str]) -> set[str]:
+    """Return all spellings of some names."""
+    return {one for name in names for spell in _SPELLINGS for one in spell(name)}
 
 
 def is_relative(name: str) -> bool:

@@ -18,6 +18,7 @@ REASONS: dict[str, str] = {
     "in_all": "{far} outside the data in all",
     "apart": "{pair} were never measured together; nearest run: {nearest}",
     "second_node": "no run beyond one node: measure 2 nodes",
+    "one_machine": "all runs may share one machine: beyond its cores nothing is gained",
     "unmeasured": "nothing measured shows '{term}'",
     "look_back": "predicting {name}={value:g} from smaller scales, the model erred by {error}",
     "look_back_beaten": "{look_back}, and 'as at the largest scale' by {last}",

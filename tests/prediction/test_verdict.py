@@ -155,3 +155,18 @@ def test_rows_judged_together_are_those_judged_alone() -> None:
         assert (grades[row], texts[row]) == (grade[0], reasons(alone, 1)[0])
     assert len(set(texts)) > 30
     assert sum("never measured together" in text for text in texts) > 10
+
+
+@pytest.mark.parametrize(("count", "verdict"), [("threads", "caution"), ("MPI Tasks", "caution"), ("gpus", "ok")])
+def test_beyond_the_threads_of_one_machine_is_a_knee_that_no_run_shows(count: str, verdict: str) -> None:
+    """Times that fall to the last measured count: beyond the cores of the machine they do not."""
+    runs = pd.DataFrame({count: [1, 2, 4, 8, 16], "s": [80.0, 40.2, 20.3, 10.3, 5.3]})
+    predicted = gp.fit(runs, time="s", extrinsic=count, scaling="strong").predict({count: [16, 32]})
+    assert predicted["verdict"].tolist() == ["ok", verdict]
+    assert ("all runs may share one machine" in predicted["reason"].iloc[1]) == (verdict == "caution")
+
+
+def test_a_knee_that_was_measured_is_in_the_forecast() -> None:
+    runs = pd.DataFrame({"threads": [1, 2, 4, 8, 16], "s": [80.0, 40.2, 20.3, 19.9, 19.8]})
+    reason = gp.fit(runs, time="s", extrinsic="threads", scaling="strong").predict({"threads": [32]})["reason"].iloc[0]
+    assert "one machine" not in reason

@@ -157,3 +157,52 @@ def test_a_log_that_is_too_long_is_read_in_part_and_links_in_circles_end(
     source = open_files([tmp_path])
     assert len(source) == 1
     assert any("MB of the log are read" in str(note) for note in source.steps)
+
+
+def test_of_the_tables_of_a_document_the_one_that_shows_a_scale_is_read(tmp_path: Path) -> None:
+    text = """# Report
+
+| K-shot | Steps | Accuracy |
+|--------|-------|----------|
+| 1-shot | 10    | 62%      |
+| 5-shot | 5     | 87%      |
+
+### Scaling
+
+| GPUs | Throughput (samples/s) | Efficiency |
+|------|------------------------|------------|
+| 1    | 450                    | 100%       |
+| 2    | 855                    | 95%        |
+"""
+    (tmp_path / "report.md").write_text(text, encoding="utf-8")
+    assert columns(tmp_path / "report.md")["GPUs"] == ["1", "2"]
+
+
+def test_a_table_aligned_by_blanks_in_a_text(tmp_path: Path) -> None:
+    text = """Please complete the table below, and do not edit the headings, which a script uses.
+For the speed-up, note that the serial time is that of one process.
+
+No. Machines:   Total No. Processes:   Mean time in seconds:
+=============   ====================   =====================
+1                 1                    8.1
+1                 2                    4.2
+1                 4                    2.3
+
+The speed-up rose with the number of processes, as one would expect of it.
+"""
+    (tmp_path / "readme.txt").write_text(text, encoding="utf-8")
+    read = columns(tmp_path / "readme.txt")
+    assert (read["Total No. Processes"], read["Mean time in seconds"]) == (["1", "2", "4"], ["8.1", "4.2", "2.3"])
+
+
+def test_what_watched_the_runs_of_a_folder_is_left_out(tmp_path: Path) -> None:
+    for gpus in (1, 2, 4):
+        (tmp_path / f"{gpus}xV100").mkdir()
+        (tmp_path / f"{gpus}xV100" / "bert.txt").write_text(
+            f"n_gpu: 1\nbatch: 8\ntraining throughput: {148 * gpus**0.9:.1f} samples/s\n", encoding="utf-8"
+        )
+        (tmp_path / f"{gpus}xV100" / "monitor.csv").write_text(
+            f"{40 + gpus}, {gpus} %, 0 MiB\n4, 5 %, 1 MiB\n", "utf-8"
+        )
+    answer = ask(str(tmp_path), at={"GPU": 8})
+    assert answer.answers[0].value == pytest.approx(148 * 8**0.9, rel=0.15)

@@ -204,6 +204,9 @@ function judged(model, x, logWidth) {
   const together = [...followers, ...Object.keys(settled)], leader = (name) => reached.findIndex((f) => f.name === settled[name]);
   const outside = allDoublings(model.factors, x, together) > 0;
   const total = allDoublings(reached, x, together);
+  const there = new Map(unmeasured.map(([name, f]) => [name, FORMULAS[f](x, ONES) > 0]));
+  if (there.get("one machine")) mark(1, reason("one_machine"));
+  there.delete("one machine");
   reached.forEach((f, i) => {
     if (!f.numeric) return;
     const far = doublingsBeyond(f, x[i]);
@@ -227,7 +230,6 @@ function judged(model, x, logWidth) {
   }
   const combination = apart(model.judging.combinations, model.factors, x);
   if (combination.doublings > RULES.near) mark(combination.doublings > RULES.blind ? 2 : 1, combination.text);
-  const there = new Map(unmeasured.map(([name, f]) => [name, FORMULAS[f](x, ONES) > 0]));
   for (const [name, positive] of there) {
     if (positive && name === "leaving the node") mark(2, reason("second_node"));
     else if (positive && grade < 2) mark(2, reason("unmeasured", { term: name }));

@@ -1,0 +1,135 @@
+"""Documents that hold tables or printed text: notebooks → text, workbooks → the cells of their sheets."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from html.parser import HTMLParser
+from typing import Any
+
+from genperf.errors import TableError
+from genperf.table.cells import csv_pieces
+from genperf.table.clean import label
+from genperf.table.content import MAX_FILE_BYTES
+
+
+class _Cells(HTMLParser):
+    """The cells of the tables in an HTML text, row by row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        self.inside = tag in ("td", "th") and bool(self.rows)
+        if self.inside:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = self.inside and tag not in ("td", "th", "tr")
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.rows[-1][-1] += data
+
+
+def drawn_tables(html: str) -> str:
+    """Return the tables of an HTML text as Markdown.
+
+    Examples
+    --------
+    >>> print(drawn_tables("<table><tr><th></th><th>gpus</th></tr><tr><th>0</th><td>8</td></tr></table>"))
+    |  | gpus |
+    | --- | --- |
+    | 0 | 8 |
+    """
+    parser = _Cells()
+    parser.feed(html)
+    rows = [[" ".join(cell.split()).replace("|", "/") for cell in row] for row in parser.rows if any(row)]
+    if not rows:
+        return ""
+    lines = [f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+    return "\n".join(lines)
+
+
+def notebook_text(text: str) -> str | None:
+    r"""Return what a notebook says: its notes, its printed text, its tables as Markdown; None of another text.
+
+    Examples
+    --------
+    >>> cell = {"cell_type": "code", "source": "x", "outputs": [{"text": ["gpus: 8\n", "step: 0.2 s\n"]}]}
+    >>> notebook_text(json.dumps({"nbformat": 4, "cells": [cell]}))
+    'gpus: 8\nstep: 0.2 s\n'
+    """
+    if not re.search(r'"nbformat"\s*:', text) or not text.lstrip().startswith("{"):
+        return None
+    try:
+        notebook = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    return None if not isinstance(cells, list) else "\n\n".join(filter(None, _texts_of(cells)))
+
+
+def _texts_of(cells: list[Any]) -> Iterator[str]:
+    """Yield the text of each cell that is no code, and of each output."""
+    for cell in cells:
+        if not isinstance(cell, Mapping):
+            continue
+        if cell.get("cell_type") == "markdown":
+            yield _joined(cell.get("source"))
+        for output in cell.get("outputs") or []:
+            kinds = output.get("data") if isinstance(output, Mapping) else None
+            html = _joined(kinds.get("text/html")) if isinstance(kinds, Mapping) else ""
+            if "<table" in html:
+                yield drawn_tables(html)
+            elif isinstance(kinds, Mapping):
+                yield _joined(kinds.get("text/plain"))
+            elif isinstance(output, Mapping):
+                yield _joined(output.get("text") or output.get("traceback"))
+
+
+def _joined(lines: Any) -> str:
+    return "".join(map(str, lines)) if isinstance(lines, list) else lines if isinstance(lines, str) else ""
+
+
+def is_workbook(data: bytes) -> bool:
+    """Tell whether a file is an Excel workbook."""
+    return b"xl/" in data and zipfile.is_zipfile(io.BytesIO(data))
+
+
+def sheets_of(data: bytes, name: str) -> dict[str, str]:
+    """Return the sheets of a workbook that hold something, each as CSV.
+
+    Raises
+    ------
+    TableError
+        Where it cannot be read.
+    """
+    import pandas as pd
+
+    try:
+        if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(data)).infolist()) > MAX_FILE_BYTES:
+            what = f"holds more than {MAX_FILE_BYTES // 1_000_000} MB when it is decompressed"
+            raise TableError(what, hint="save the sheet as CSV", where=name)
+        frames = pd.read_excel(io.BytesIO(data), sheet_name=None, header=None, dtype=object, engine="calamine")
+    except ImportError:
+        hint = 'pip install "genperf[excel]", or save the sheet as CSV: File, Save as, CSV UTF-8'
+        raise TableError("is an Excel workbook, not text", hint=hint, where=name) from None
+    except TableError:
+        raise
+    except Exception as error:  # the reader's errors have no common class
+        reason = str(error).split("\n")[0]
+        raise TableError(f"is no workbook that can be read ({reason})", where=name, hint="save it as CSV") from None
+    texts = {}
+    for sheet, frame in frames.items():
+        if len(frame):
+            columns = {str(n): frame[n].map(label).to_numpy(dtype=object) for n in frame}
+            texts[str(sheet)] = "".join(csv_pieces(columns, raw=True)).split("\n", 1)[1]
+    if not texts:
+        raise TableError("is a workbook without a filled cell", where=name)
+    return texts
