@@ -1,10 +1,13 @@
-"""Metrics against numbers worked by hand."""
+"""Metrics, losses and messages."""
 
+import pickle
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from genperf.errors import FitError, FormulaError, GenperfError, TableError, suggest
+from genperf.losses import HUBER_DELTA, LEAST_RATIO, LOSSES, PENALTIES, Penalty, loss_named, penalty_named
 from genperf.metrics import absolute_percentage_errors, coverage, mape, median_ape, r2, relative_width, rmse
 
 
@@ -57,3 +60,187 @@ def test_coverage(lower: list[float], upper: list[float], measured: list[float],
 def test_relative_width_is_the_median_of_the_widths() -> None:
     # widths 0.2/1, 1/2, 8/4
     assert relative_width([0.9, 1.5, 1.0], [1.1, 2.5, 9.0], [1.0, 2.0, 4.0]) == pytest.approx(50.0)
+
+
+# --- losses and penalties: values worked by hand, and derivatives that are what they claim ---------------------------
+
+E = float(np.e)
+#: The ratio below which the log loss is a tangent, and its logarithm.
+LEAST = LEAST_RATIO
+L = float(np.log(LEAST))
+
+
+@pytest.mark.parametrize(
+    ("loss", "predicted", "measured", "scale", "expected"),
+    [
+        # relative: (T/t − 1)²
+        ("relative", 3.0, 2.0, 9.0, 0.25),
+        ("relative", 0.0, 2.0, 9.0, 1.0),
+        # log: ln(T/t)², and its tangent where T/t is below LEAST
+        ("log", 2.0 * E, 2.0, 9.0, 1.0),
+        ("log", 2.0 / E, 2.0, 9.0, 1.0),
+        ("log", LEAST * 2.0, 2.0, 9.0, L**2),
+        ("log", 0.0, 2.0, 9.0, L**2 - 2.0 * L),
+        ("log", -LEAST * 2.0, 2.0, 9.0, L**2 - 4.0 * L),
+        # absolute: |T − t|/scale, less a rounding of 1e-4
+        ("absolute", 3.0, 2.0, 0.5, 2.0),
+        ("absolute", 1.0, 2.0, 0.5, 2.0),
+        ("absolute", 2.0, 2.0, 0.5, 0.0),
+        # squared: ((T − t)/scale)²
+        ("squared", 3.0, 2.0, 0.5, 4.0),
+        # huber: (T/t − 1)² to 0.1, then 0.2·|T/t − 1| − 0.01
+        ("huber", 2.1, 2.0, 9.0, 0.0025),
+        ("huber", 2.2, 2.0, 9.0, 0.01),
+        ("huber", 3.0, 2.0, 9.0, 0.09),
+        ("huber", 1.0, 2.0, 9.0, 0.09),
+    ],
+)
+def test_value(loss: str, predicted: float, measured: float, scale: float, expected: float) -> None:
+    value = LOSSES[loss].value(np.array([[predicted]]), np.array([measured]), scale)
+    assert value.item() == pytest.approx(expected, rel=1e-9, abs=1.1e-4 if loss == "absolute" else 1e-12)
+
+
+#: Ratios T/t on every branch: below, at and above one, on both sides of Huber's δ, down to the log loss's tangent.
+RATIOS = [-0.5, 0.0, 1e-7, 0.3, 0.89, 0.92, 1.0 - 1e-4, 1.0 + 1e-8, 1.0 + 2e-6, 1.0 + 1e-4, 1.08, 1.2, 40.0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_curvature_gives_the_exact_derivative(loss: str, ratio: float) -> None:
+    measured, scale = np.array([3.0]), 2.0
+    predicted = np.array([[3.0 * ratio]])
+    step = 1e-9 if 0 < ratio < 1e-6 else 1e-7
+    above = LOSSES[loss].value(predicted + step, measured, scale)
+    below = LOSSES[loss].value(predicted - step, measured, scale)
+    derivative = 2.0 * LOSSES[loss].curvature(predicted, measured, scale) * (predicted - measured)
+    # Rounding of the difference of two values, each of a few ulp, over 2·step.
+    rounding = 8 * np.finfo(float).eps * abs(above.item()) / step
+    assert derivative.item() == pytest.approx(((above - below) / (2.0 * step)).item(), rel=1e-5, abs=rounding + 1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_curvature_is_positive_and_constant_exactly_where_the_loss_is_quadratic(loss: str) -> None:
+    predicted = np.array([[0.0, 1e-8, 0.4, 1.0, 1.5, 9.0]])
+    curvature = LOSSES[loss].curvature(predicted, np.ones(6), 1.0)
+    assert curvature.shape == predicted.shape
+    assert np.all(curvature > 0.0)
+    assert (np.ptp(curvature) == 0.0) == LOSSES[loss].quadratic
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_at_a_perfect_fit_the_loss_is_zero_and_every_other_time_costs_more(loss: str) -> None:
+    measured = np.array([0.2, 5.0])
+    value = LOSSES[loss].value
+    assert value(measured[None, :], measured, 1.0) == pytest.approx(0.0, abs=1e-15)
+    assert np.all(value(np.array([[0.19, 4.9], [0.21, 5.1]]), measured, 1.0) > 0.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_has_no_unit(loss: str) -> None:
+    predicted, measured = np.array([[1.0, 2.5, 0.5]]), np.array([1.2, 2.0, 0.5])
+    seconds = LOSSES[loss].value(predicted, measured, 1.3)
+    milliseconds = LOSSES[loss].value(1e3 * predicted, 1e3 * measured, 1.3e3)
+    np.testing.assert_allclose(milliseconds, seconds, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_each_set_may_have_a_time_scale_of_its_own(loss: str) -> None:
+    predicted, measured = np.array([[1.0, 2.5], [1.0, 2.5]]), np.array([1.2, 2.0])
+    for function in (LOSSES[loss].value, LOSSES[loss].curvature):
+        both = function(predicted, measured, np.array([[1.0], [3.0]]))
+        np.testing.assert_array_equal(both[0], function(predicted[:1], measured, 1.0)[0])
+        np.testing.assert_array_equal(both[1], function(predicted[:1], measured, 3.0)[0])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_prediction_has_a_curvature_for_each_set(loss: str) -> None:
+    """The first step of several sets starts from one prediction."""
+    curvature = LOSSES[loss].curvature
+    one, scales = np.array([[2.0, 4.0, 5.0]]), np.array([[1.0], [2.0]])
+    both = np.broadcast_to(curvature(one, one[0], scales), (2, 3))
+    alone = np.vstack([np.broadcast_to(curvature(one, one[0], float(scale)), (1, 3)) for (scale,) in scales])
+    assert both == pytest.approx(alone)
+
+
+def test_log_loss_is_the_relative_loss_near_a_perfect_fit() -> None:
+    ratios = 1.0 + np.array([[-1e-9, -1e-15, 0.0, 1e-15, 1e-12, 1e-8]])
+    curvature = LOSSES["log"].curvature(ratios, np.ones(6), 1.0)
+    np.testing.assert_allclose(curvature, np.ones((1, 6)), rtol=1e-7)
+
+
+def test_huber_grows_linearly_beyond_delta() -> None:
+    at = np.array([[1.0 + HUBER_DELTA, 1.5, 2.0, 2.5]])
+    steps = np.diff(LOSSES["huber"].value(at, np.ones(4), 1.0)[0])
+    assert steps[1] == pytest.approx(steps[2]) == pytest.approx(2 * HUBER_DELTA * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "strength", "scaled", "expected"),
+    [
+        # λ·[(1 − ρ)·½‖θ‖² + ρ·‖θ‖₁] of (3, −4): ½‖θ‖² = 12.5, ‖θ‖₁ = 7
+        ("l2", 0.1, [3.0, -4.0], 1.25),
+        ("l1", 0.1, [3.0, -4.0], 0.7),
+        ("elastic-net", 0.1, [3.0, -4.0], 0.975),
+        ("l2", 0.0, [3.0, -4.0], 0.0),
+        ("l1", 0.1, [0.0, 0.0], 0.0),
+    ],
+)
+def test_penalty(name: str, strength: float, scaled: list[float], expected: float) -> None:
+    assert penalty_named(name, strength).value(np.array([scaled])).item() == pytest.approx(expected, abs=3e-5)
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("at", [-2.0, -1e-4, 0.0, 3e-5, 0.5])
+def test_penalty_curvature_gives_the_exact_derivative(name: str, at: float) -> None:
+    penalty, step = penalty_named(name, 0.3), 1e-8
+    slope = (penalty.value(np.array([[at + step]])) - penalty.value(np.array([[at - step]]))) / (2 * step)
+    assert (penalty.curvature(np.array([[at]])) * at).item() == pytest.approx(slope.item(), rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: loss_named("relativ"), "unknown loss 'relativ'"),
+        (lambda: penalty_named("l3", 0.1), "unknown penalty 'l3'"),
+        (lambda: penalty_named("l2", -1.0), "must be zero or above"),
+        (lambda: penalty_named("l2", float("nan")), "must be zero or above"),
+        (lambda: penalty_named("l2", float("inf")), "must be zero or above"),
+    ],
+)
+def test_refused(make: object, message: str) -> None:
+    assert callable(make)
+    with pytest.raises(FitError, match=message):
+        make()
+
+
+def test_no_penalty_by_default() -> None:
+    assert Penalty().value(np.array([[5.0], [7.0]])).tolist() == [0.0, 0.0]
+
+
+# ---  ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        GenperfError("no rows", hint="measure", where="a.csv"),
+        TableError("no rows"),
+        FormulaError("'.' is not allowed", text="a.b", column=1, width=1, hint="use _"),
+    ],
+)
+def test_an_error_comes_back_whole_from_a_worker(error: GenperfError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+
+
+def test_caret_stands_under_a_place_far_to_the_right() -> None:
+    text = "a + " * 50 + "b.c"
+    head, shown, caret, *_ = str(FormulaError("no", text=text, column=200, width=3)).splitlines()
+    assert head == "no"
+    assert shown[caret.index("^") :].startswith("b.c")
+
+
+@pytest.mark.parametrize(("word", "answer"), [("wrkers", "did you mean 'workers'?"), ("zzz", "one of workers, batch")])
+def test_suggest(word: str, answer: str) -> None:
+    assert suggest(word, ["workers", "batch"]) == answer

@@ -1,10 +1,25 @@
-"""Efficiency, knees and crossovers against cases worked by hand."""
+"""Scaling curves, doublings and ratios, of times and of throughputs."""
+
+import itertools
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from helpers import shell_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from worked_models import BATCH, FRAMEWORK, GLOBAL, NODES, WORKERS, member, model
 
-from genperf.attribution.scaling import first_below, last_smallest, scaling
+import genperf as gp
+from genperf.asking import Question, ask
+from genperf.attribution import Knee
+from genperf.attribution.draws import curves_of, quantiles, shares
+from genperf.attribution.elasticity import doublings, doublings_by_level
+from genperf.attribution.scaling import Scaling, first_below, last_smallest, scaling
 from genperf.errors import GenperfError, TableError
 from genperf.prediction import Spread
 from genperf.table import Factor
@@ -198,3 +213,272 @@ def test_an_interval_of_one_value_is_not_printed_and_one_is_singular() -> None:
     # T rises from the first count on, in every draw: a step gets slower beyond one worker.
     result = model(member({"ring": "b*workers"}, {"b": 1.0}))
     assert turn_sentence(scaling(result, {}, kind="strong").turns[2]) == "a step gets slower beyond 1 worker"
+
+
+# --- what doubling a factor does at each level: recovered from planted exponents, with intervals, in every output ----
+
+EXPONENTS = {"resnet": -0.9, "vgg": -0.5, "bert": -0.7}
+
+
+def runs() -> pd.DataFrame:
+    """T = batch·workers^e with an exponent for each network, and 1 % of noise."""
+    rows = list(itertools.product(EXPONENTS, (8, 16, 32, 64), (2, 4, 8, 16)))
+    frame = pd.DataFrame(rows, columns=["net", "batch", "workers"])
+    noise = np.exp(np.random.default_rng(1).normal(0.0, 0.01, len(frame)))
+    return frame.assign(t=0.01 * frame.batch * frame.workers ** frame.net.map(EXPONENTS) * noise)
+
+
+@pytest.fixture(scope="module")
+def result() -> gp.FitResult:
+    table = gp.read_table(runs(), time="t", intrinsic="batch", extrinsic="workers", categorical="net")
+    return gp.fit(table, "generic", draws=50)
+
+
+@pytest.fixture(scope="module")
+def by_level(result: gp.FitResult) -> pd.DataFrame:
+    return doublings_by_level(result)
+
+
+@pytest.mark.parametrize("net", EXPONENTS)
+def test_a_level_has_the_doubling_of_its_exponent(by_level: pd.DataFrame, net: str) -> None:
+    row = by_level.query(f"factor == 'workers' and level == '{net}'").iloc[0]
+    assert row.times == pytest.approx(2.0 ** EXPONENTS[net], rel=0.02)
+    assert row.lower <= row.times <= row.upper
+    assert row.upper / row.lower < 1.2
+
+
+def test_there_is_a_row_for_each_factor_and_level(by_level: pd.DataFrame) -> None:
+    assert sorted(zip(by_level.factor, by_level.level, strict=True)) == sorted(
+        itertools.product(("batch", "workers"), EXPONENTS)
+    )
+
+
+def test_a_level_agrees_with_the_doubling_of_its_run(result: gp.FitResult, by_level: pd.DataFrame) -> None:
+    row = by_level.query("factor == 'workers' and level == 'vgg'").iloc[0]
+    assert doublings(result, {"net": "vgg"})["workers"] == pytest.approx(row.times)
+
+
+def test_without_categories_there_is_none() -> None:
+    one = runs().query("net == 'vgg'").drop(columns="net")
+    table = gp.read_table(one, time="t", intrinsic="batch", extrinsic="workers")
+    explanation = gp.explain(gp.fit(table, "generic", draws=5))
+    assert len(explanation.doublings) == 0
+    assert "doublings" not in explanation.to_dict()
+
+
+def test_explain_prints_and_writes_them(
+    result: gp.FitResult, by_level: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gp.save_model(result, tmp_path / "model.json")
+    shell = shell_of(capsys)
+    status, printed, _ = shell("explain", str(tmp_path / "model.json"))
+    assert status == 0
+    assert "by what doubling a factor multiplies the time, at each level" in printed
+    assert "net = vgg" in printed
+    _, written, _ = shell("explain", str(tmp_path / "model.json"), "--json")
+    assert len(json.loads(written)["doublings"]) == len(by_level)
+
+
+def test_every_level_is_doubled_at_one_configuration() -> None:
+    # Separable, but each framework was measured at other sizes: a level cannot change what a doubling does.
+    rows = [(f, b, n) for f, batches in (("x", (8, 16, 32)), ("y", (64, 128, 256))) for b in batches for n in (1, 2, 4)]
+    frame = pd.DataFrame(rows, columns=["framework", "batch", "workers"])
+    frame["t"] = (0.3 + 0.01 * frame.batch) * frame.workers**0.1
+    table = gp.read_table(frame, time="t", intrinsic="batch", extrinsic="workers", categorical="framework")
+    found = doublings_by_level(gp.fit(table, "(c + a*batch)*workers**q", draws=5))
+    for _, each in found.groupby("factor"):
+        assert len({*each["from"]}) == 1
+        assert each["times"].to_numpy() == pytest.approx(each["times"].iloc[0])
+
+
+# --- ratios of predictions: what both share cancels, and the interval is that of the draws ---------------------------
+
+LEVELS = (0.05, 0.95)
+
+
+def test_an_error_of_the_level_cancels() -> None:
+    # T = a·n with a uncertain by a factor: T(8)/T(2) is 4 in every draw.
+    draws = [[a] for a in np.geomspace(0.5, 2.0, 101)]
+    result = model(member({"all": "a*workers"}, {"a": 1.0}, draws))
+    ratio = curves_of(result, {"workers": np.array([2.0, 8.0])}).ratios(1, 0)
+    assert np.exp(ratio.quantiles(LEVELS)).ravel() == pytest.approx([4.0, 4.0])
+    assert ratio.chance_below(np.log([3.9, 4.1])) == pytest.approx([0.0, 1.0])
+
+
+def test_distance_from_the_data_moves_both_rows_of_a_draw() -> None:
+    # One doubling beyond 16 adds 10 %, two add 20 %, by one z: the ratio has 10 %, and its ends are 1.645 of it away.
+    result = model(member({"all": "a"}, {"a": 1.0}, [[1.0]] * 50), spread=Spread(per_doubling=0.1))
+    ratio = curves_of(result, {"workers": np.array([32.0, 64.0])}).ratios(1, 0)
+    assert ratio.quantiles(LEVELS).ravel() == pytest.approx([-0.1645, 0.1645], rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def uncounted() -> gp.FitResult:
+    """Return a fit to runs on one to eight devices, whose nodes no column counts."""
+    table = pd.DataFrame({"gpus": [1, 2, 4, 8], "step_s": [0.30, 0.32, 0.33, 0.35]})
+    return gp.fit(gp.read_table(table, time="step_s", extrinsic="gpus", scaling="weak"))
+
+
+def test_the_closed_form_is_that_of_the_paths(uncounted: gp.FitResult) -> None:
+    columns = {"gpus": np.array([8.0, 16.0])}
+    paths = curves_of(uncounted, columns).paths
+    ends = curves_of(uncounted, columns).ratios(1, 0).quantiles(LEVELS).ravel()
+    drawn = quantiles(paths[:, 1] - paths[:, 0], shares(uncounted.members), LEVELS)
+    assert ends == pytest.approx(drawn, abs=0.05)
+
+
+def test_each_draw_has_the_covariance_of_its_own_scale(uncounted: gp.FitResult) -> None:
+    columns = {"gpus": np.array([8.0, 16.0, 64.0])}
+    one = max(uncounted.members, key=lambda m: len(np.unique(m.discrepancy.scales)) if m.discrepancy else 0)
+    assert one.discrepancy is not None
+    assert len(np.unique(one.discrepancy.scales)) > 1
+    covariance = one.discrepancy.covariance(columns)
+    variance = covariance[:, 2, 2] + covariance[:, 0, 0] - 2.0 * covariance[:, 0, 2]
+    far = np.array([0.0, 1.0, 3.0])
+    shared = np.sqrt(one.mean_variance(uncounted.spread, far))
+    expected = np.sqrt(variance + np.ravel(shared[..., 2] - shared[..., 0]) ** 2)
+    assert curves_of(uncounted, columns, [one]).ratios(2, 0).deviation[:, 0] == pytest.approx(expected)
+
+
+def test_intervals_of_ratios_at_measured_counts_hold() -> None:
+    """T = 0.3 + 0.02·log2 n with 2 % of noise: the errors of two times do not cancel."""
+    counts, held = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), []
+    truth = 0.3 + 0.02 * np.log2(counts)
+    for seed in range(20):
+        seconds = truth * np.exp(0.02 * np.random.default_rng(seed).standard_normal(5))
+        runs = pd.DataFrame({"gpus": counts, "nodes": np.ceil(counts / 4.0), "s": seconds})
+        result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", scaling="weak"))
+        columns = {"gpus": counts, "nodes": np.ceil(counts / 4.0)}
+        lower, upper = curves_of(result, columns).ratios(np.array([3, 4, 4]), np.array([0, 0, 3])).quantiles(LEVELS)
+        ratio = np.log(truth[[3, 4, 4]] / truth[[0, 0, 3]])
+        held += list((lower <= ratio) & (ratio <= upper))
+    assert 0.8 <= np.mean(held) <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("law", "sentence"),
+    [
+        (lambda n: 0.3 + 0.05 * (n - 1) / n, "Growing from 16 gpus to 64 gpus pays: "),
+        # A server whose link is full from ten workers on; one run shows it.
+        (
+            lambda n: np.maximum(0.3, 0.03 * n) + 0.01,
+            "Growing from 16 gpus to 64 gpus hardly pays: ",
+        ),
+    ],
+)
+def test_growing_pays_where_the_data_decide_it(law: Callable[[np.ndarray], np.ndarray], sentence: str) -> None:
+    counts = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    runs = pd.DataFrame({"gpus": counts, "nodes": np.ceil(counts / 4.0), "s": law(counts)})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", scaling="weak"))
+    assert ask(result, {"gpus": 64.0}, Question(work="gpus")).sentences["pays"].startswith(sentence)
+
+
+def test_far_efficiencies_are_blind(uncounted: gp.FitResult) -> None:
+    explained = gp.explain(uncounted, {"gpus": 8}, knee=True)
+    assert explained.scaling is not None
+    curve = explained.scaling.curve.set_index("gpus")
+    assert explained.trust == ["it can be relied on (ok): inside the measured range"]
+    assert curve["verdict"][8.0] == "ok"
+    assert set(curve["verdict"][curve.index >= 64.0]) == {"extrapolating-blind"}
+    assert "the verdict is extrapolating-blind" in str(explained.scaling)
+
+
+# --- no efficiency, knee or sentence contradicts a measured throughput -----------------------------------------------
+
+COUNTS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+
+
+def knee_of(counts: np.ndarray, speeds: np.ndarray, work: str, model: str, level: float = 0.5) -> Scaling:
+    """Fit a model to throughputs and return what `explain` tells of scaling."""
+    runs = pd.DataFrame({"gpus": counts, "speed": speeds})
+    result = gp.fit(gp.read_table(runs, throughput="speed", work=work, extrinsic="gpus"), model=model)
+    answer = gp.explain(result, {"gpus": 4}, knee=Knee(level=level)).scaling
+    assert answer is not None
+    return answer
+
+
+def assert_agreement(answer: Scaling, counts: np.ndarray, speeds: np.ndarray, level: float, tolerance: float) -> None:
+    """Compare an answer with the measured throughputs.
+
+    Parameters
+    ----------
+    answer : Scaling
+    counts, speeds : ndarray
+        What was measured.
+    level : float
+        Of the efficiency.
+    tolerance : float
+        Of an efficiency, relative.
+    """
+    rows = answer.curve.set_index("gpus").loc[counts]
+    measured = speeds / counts / (speeds[0] / counts[0])
+    assert rows["efficiency"].to_numpy() == pytest.approx(measured, rel=tolerance)
+    # The rate is told as it was measured: throughput, efficiency and speed-up are one statement.
+    assert (rows["throughput"] / rows["throughput"].iloc[0]).to_numpy() == pytest.approx(rows["speedup"].to_numpy())
+    points = answer.points.set_index("what")
+    sentences = {turn.what: turn_sentence(turn) for turn in answer.turns}
+    if (falls := re.match(r"throughput falls beyond (\d+)", sentences["throughput"])) is not None:
+        beyond = counts > float(falls[1])
+        assert not beyond.any() or speeds[beyond].max() <= speeds[~beyond].max()
+    knee = points.loc["efficiency", "count"]
+    below = counts[measured < level * (1 - 1e-6)]
+    if np.isfinite(knee):
+        # Just before the knee nothing measured is below the level, and at it nothing measured is above.
+        assert not (below < knee).any()
+        assert measured[counts == knee] < level * (1 + 1e-6) if knee in counts else True
+    else:
+        assert not len(below)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.floats(0.3, 1.05), min_size=3, max_size=4),
+    st.sampled_from(["gpus", "32*gpus", "64"]),
+    st.sampled_from([0.5, 0.8]),
+)
+def test_sentences_agree_with_any_measured_throughputs(steps: list[float], work: str, level: float) -> None:
+    # Every doubling keeps this share of the efficiency, so that speeds rise, stay or fall. The law fits them badly,
+    # which must not show in a sentence.
+    counts = COUNTS[: len(steps) + 1]
+    speeds = 400.0 * counts * np.cumprod([1.0, *steps])
+    answer = knee_of(counts, speeds, work, "c/gpus + a" if work == "64" else "c + a*gpus", level)
+    assert answer.kind == ("strong" if work == "64" else "weak")
+    assert_agreement(answer, counts, speeds, level, tolerance=np.inf)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.floats(0.0, 0.6), st.floats(0.0, 0.2), st.booleans())
+def test_efficiency_is_the_ratio_of_throughputs(serial: float, growing: float, weak: bool) -> None:
+    # Of one worker's step: 1 s, with an overhead that appears at once and one that grows.
+    overhead = serial * (COUNTS > 1) + growing * np.log2(COUNTS)
+    speeds = COUNTS / (1.0 + overhead) if weak else 1.0 / (1.0 / COUNTS + overhead)
+    answer = knee_of(COUNTS, speeds, "gpus" if weak else "1", "auto")
+    # `auto` smooths: where the time turns at the last count but one, the last one is up to 11 % off the measured value.
+    assert_agreement(answer, COUNTS, speeds, 0.5, tolerance=0.15)
+
+
+def test_weak_scaling_is_not_told_as_strong() -> None:
+    counts, speeds = np.array([1.0, 2.0, 4.0, 8.0]), np.array([410.2, 792.5, 1530.0, 2905.4])
+    answer = knee_of(counts, speeds, "32*gpus", "auto")
+    assert answer.kind == "weak"
+    # 2905.4/8/410.2
+    assert float(answer.curve.set_index("gpus")["efficiency"][8]) == pytest.approx(0.885, abs=0.01)
+    turn = answer.turn("throughput")
+    assert turn is not None
+    assert turn_sentence(turn).startswith("throughput does not fall up to 128")
+
+
+def test_without_a_word_on_the_work_the_question_comes_back() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [1.0, 0.6, 0.4, 0.3]})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="amdahl")
+    answer = gp.explain(result, knee=True).scaling
+    assert answer is not None
+    assert answer.kind == "unknown"
+    assert "efficiency" not in answer.curve
+    assert "--scaling weak" in str(answer)
+    assert list(answer.points["what"]) == ["slower"]
+    strong = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus", scaling="strong"), model="amdahl")
+    told = gp.explain(strong, knee=True).scaling
+    assert told is not None
+    # 1/(8·0.3)
+    assert float(told.curve.set_index("gpus")["efficiency"][8]) == pytest.approx(1 / 2.4, rel=0.05)

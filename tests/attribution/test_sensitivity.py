@@ -1,12 +1,15 @@
-"""Sobol indices against variances worked by hand."""
+"""Elasticities, sensitivities and comparisons of configurations, of times and of memory."""
 
 import numpy as np
 import pytest
+from discrepancies import walk_along
 from msgspec.structs import replace
 from worked_models import BATCH, FRAMEWORK, NODES, WORKERS, member, model
 
-from genperf.attribution import Sobol, sensitivity
+from genperf.attribution import Knee, Sobol, compare, explain, scaling, sensitivity
 from genperf.errors import GenperfError
+from genperf.panel.target import Target
+from genperf.result import FitResult
 
 X, Y = (replace(BATCH, name=name, lower=1.0, upper=16.0, integer=False) for name in "xy")
 
@@ -82,3 +85,188 @@ def test_a_domain_that_is_none_is_refused(within: dict, options: dict, message: 
     result = model(member({"x": "a*x"}, {"a": 1.0}), factors=(X, FRAMEWORK))
     with pytest.raises(GenperfError, match=message):
         sensitivity(result, Sobol(within=within, **options))
+
+
+# --- elasticities against cases worked by hand -----------------------------------------------------------------------
+
+
+def of(result, at) -> dict:
+    return explain(result, at).elasticities.set_index("factor")[["elasticity", "method"]].T.to_dict("list")
+
+
+def test_of_a_power_it_is_the_exponent() -> None:
+    power = model(member({"work": "a*batch**p/workers"}, {"a": 3.0, "p": 0.7}), factors=(WORKERS, BATCH))
+    assert of(power, {"workers": 3, "batch": 16}) == {
+        "workers": [pytest.approx(-1.0), "derivative"],
+        "batch": [pytest.approx(0.7), "derivative"],
+    }
+
+
+def test_of_a_sum_it_is_that_of_the_terms_by_share() -> None:
+    # T = 1 + 8/n at 8: half of it falls as 1/n.
+    assert of(model(member({"c": "c", "a": "a/workers"}, {"c": 1.0, "a": 8.0})), {"workers": 8})["workers"][0] == -0.5
+
+
+def test_of_several_members_it_is_the_mean_by_weight() -> None:
+    members = [
+        member({"t": "a*workers**p"}, {"a": a, "p": p}, weight=w) for a, p, w in ((1, 1.0, 0.25), (5, -1.0, 0.75))
+    ]
+    assert of(model(*members), {"workers": 7})["workers"][0] == pytest.approx(-0.5)
+
+
+def test_the_interval_is_that_of_the_draws() -> None:
+    draws = [[1.0, p] for p in np.linspace(-1, 1, 201)]
+    found = explain(model(member({"t": "a*workers**p"}, {"a": 1.0, "p": 0.0}, draws)), {"workers": 5}, interval=0.5)
+    assert found.elasticities[["lower", "upper"]].to_numpy() == pytest.approx(np.array([[-0.5, 0.5]]), abs=0.01)
+
+
+def test_of_steps_it_is_that_of_doubling_and_said() -> None:
+    # Nodes of 4: at 2 workers one node, at 4 one, at 8 two: doubling 4 doubles the time, doubling 2 does nothing.
+    steps = model(member({"nodes": "a*ceil(workers/4)"}, {"a": 2.0}))
+    assert of(steps, {"workers": 4})["workers"] == [pytest.approx(1.0), "doubling"]
+    assert of(steps, {"workers": 2})["workers"] == [pytest.approx(0.0), "doubling"]
+    assert "doubling" in " ".join(explain(steps, {"workers": 2}).notes)
+
+
+def test_of_what_follows_the_measurements_it_is_that_of_the_prediction() -> None:
+    # The curve is flat, the measurements double from 1 to 2 workers.
+    anchors = [1.0, 2.0]
+    walk = walk_along("workers", anchors, np.log([1.0, 2.0]), step=1.0, noise=1e-6)
+    found = of(model(member({"constant": "c*workers**0"}, {"c": 1.0}, discrepancy=walk)), {"workers": 1})["workers"]
+    assert found == [pytest.approx(1.0, abs=1e-3), "doubling"]
+
+
+def test_at_one_worker_the_step_from_alone_to_together_is_included() -> None:
+    # T doubles with the second worker and is constant from there on: the derivative at one worker is zero.
+    step = model(member({"t": "c*exp(d*where(workers > 1, 1, 0))"}, {"c": 1.0, "d": np.log(2.0)}))
+    assert of(step, {"workers": 1})["workers"] == [pytest.approx(1.0), "doubling"]
+    assert of(step, {"workers": 4})["workers"] == [pytest.approx(0.0), "derivative"]
+
+
+# --- a against B, worked by hand -------------------------------------------------------------------------------------
+
+TERMS = {"compute": "a/workers", "network": "b*workers"}
+
+
+def test_term_by_term() -> None:
+    # From 2 to 8 workers: compute 8 → 2 s, network 1 → 4 s. T: 9 → 6 s.
+    found = compare(model(member(TERMS, {"a": 16.0, "b": 0.5})), {"workers": 2}, {"workers": 8})
+    assert found.terms["term"].tolist() == ["compute", "network"]
+    numbers = found.terms[["a", "b", "change"]].to_numpy()
+    assert numbers == pytest.approx(np.array([[8.0, 2.0, -6.0], [1.0, 4.0, 3.0]]))
+    assert found.change == pytest.approx(-3.0)
+    assert found.terms["share"].tolist() == pytest.approx([2.0, -1.0])
+    bars = found.waterfall()
+    assert bars["bar"].tolist() == ["workers=2", "compute", "network", "workers=8"]
+    assert bars[["start", "end"]].to_numpy() == pytest.approx(np.array([[0, 9], [9, 3], [3, 6], [0, 6]]))
+    assert found.sentence == ("workers=8 takes 3 s less than workers=2; 'compute' makes -6 s of it")
+
+
+def test_framework_against_framework() -> None:
+    # The compute part takes twice as long in pytorch.
+    terms = {"compute": "a/workers*where(framework == 'pytorch', 2, 1)", "rest": "c"}
+    result = model(member(terms, {"a": 8.0, "c": 1.0}, texts=("framework",)), factors=(WORKERS, FRAMEWORK))
+    found = explain(result, {"workers": 4, "framework": "mxnet"}, versus={"framework": "pytorch"}).comparison
+    assert found is not None
+    assert found.terms.set_index("term")["change"].to_dict() == pytest.approx({"compute": 2.0, "rest": 0.0})
+    assert (found.name_a, found.name_b) == ("framework=mxnet", "framework=pytorch")
+
+
+def test_nodes_follow_the_workers_unless_they_are_given() -> None:
+    result = model(member({"network": "a*nodes"}, {"a": 1.0}), factors=(WORKERS, NODES))
+    assert explain(result, {"workers": 4}, versus={"workers": 16}).comparison.change == pytest.approx(3.0)  # type: ignore[union-attr]
+    held = {"workers": 4, "nodes": 2}
+    # Two nodes of four hold 8 workers, and 16 fill four.
+    changes = [explain(result, held, versus={"workers": n}).comparison.change for n in (8, 16)]  # type: ignore[union-attr]
+    assert changes == pytest.approx([0.0, 2.0])
+
+
+def test_a_draw_is_compared_with_itself() -> None:
+    # The constant is anything from 0 to 100 s, but the same at both: it changes by nothing, for certain.
+    draws = [[8.0, c] for c in np.linspace(0, 100, 101)]
+    result = model(member({"compute": "a/workers", "rest": "c"}, {"a": 8.0, "c": 50.0}, draws))
+    found = compare(result, {"workers": 2}, {"workers": 4})
+    assert (found.lower, found.upper) == pytest.approx((-2.0, -2.0))
+
+
+def test_two_models() -> None:
+    # One of 8/4 + 1 = 3 s, one of 1·4 = 4 s with a network term that the first does not have; draws apart.
+    a = model(member({"compute": "a/workers", "rest": "c"}, {"a": 8.0, "c": 1.0}, [[8.0, c] for c in (0.5, 1.5)]))
+    b = model(member({"network": "b*workers"}, {"b": 1.0}, [[0.5], [1.5]]))
+    found = compare(a, {"workers": 4}, {"workers": 4}, other=b, names=("first", "second"))
+    assert found.terms.set_index("term")["change"].to_dict() == pytest.approx(
+        {"network": 4.0, "compute": -2.0, "rest": -1.0}
+    )
+    # −2 − (0.5 or 1.5) + (2 or 6): from −1.5 to 3.5.
+    assert (found.lower, found.upper) == pytest.approx((-1.5, 3.5), abs=0.01)
+    assert found.sentence.startswith("second takes 1 s longer than first")
+
+
+def test_the_same_is_not_compared() -> None:
+    with pytest.raises(GenperfError, match="both configurations are the same"):
+        compare(model(member(TERMS, {"a": 16.0, "b": 0.5})), {"workers": 2}, {"workers": 2})
+
+
+# --- a model of memory: its name and unit everywhere, and no word of times -------------------------------------------
+
+MEMORY = Target("peak", "memory_gb", "GB")
+
+
+def memory(**constants: float) -> FitResult:
+    """Return M = w + a·batch + s/workers, in GB."""
+    values = {"w": 4.0, "a": 0.25, "s": 16.0, **constants}
+    terms = {"weights": "w", "activations": "a*batch", "states": "s/workers"}
+    return model(member(terms, values), factors=(WORKERS, BATCH), target=MEMORY)
+
+
+def words(answer: object) -> str:
+    return f"{answer} {answer._repr_html_()} {answer.to_dict()}"  # type: ignore[attr-defined]
+
+
+def test_parts_are_in_a_column_of_the_quantity() -> None:
+    # At 4 workers of 8 samples: 4 + 2 + 4 = 10 GB.
+    found = explain(memory(), {"workers": 4, "batch": 8})
+    assert found.terms["memory_gb"].tolist() == pytest.approx([4.0, 2.0, 4.0])
+    assert "memory_gb (GB)" in str(found)
+    assert found.to_dict()["quantity"] == {"name": "memory_gb", "unit": "GB"}
+
+
+def test_no_word_of_times() -> None:
+    found = explain(
+        memory(), {"workers": 4, "batch": 8}, knee=Knee(kind="weak", upto=32), sobol=True, versus={"workers": 8}
+    )
+    text = words(found).replace("need a model of a time", "")
+    assert not [word for word in ("seconds", "time", "slower", "longer") if word in text]
+
+
+def test_what_needs_a_time_is_left_out_with_one_sentence() -> None:
+    # 18/n is above 4 up to 4 workers.
+    found = explain(memory(s=18.0), {"workers": 4, "batch": 8}, knee=True).scaling
+    assert found is not None
+    assert list(found.curve.columns) == ["workers", "memory_gb", "lower", "upper", "verdict"]
+    assert found.points.empty
+    assert [line for line in found.content if isinstance(line, str)] == [
+        "efficiency, speed-up, knee and throughput are left out: they need a model of a time, and this one predicts "
+        "memory_gb (GB)",
+        "beyond 64 workers the verdict is extrapolating-blind: do not rely on it",
+        "the largest term changes from 'states' to 'weights' at 5 workers",
+    ]
+    assert found.to_dict()["best"] is None
+
+
+def test_a_comparison_in_words() -> None:
+    # 16/4 → 16/8: 2 GB less.
+    found = compare(memory(), {"workers": 4}, {"workers": 8})
+    assert found.sentence == ("memory_gb is 2 GB smaller at workers=8 than at workers=4; 'states' makes -2 GB of it")
+    assert found.to_dict()["a"]["memory_gb"] == pytest.approx(found.value_a)
+
+
+def test_two_quantities_are_not_compared() -> None:
+    times = model(member({"weights": "w"}, {"w": 4.0}))
+    with pytest.raises(GenperfError, match="different quantities"):
+        compare(memory(), {"workers": 4}, {"workers": 4}, other=times)
+
+
+def test_times_have_their_efficiency_whatever_they_are_called() -> None:
+    epochs = model(member({"weights": "w"}, {"w": 4.0}), target=Target("epoch_s", "epoch", "s"))
+    assert {"epoch", "efficiency"} <= set(scaling(epochs, {}, kind="weak").curve.columns)

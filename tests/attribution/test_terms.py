@@ -1,17 +1,32 @@
-"""Seconds and shares of terms against cases worked by hand."""
+"""Terms of a prediction: their seconds and shares, their labels, overlaps, and the equation that is printed."""
 
+import csv
+import io
+import itertools
+import json
+import re
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
+from helpers import shell_of
 from worked_models import BATCH, WORKERS, member, model
 
-from genperf.attribution import explain
-from genperf.attribution.terms import FORM, HIDDEN
+import genperf as gp
+from genperf.attribution import compare, explain, written_lines
+from genperf.attribution.equation import constants_table, equation
+from genperf.attribution.ladder import ladder
+from genperf.attribution.scaling import crossovers, scaling
+from genperf.attribution.terms import FORM, HIDDEN, by_label, limit_of, parts_of
+from genperf.attribution.written import level_exponents
 from genperf.discrepancy import Axis
 from genperf.errors import GenperfError
+from genperf.result import FitResult, dump_model, parse_model
+from genperf.words.limit import SAME_WITH_COMPUTATION
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
@@ -152,3 +167,348 @@ def _named(name: str):
     from msgspec.structs import replace
 
     return replace(WORKERS, name=name)
+
+
+# --- the shorter ways to the parts of a prediction give what the longer ones do --------------------------------------
+
+
+@pytest.fixture(scope="module")
+def series() -> FitResult:
+    """`auto` on one series: several members with a discrepancy each."""
+    workers = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    runs = pd.DataFrame({"workers": workers, "s": 1.0 + 0.1 * np.log2(workers) + 0.02 * (-1.0) ** np.arange(5)})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"))
+    assert isinstance(result, FitResult)
+    return result
+
+
+def test_terms_of_one_shape_are_one_part() -> None:
+    """From 8 workers on, at one batch each, nothing tells the computation from a constant or from the second worker."""
+    runs = pd.DataFrame({"workers": [8.0, 16.0, 32.0, 64.0], "batch": 32.0, "s": [0.42, 0.437, 0.454, 0.47]})
+    result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers", intrinsic="batch"))
+    limit = limit_of(result, {"workers": np.array([256.0]), "batch": np.array([32.0])}, 0.9)
+    together = next(part for part in limit.parts if part.label == SAME_WITH_COMPUTATION)
+    assert {"computation", "constant", "leaving the node"} <= set(together.terms)
+    apart = explain(result, pd.DataFrame({"workers": [256.0], "batch": [32.0]}), 0.9).terms.set_index("term")
+    assert together.share.value == pytest.approx(apart.loc[list(together.terms), "share"].sum())
+
+
+def test_amounts_need_no_draws(series: FitResult) -> None:
+    columns = {"workers": np.array([3.0, 64.0])}
+    parts = parts_of(series, columns)
+    alone = parts_of(series, columns, drawn=False)
+    assert alone.names == parts.names
+    assert not alone.drawn.size
+    np.testing.assert_allclose(alone.amounts, parts.amounts, rtol=1e-12)
+    np.testing.assert_allclose(alone.amounts.sum(axis=0), parts.central, rtol=1e-9)
+
+
+# --- members with equal plain labels are one line: their weights are added up ----------------------------------------
+
+TERMS = {"compute": "a/workers", "network": "b*workers"}
+
+
+def test_weights_of_equal_labels_are_added_up() -> None:
+    members = [
+        member(TERMS, {"a": 8.0, "b": 1.0}, weight=w, label=label)
+        for label, w in (
+            ("overheads", 0.3),
+            ("growing overheads (2)", 0.25),
+            ("growing overheads", 0.2),
+            ("ring", 0.25),
+        )
+    ]
+    assert [(e.label, pytest.approx(e.weight), e.places) for e in by_label(members)] == [
+        ("growing overheads", 0.45, (1, 2)),
+        ("overheads", 0.3, (0,)),
+        ("ring", 0.25, (3,)),
+    ]
+
+
+def test_terms_of_equal_labels_are_those_of_their_ensemble() -> None:
+    # At 4 workers the first of "growing" says 2 + 2 = 4 s, the second 1 + 15 = 16 s. By equal weights √64 = 8 s;
+    # shares: compute ½·½ + ½·1/16 = 9/32, so 2.25 s, network 5.75 s.
+    members = (
+        member(TERMS, {"a": 8.0, "b": 0.5}, weight=0.25, label="growing"),
+        member(TERMS, {"a": 4.0, "b": 3.75}, weight=0.25, label="growing (2)"),
+        member(TERMS, {"a": 4.0, "b": 1.0}, weight=0.5, label="steady"),
+    )
+    found = explain(model(*members), {"workers": 4}).members.set_index(["member", "term"])
+    assert found["weight"].tolist() == [0.5] * 4
+    assert found["seconds"].to_dict() == pytest.approx(
+        {
+            ("growing", "compute"): 2.25,
+            ("growing", "network"): 5.75,
+            ("steady", "compute"): 1.0,
+            ("steady", "network"): 4.0,
+        }
+    )
+
+
+def test_crossovers_of_equal_labels_have_the_draws_of_all() -> None:
+    # 64/n against b·n, equal at √(64/b): beyond 8 where b = 1, so from 9 on; beyond 4 where b = 4, from 5 on.
+    members = (
+        member(TERMS, {"a": 64.0, "b": 1.0}, weight=0.6, label="growing"),
+        member(TERMS, {"a": 64.0, "b": 4.0}, weight=0.4, label="growing (2)"),
+    )
+    result = model(*members)
+    found = crossovers(result, ladder(result, {}))
+    assert found[["member", "weight", "count", "lower", "upper"]].to_numpy().tolist() == [
+        ["growing", 1.0, 9.0, 5.0, 9.0]
+    ]
+    sentence = scaling(result, {}).crossover_sentences[0]
+    assert sentence == "the largest term changes from 'compute' to 'network' at 9 workers (90 %: 5 to 9)"
+    assert np.isfinite(found["reached"][0])
+
+
+# --- exponents of levels: recovered, printed, kept in the model file -------------------------------------------------
+
+
+def runs() -> pd.DataFrame:
+    """T = 0.02·batch^0.8, and batch^1.1 for vgg, with 1 % of noise."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        [(b, n) for n in ("resnet", "vgg", "bert") for b in (4, 8, 16, 32, 64, 128)], columns=["b", "net"]
+    )
+    exponents = frame.net.map({"resnet": 0.8, "vgg": 1.1, "bert": 0.8})
+    return frame.assign(t=0.02 * frame.b**exponents * np.exp(rng.normal(0.0, 0.01, len(frame))))
+
+
+def test_the_level_that_differs_is_named() -> None:
+    result = gp.fit(gp.read_table(runs(), time="t", intrinsic="b", categorical="net"), "generic", draws=20)
+    first = level_exponents(result)[0]
+    assert (first.level, first.factor) == ("vgg", "b")
+    assert 1.05 < first.exponent < 1.15
+    again = parse_model(dump_model(result))
+    assert isinstance(again, gp.FitResult)
+    assert again.best.expression == result.best.expression
+
+
+def test_fit_prints_the_exponents_of_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs().to_csv(tmp_path / "runs.csv", index=False)
+    roles = ["--time", "t", "--intrinsic", "b", "--categorical", "net"]
+    status, printed, _ = shell_of(capsys)("fit", str(tmp_path / "runs.csv"), *roles, "--model", "generic", "--verbose")
+    assert status == 0
+    assert "vgg (net): b exponent 1.0" in printed
+
+
+def test_families_have_no_exponents_of_levels() -> None:
+    one = runs().query("net == 'vgg'").drop(columns="net").rename(columns={"b": "workers"})
+    assert level_exponents(gp.fit(gp.read_table(one, time="t", extrinsic="workers"), "amdahl", draws=5)) == []
+
+
+# --- a generic expression as a person reads it: its numbers are those of the model -----------------------------------
+
+NETS = ("bert", "resnet", "vgg")
+
+
+def table(slow: float = 1.0) -> gp.Table:
+    """T = 0.02·batch^0.8·workers^0.1, three times as long for vgg, and `slow` times for vgg with fp16."""
+    rows = list(itertools.product((8, 16, 32, 64), (2, 4, 8), NETS, ("fp16", "fp32")))
+    frame = pd.DataFrame(rows, columns=["batch", "workers", "net", "precision"])
+    time = 0.02 * frame.batch**0.8 * frame.workers**0.1 * frame.net.map({"bert": 1.0, "resnet": 1.0, "vgg": 3.0})
+    time = time * np.where((frame.net == "vgg") & (frame.precision == "fp16"), slow, 1.0)
+    noise = np.exp(np.random.default_rng(0).normal(0.0, 0.005, len(frame)))
+    return gp.read_table(
+        frame.assign(t=time * noise), time="t", intrinsic="batch", extrinsic="workers", categorical="net,precision"
+    )
+
+
+def test_a_term_has_its_powers_and_its_levels() -> None:
+    result = gp.fit(table(), "generic", structure="separable", draws=5)
+    head, line = written_lines(result)
+    assert head == "time (s) ="
+    matched = re.fullmatch(r"  (\S+) \* \(batch/22.6\)\^(\S+) \* \(workers/4\)\^(\S+) \* \[net: (.*)\]", line)
+    assert matched is not None, line
+    values = result.best.values
+    assert float(matched[1]) == pytest.approx(values["a_batch"], rel=0.005)
+    assert float(matched[2]) == pytest.approx(0.8, abs=0.02)
+    assert float(matched[3]) == pytest.approx(0.1, abs=0.02)
+    assert dict(part.split() for part in matched[4].split(", "))["vgg"].startswith(("2.9", "3"))
+
+
+def test_interactions_stand_below_the_terms() -> None:
+    lines = written_lines(gp.fit(table(1.5), "generic", structure="grown", draws=5))
+    below = lines.index("every term but a constant one times")
+    assert any("net = vgg and precision = fp16" in line for line in lines[below + 1 :])
+    assert not any("net = vgg and precision = fp16" in line for line in lines[:below])
+
+
+def test_what_changes_nothing_is_left_out() -> None:
+    result = gp.fit(table(), "generic", structure="separable", draws=5)
+    text = "\n".join(written_lines(result))
+    assert "precision" not in text
+    assert not re.search(r"\^-?0\.00", text)
+
+
+def test_another_family_has_its_own_formula() -> None:
+    runs = pd.DataFrame({"workers": [1, 2, 4, 8], "t": [8.0, 4.0, 2.0, 1.0]})
+    assert written_lines(gp.fit(gp.read_table(runs, time="t", extrinsic="workers"), "amdahl", draws=5)) == []
+
+
+def test_the_written_numbers_give_the_prediction() -> None:
+    result = gp.fit(table(), "generic", structure="separable", draws=5)
+    run = {"batch": 16.0, "workers": 8.0, "net": "vgg", "precision": "fp32"}
+    total = 0.0
+    for line in written_lines(result)[1:]:
+        value = 1.0
+        for part in line.strip().removeprefix("+ ").split(" * "):
+            power = re.fullmatch(r"\((\w+)/([\d.]+)\)(?:\^(.+))?", part)
+            levels = re.fullmatch(r"\[(\w+): (.*)\]", part)
+            if power is not None:
+                value *= (float(run[power[1]]) / float(power[2])) ** float(power[3] or 1.0)
+            elif levels is not None:
+                value *= float(dict(one.split() for one in levels[2].split(", ")).get(str(run[levels[1]]), 1.0))
+            else:
+                value *= float(part)
+        total += value
+    assert total == pytest.approx(float(result.predict(run)["time"].iloc[0]), rel=0.02)
+
+
+# --- the equation and the table of constants that one takes to a paper -----------------------------------------------
+
+SIZES = {"layers": 1.2, "filters": 0.9, "kernel": 1.5, "hidden": 0.7, "batch": 1.0}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> gp.FitResult:
+    """T = 0.1 + (Σ a_i·I_i^p_i)·nodes^0.3·workers^-0.2·(2 with b), five intrinsic and two extrinsic factors."""
+    rng = np.random.default_rng(0)
+    values = dict.fromkeys(SIZES, (2.0, 4.0, 8.0, 16.0)) | {"nodes": (1.0, 2.0, 4.0), "workers": (2.0, 4.0, 8.0)}
+    runs = pd.DataFrame({name: rng.choice(of, 250) for name, of in values.items()})
+    runs["net"] = rng.choice(["a", "b"], 250)
+    sizes = sum(0.05 * (k + 1) * runs[name] ** p for k, (name, p) in enumerate(SIZES.items()))
+    runs["t"] = 0.1 + sizes * runs.nodes**0.3 * runs.workers**-0.2 * np.where(runs.net == "b", 2.0, 1.0)
+    runs["t"] *= np.exp(0.002 * rng.standard_normal(250))
+    table = gp.read_table(runs, time="t", intrinsic=[*SIZES], extrinsic=["nodes", "workers"], categorical=["net"])
+    return gp.fit(table, "generic", structure="separable", lam=1e-7, draws=20)
+
+
+def test_each_common_factor_is_printed_once_within_600_characters(fitted: gp.FitResult) -> None:
+    text = equation(fitted)
+    assert len(text) <= 600
+    assert [text.count(rf"\mathrm{{{name}}}") for name in (*SIZES, "nodes", "workers", "net")] == [1] * 8
+    assert text.index(r"\bigr)") < text.index(r"\mathrm{nodes}")
+
+
+def test_it_has_the_constants_of_the_law_that_is_not_normalised(fitted: gp.FitResult) -> None:
+    text = equation(fitted)
+    for k, (name, power) in enumerate(SIZES.items()):
+        found = re.search(rf"([\d.]+)\\,\\mathrm{{{name}}}(?:\^{{([\d.]+)}})?", text)
+        assert found is not None
+        assert float(found[2] or 1.0) == pytest.approx(power, abs=0.05)
+        level = 2.0 if re.search(r"text\{b\}\\,1\}|text\{b\}\\,1[,\\]", text) else 1.0
+        assert float(found[1]) == pytest.approx(0.05 * (k + 1) * level, rel=0.15)
+
+
+def test_a_base_level_is_named(fitted: gp.FitResult) -> None:
+    levels = dict(re.findall(r"\\text\{(\w)\}\\,([\d.]+)", equation(fitted)))
+    assert set(levels) == {"a", "b"}
+    assert "1" in levels.values()
+    assert float(levels["b"]) / float(levels["a"]) == pytest.approx(2.0, rel=0.01)
+
+
+def test_all_digits_are_printed_on_request(fitted: gp.FitResult) -> None:
+    assert str(fitted.best.values["q_nodes"]) in equation(fitted, all_digits=True)
+    assert len(equation(fitted, all_digits=True)) > len(equation(fitted))
+
+
+def test_the_table_of_constants_has_every_constant_in_each_style(fitted: gp.FitResult) -> None:
+    names = fitted.best.expression.constant_names
+    rows = list(csv.DictReader(io.StringIO(constants_table(fitted, "csv"))))
+    assert [row["constant"] for row in rows] == [*names]
+    assert all(float(row["lower"]) <= float(row["value"]) + 1e-9 for row in rows if row["constant"].startswith("p"))
+    markdown = constants_table(fitted)
+    assert markdown.count("\n| ") == len(names) + 1
+    assert "held-out error" in markdown
+    latex = constants_table(fitted, "latex")
+    assert latex.startswith(r"\begin{tabular}{lrrrll}")
+    assert all(rule in latex for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+    assert latex.count(r" & ") == 5 * (len(names) + 1)
+
+
+def test_an_average_has_no_equation() -> None:
+    runs = pd.DataFrame(itertools.product((1, 2, 4), (8, 16)), columns=["workers", "batch"])
+    runs["t"] = runs.batch / runs.workers
+    with pytest.raises(gp.GenperfError, match="no equation"):
+        equation(gp.fit(gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers")))
+
+
+# --- what each overlap hides, against cases worked by hand -----------------------------------------------------------
+
+TERMS_OVERLAPS = {"input": "i*workers", "forward": "f", "backward": "2*f", "exchange": "e*workers"}
+FULL = "max(input, forward + max(backward, exchange))"
+OUTER, INNER = "input | forward + backward + exchange", "backward | exchange"
+
+
+def test_an_overlap_hides_the_shorter_branch() -> None:
+    # At 4 workers input 2, forward 1, backward 2, exchange 4: T = max(2, 1 + 4) = 5 hides 2 s twice.
+    # At 8: input 4, exchange 8: T = max(4, 1 + 8) = 9 hides 4 s and 2 s.
+    whole = model(member(TERMS_OVERLAPS, {"i": 0.5, "f": 1.0, "e": 1.0}, total=FULL))
+    found = compare(whole, {"workers": 4}, {"workers": 8})
+    rows = found.hidden.set_index("overlap")
+    assert rows["a"].to_dict() == pytest.approx({OUTER: -2.0, INNER: -2.0})
+    assert rows["b"].to_dict() == pytest.approx({OUTER: -4.0, INNER: -2.0})
+    hidden = found.terms.set_index("term").loc[HIDDEN]
+    assert rows[["a", "b", "change"]].sum().to_dict() == pytest.approx(hidden[["a", "b", "change"]].to_dict())
+
+
+def test_a_model_without_an_overlap_hides_nothing_there() -> None:
+    constants = {"i": 0.5, "f": 1.0, "e": 1.0}
+    one = model(member(TERMS_OVERLAPS, constants, total=FULL))
+    other = model(member(TERMS_OVERLAPS, constants, total="input + forward + max(backward, exchange)"))
+    found = compare(one, {"workers": 4}, {"workers": 4}, other=other)
+    changes = found.hidden.set_index("overlap")["change"].to_dict()
+    assert changes == pytest.approx({OUTER: 2.0, INNER: 0.0})
+    assert found.change == pytest.approx(2.0)
+
+
+def test_an_overlap_in_part_hides_its_part() -> None:
+    # Backward 2 and exchange 4 at 4 workers, 2 and 8 at 8: three quarters of what a maximum would hide.
+    total = "input + forward + s*(backward + exchange) + (1 - s)*max(backward, exchange)"
+    part = model(member(TERMS_OVERLAPS, {"i": 0.5, "f": 1.0, "e": 1.0, "s": 0.25}, total=total))
+    found = compare(part, {"workers": 4}, {"workers": 8})
+    assert found.hidden.iloc[0].to_dict() == pytest.approx({"overlap": INNER, "a": -1.5, "b": -1.5, "change": 0.0})
+    assert found.terms.set_index("term").loc[HIDDEN, "a"] == pytest.approx(-1.5)
+
+
+def test_a_maximum_of_counts_is_no_overlap() -> None:
+    # At 4 workers: max(1 + 4/4, 4) = 4 where the sum is 6.
+    terms, total = {"compute": "a", "server": "e*workers"}, "max(compute + server/max(workers, 1), server)"
+    found = compare(model(member(terms, {"a": 1.0, "e": 1.0}, total=total)), {"workers": 4}, {"workers": 8})
+    assert found.hidden["overlap"].tolist() == ["compute + server | server"]
+
+
+def test_a_sum_has_no_overlap() -> None:
+    plain = model(member(TERMS_OVERLAPS, {"i": 0.5, "f": 1.0, "e": 1.0}))
+    assert compare(plain, {"workers": 4}, {"workers": 8}).hidden.empty
+
+
+def test_explain_shows_what_each_overlap_hides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two groups, of which one does not prefetch; every phase is measured."""
+    frame = pd.DataFrame(product(("ahead", "asked"), (2, 4, 8), (2, 4)), columns=["reader", "workers", "batch"])
+    frame = frame.assign(
+        io_s=0.02 * frame.batch,
+        forward_s=0.03 * frame.batch,
+        backward_s=0.06 * frame.batch,
+        exchange_s=0.2 * (1 - 1 / frame.workers),
+        update_s=0.001,
+    )
+    rest = frame.forward_s + np.maximum(frame.backward_s, frame.exchange_s) + frame.update_s
+    ahead = frame.reader == "ahead"
+    frame["step_s"] = np.where(ahead, np.maximum(frame.io_s, rest), frame.io_s + rest)
+    frame.to_csv(tmp_path / "runs.csv", index=False)
+    shell, file = shell_of(capsys), str(tmp_path / "m.json")
+    roles = ("--time", "step_s", "--intrinsic", "batch", "--extrinsic", "workers", "--group", "reader")
+    status, _, errors = shell("fit", str(tmp_path / "runs.csv"), *roles, "--model", "s-sgd", "-o", file)
+    assert status == 0, errors
+    asked = ("explain", file, "--group", "ahead", "--at", "workers=4", "--at", "batch=4", "--versus", "reader=asked")
+    status, output, errors = shell(*asked, "--json")
+    assert status == 0, errors
+    changes = {row["overlap"]: row["change"] for row in json.loads(output)["comparison"]["hidden"]}
+    prefetched = next(label for label in changes if {"input", "transfer"} & {*label.split(" | ")[0].split(" + ")})
+    assert changes.pop(prefetched) == pytest.approx(0.08, rel=0.05)
+    assert changes == pytest.approx(dict.fromkeys(changes, 0.0), abs=0.002)
+    printed = shell(*asked)[1]
+    assert "what each overlap hides" in printed
+    assert re.search(r"and less overlap \+0\.0\d+ s\n", printed)

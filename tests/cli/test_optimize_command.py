@@ -1,4 +1,4 @@
-"""`genperf optimize` as a user types it."""
+"""The answers of `optimize` and `suggest`."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers import Shell, shell_of
 
 from genperf.cli.main import run
 
@@ -93,3 +94,55 @@ def test_the_work_in_all_makes_days_and_money(capsys: pytest.CaptureFixture[str]
     assert "25,900" in out
     assert run(["optimize", "m.json", *OVER, "--steps", "9", "--samples", "9"]) == 2
     assert "either --steps or --samples" in capsys.readouterr().err
+
+
+# --- the next run that `suggest` and `ask` propose: one that a cluster can make, and one wherever the verdict is blind
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return shell_of(capsys)
+
+
+def test_runs_on_several_nodes_fill_them(shell: Shell) -> None:
+    """12 gpus a node: on the way to 1024 gpus lie 192, 384 and 768, and no 512 on 43 nodes."""
+    rows = "".join(f"{12 * m},{m},12,8,{2 + 0.05 * k}\n" for k, m in enumerate((1, 2, 4, 8)))
+    Path("runs.csv").write_text("gpus,nodes,gpus_per_node,batch_per_gpu,step_time_s\n" + rows)
+    assert shell("fit", "runs.csv", "-o", "m.json", "--quiet")[0] == 0
+    proposed = json.loads(shell("suggest", "m.json", "--target", "gpus=1024", "--json")[1])["candidates"]
+    assert {(row["gpus"], row["nodes"]) for row in proposed} == {(192, 16), (384, 32), (768, 64)}
+    sentence = shell("ask", "--full", "runs.csv", "--at", "gpus=1024")[1].splitlines()[-1]
+    assert any(f"Measure gpus={12 * m}, nodes={m}:" in sentence for m in (16, 32, 64)), sentence
+
+
+def test_explain_and_suggest_take_a_group_from_the_configuration(shell: Shell) -> None:
+    rows = [f"{name},{n},{work / n + 0.2}" for name, work in (("a", 1.0), ("b", 2.0)) for n in (1, 2, 4, 8)]
+    Path("groups.csv").write_text("\n".join(["framework,gpus,step_time_s", *rows]))
+    fit = ("--time", "step_time_s", "--extrinsic", "gpus", "--group", "framework", "--model", "amdahl")
+    assert shell("fit", "groups.csv", *fit, "-o", "groups.json")[0] == 0
+    for command in (("suggest", "groups.json", "--target", "gpus=64"), ("explain", "groups.json", "--at", "gpus=64")):
+        status, out, errors = shell(*command, command[-2], "framework=b")
+        assert (status, out) == shell(*command, "--group", "b")[:2], errors
+        assert shell(*command)[0] == 1
+
+
+# --- the command line says where values were never measured together -------------------------------------------------
+
+
+def test_predict_names_the_nearest_run(tmp_path: Path) -> None:
+    rows = [(p, m, n, 0.1 + p * m / n) for p, most in ((1, 64), (4, 16), (30, 3)) for m in (1, 3, 16, 64) if m <= most
+            for n in (8, 16, 32)]  # fmt: skip
+    pd.DataFrame(rows, columns=["params", "micro_batch", "gpus", "s"]).to_csv(tmp_path / "runs.csv", index=False)
+    model = str(tmp_path / "model.json")
+    roles = ["--time", "s", "--intrinsic", "params,micro_batch", "--extrinsic", "gpus"]
+    formula = "c + a*params*micro_batch/gpus"
+    assert run(["fit", str(tmp_path / "runs.csv"), *roles, "--model", formula, "-o", model, "-q"]) == 0
+    out = tmp_path / "out.csv"
+    at = ["--at", "params=30", "--at", "micro_batch=3,32", "--at", "gpus=8"]
+    assert run(["predict", model, *at, "-o", str(out), "-q"]) == 0
+    shown = pd.read_csv(out)
+    assert shown["verdict"].tolist() == ["ok", "extrapolating-blind"]
+    assert shown["reason"][1] == (
+        "params=30 and micro_batch=32 were never measured together; nearest run: params=30, micro_batch=3"
+    )

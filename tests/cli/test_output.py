@@ -1,13 +1,24 @@
+"""What commands write: tables, JSON, CSV, figures."""
+
+from __future__ import annotations
+
+import importlib.util
 import json
 import os
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import Shell, shell_of
 
+from genperf.cli.main import cli
 from genperf.cli.output import cell, records, show_json, show_predictions, show_rows
 from genperf.cli.writing import write_whole
+from genperf.errors import GenperfError
 from genperf.table.cells import csv_pieces
 
 
@@ -98,3 +109,264 @@ def test_reasons_are_footnotes_where_lines_are_too_long(capsys: pytest.CaptureFi
     ]
     show_predictions({**table, "reason": np.array(["", "far", "far"], dtype=object)})
     assert "far" in capsys.readouterr().out.splitlines()[2]
+
+
+# --- patterns of files for `ask`, as many rows as `--top` names, and figures that cannot be drawn --------------------
+
+COUNTS = (1, 2, 4, 8)
+TABLE = ("--time", "step_time_s", "--extrinsic", "gpus")
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{n},{8 / n + 1}\n" for n in COUNTS]
+    (tmp_path / "runs.csv").write_text("gpus,step_time_s\n" + "".join(rows))
+    for n, row in zip(COUNTS, rows, strict=True):
+        (tmp_path / "logs" / f"run{n}").mkdir(parents=True)
+        (tmp_path / "logs" / f"run{n}" / "console.log").write_text(f"gpus,step_time_s\n{row}")
+    return shell_of(capsys)
+
+
+def test_files_of_a_pattern_are_one_table(shell: Shell) -> None:
+    whole = json.loads(shell("ask", "runs.csv", "--at", "gpus=16", "--json")[1])
+    for files in (["logs/*/console.log"], [f"logs/run{n}/console.log" for n in COUNTS]):
+        status, out, errors = shell("ask", *files, "--at", "gpus=16", "--json")
+        assert status == 0, errors
+        assert json.loads(out)["answers"] == whole["answers"]
+
+
+def test_files_that_are_no_table_together_are_refused(shell: Shell, tmp_path: Path) -> None:
+    status, _, errors = shell("ask", "--full", "logs/*/train.log", "--at", "gpus=16")
+    assert (status, "logs/*/train.log: no file matches" in errors) == (1, True), errors
+    (tmp_path / "logs" / "run2" / "console.log").write_text("nodes,step_time_s\n2,5\n")
+    status, _, errors = shell("ask", "--full", "logs/*/console.log", "--at", "gpus=16")
+    assert status == 1
+    assert "run2/console.log: has the columns nodes, step_time_s, and logs/run1/console.log has gpus, step" in errors
+    status, _, errors = shell("ask", "--full", "runs.csv", "4:1530", "--at", "gpus=16")
+    assert (status, "'runs.csv' is not a run" in errors) == (1, True), errors
+
+
+def test_as_many_rows_as_top(shell: Shell) -> None:
+    rows = [f"{n},{b},{b * (0.1 + 1 / n) + 0.05 * n}\n" for n in COUNTS for b in (8, 16, 32)]
+    Path("grid.csv").write_text("gpus,batch,s\n" + "".join(rows))
+    fit = ["--time", "s", "--extrinsic", "gpus", "--intrinsic", "batch", "--model", "a*batch/gpus + b*batch + c*gpus"]
+    assert shell("fit", "grid.csv", *fit, "-o", "m.json")[0] == 0
+    over = ["--over", "gpus=1:64", "--over", "batch=8", "--price", "gpus", "--minimize", "time"]
+    for top in (3, 5):
+        status, out, _ = shell("optimize", "m.json", *over, "--top", str(top))
+        best, front = out.split("Pareto front of time against cost")
+        assert status == 0
+        assert front.startswith(f", {top} of ")
+        assert [sum(line.split()[0].isdigit() for line in part.splitlines() if line) for part in (best, front)] == [
+            top,
+            top,
+        ]
+
+
+@pytest.mark.parametrize("command", [["validate", "runs.csv", *TABLE], ["predict", "m.json", "--at", "gpus=16"]])
+def test_a_missing_matplotlib_is_found_before_the_work(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    # Nothing is read: not even that there is no model.
+    status, _, errors = shell(*command, "--plot", "figure.png")
+    assert status == 1
+    assert 'plots need matplotlib\n  try: pip install "genperf[plots]"' in errors
+
+
+def test_a_table_is_printed_before_its_figure_is_drawn(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+
+    def undrawn(*given: object) -> None:
+        raise GenperfError("no figure today")
+
+    monkeypatch.setattr("genperf.plots.image", undrawn)
+    status, out, errors = shell(
+        "validate", "runs.csv", *TABLE, "--models", "amdahl", "--scheme", "leave-one-out", "--plot", "f.png"
+    )
+    assert (status, "no figure today" in errors) == (1, True), errors
+    assert "errors of the predicted time" in out
+    assert shell("fit", "runs.csv", *TABLE, "--model", "amdahl", "-o", "m.json")[0] == 0
+    status, out, errors = shell("predict", "m.json", "--at", "gpus=16", "--plot", "figure.png")
+    assert (status, "no figure today" in errors, "16" in out) == (1, True, True)
+
+
+# --- the published JSON Schemas are those of what the commands print with `--json`, and other answers keep them ------
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+#: Answers that no schema was made from.
+OTHERS = [
+    ("ask", ("nets.csv", "--at", "devices=16", "--price", "3/h", "--per", "devices")),
+    ("ask", ("nets.csv", "--samples", "1M", "--budget", "1", "--price", "1/h")),
+    ("check", ("nets.csv",)),
+    ("compare", ("nets.json", "--at", "devices=4", "--price", "1/h")),
+    ("compare", ("nets.json", "--at", "devices=4", "--at", "net=a", "--or", "devices=8")),
+    ("explain", ("one.json", "--knee")),
+    ("optimize", ("nets.json", "--over", "devices=1:8")),
+    ("predict", ("nets.json", "--at", "devices=8,16")),
+    ("suggest", ("one.json", "--target", "devices=64")),
+    ("list", ("world",)),
+    ("list", ("models",)),
+]
+
+
+@pytest.fixture(scope="module")
+def schemas() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("schemas", REFERENCE / "schemas.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def broken(schema: dict[str, Any], value: Any, types: dict[type, str], place: str = "$") -> list[str]:
+    """Return where a value does not keep a schema."""
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    kind = types[type(value)]
+    if kind not in kinds and not (kind == "integer" and "number" in kinds):
+        return [f"{place}: {kind}, not {kinds}"]
+    if isinstance(value, list) and "items" in schema:
+        return [text for k, one in enumerate(value) for text in broken(schema["items"], one, types, f"{place}[{k}]")]
+    if not isinstance(value, dict) or "properties" not in schema:
+        return []
+    out = [f"{place}.{key} is missing" for key in schema["required"] if key not in value]
+    for key, one in value.items():
+        inner = schema["properties"].get(key)
+        out += broken(inner, one, types, f"{place}.{key}") if inner is not None else []
+    return out
+
+
+def test_the_published_schemas_are_those_of_the_program(schemas: ModuleType) -> None:
+    published = {path.stem: path.read_text(encoding="utf-8") for path in (REFERENCE / "schemas").glob("*.json")}
+    assert published == schemas.schemas(), "run: python docs/reference/schemas.py"
+
+
+def test_every_command_with_json_has_a_schema(schemas: ModuleType) -> None:
+    context = cli.make_context("genperf", ["--quiet"], resilient_parsing=True)
+    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    with_json = {
+        name
+        for name, command in commands.items()
+        if command is not None and any("--json" in option.opts for option in command.params)
+    }
+    assert with_json == {"fit", *schemas.COMMANDS}
+
+
+def test_other_answers_keep_the_schemas(
+    schemas: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell: Shell = shell_of(capsys)
+    rows = "".join(f"{net},{n},{100 * k * n**0.9:g}\n" for k, net in enumerate("ab", 1) for n in (1, 2, 4, 8, 16))
+    Path("nets.csv").write_text(f"net,devices,samples_per_s\n{rows}")
+    roles = ("--throughput", "samples_per_s", "--work", "devices", "--extrinsic", "devices")
+    assert shell("fit", "nets.csv", *roles, "--group", "net", "-o", "nets.json")[0] == 0
+    assert shell("fit", "nets.csv", *roles, "--where", "net == 'a'", "-o", "one.json")[0] == 0
+    for command, arguments in OTHERS:
+        status, out, errors = shell(command, *arguments, "--json")
+        assert status == 0, (command, errors)
+        schema = json.loads((REFERENCE / "schemas" / f"{command}.json").read_text(encoding="utf-8"))
+        assert broken(schema, json.loads(out), schemas.TYPES) == [], (command, arguments)
+
+
+def test_a_wrong_answer_is_noticed(schemas: ModuleType) -> None:
+    schema = schemas.schema_of([{"a": 1, "b": [1.5]}, {"a": 2, "b": [], "c": "x"}])
+    assert broken(schema, {"a": 3, "b": [2]}, schemas.TYPES) == []
+    assert broken(schema, {"a": "3", "b": ["y"]}, schemas.TYPES) == [
+        "$.a: string, not ['integer']",
+        "$.b[0]: string, not ['number']",
+    ]
+    assert broken(schema, {"a": 1}, schemas.TYPES) == ["$.b is missing"]
+
+
+# --- `genperf report` and `--plot`: what is written, and what is said where it cannot be -----------------------------
+
+pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
+ROLES = ["--time", "seconds", "--extrinsic", "workers"]
+
+
+@pytest.fixture
+def shell_of_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Run a command in a folder with a table, and a model of each of its two groups; return status, output, errors."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{net},{n},{t * (1 + 8 / n)}" for net, t in (("a", 1), ("b", 2)) for n in (1, 2, 4, 8, 16)]
+    Path("runs.csv").write_text("\n".join(["net,workers,seconds", *lines]))
+    Path("one.csv").write_text("\n".join(["net,workers,seconds", *lines[:5]]))
+
+    call = shell_of(capsys)
+    assert call("fit", "runs.csv", *ROLES, "--group", "net", "--model", "amdahl", "-o", "groups.json", "-q")[0] == 0
+    assert call("fit", "one.csv", *ROLES, "--model", "amdahl", "-o", "one.json", "-q")[0] == 0
+    return call
+
+
+FIGURES = [
+    ["predict", "one.json", "--at", "workers=32,64"],
+    ["predict", "groups.json", "--at", "net=b", "--at", "workers=32"],
+    ["explain", "one.json"],
+    ["explain", "one.json", "--knee", "--scaling", "strong"],
+    ["explain", "one.json", "--at", "workers=16", "--versus", "workers=2"],
+    ["validate", "one.csv", *ROLES, "--models", "amdahl,last-point", "--scheme", "extrapolate:workers"],
+]
+
+
+@pytest.mark.parametrize("arguments", FIGURES)
+def test_plot_writes_a_figure(shell_of_pictures: Shell, arguments: list[str]) -> None:
+    status, _, err = shell_of_pictures(*arguments, "--plot", "figure.svg")
+    assert status == 0, err
+    assert "wrote figure.svg" in err
+    assert Path("figure.svg").read_text().startswith("<?xml")
+
+
+def test_plot_of_several_groups_says_how_to_choose_one(shell_of_pictures: Shell) -> None:
+    status, _, err = shell_of_pictures("predict", "groups.json", "--at", "workers=32", "--plot", "figure.png")
+    assert status == 1
+    assert "--at net=a" in err
+
+
+def test_plot_with_another_ending_is_wrong_usage(shell_of_pictures: Shell) -> None:
+    status, _, err = shell_of_pictures("predict", "one.json", "--at", "workers=32", "--plot", "figure.txt")
+    assert status == 2
+    assert "'figure.txt' ends in none of .png, .svg, .pdf" in err
+    assert not Path("figure.txt").exists()
+
+
+def test_report_of_a_model(shell_of_pictures: Shell) -> None:
+    status, out, err = shell_of_pictures("report", "groups.json", "--title", "Ours", "--target", "workers=64", "--json")
+    assert status == 0
+    assert json.loads(out) == {"report": "report.html", "bytes": Path("report.html").stat().st_size}
+    assert "open it in a browser (file://" in err
+    assert "<title>Ours</title>" in Path("report.html").read_text()
+
+
+def test_report_of_one_group(shell_of_pictures: Shell) -> None:
+    assert shell_of_pictures("report", "groups.json", "--only", "b", "-o", "b.html", "-q") == (0, "", "")
+    assert 'id="group"' not in Path("b.html").read_text()
+
+
+def test_report_of_a_table(shell_of_pictures: Shell) -> None:
+    status, _, err = shell_of_pictures("report", "one.csv", *ROLES, "--model", "amdahl", "-o", "t.html", "-q")
+    assert status == 0, err
+    assert "extrapolate:workers:8" in Path("t.html").read_text()
+
+
+WRONG = [
+    (["report", "none.json"], 1, "no such file"),
+    (["report", "groups.json", "--only", "c"], 1, "there is no group c"),
+    (["report", "one.json", "--target", "wrkers=3"], 1, "did you mean 'workers'?"),
+    (["report", "one.json", "--target", "workers"], 2, "NAME=VALUE"),
+    (["report", "one.json", "--along", "wrkers"], 1, "did you mean 'workers'?"),
+    (["report", "one.json", "--interval", "1"], 1, "between 0 and 1"),
+    (["report", "one.json", "-o", "no/such/folder.html"], 1, "no such folder"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "status", "said"), WRONG)
+def test_what_cannot_be_is_said_in_words(
+    shell_of_pictures: Shell, arguments: list[str], status: int, said: str
+) -> None:
+    found, _, err = shell_of_pictures(*arguments)
+    assert found == status
+    assert said in err
+    assert not Path("report.html").exists()

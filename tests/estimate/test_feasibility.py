@@ -1,8 +1,9 @@
-"""The probability of fitting: what was measured holds, and more memory never fits better."""
+"""Which configurations fit into memory, and how much they need."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from layouts import layout_runs
 
 import genperf as gp
 from genperf.estimate import feasibility_of
@@ -126,3 +127,148 @@ def test_the_order_of_rows_and_repeats_do_not_matter() -> None:
 def test_nothing_failed() -> None:
     runs = pd.DataFrame({"batch": [1, 2], "seconds": [1.0, 2.0]})
     assert feasibility_of(gp.read_table(runs, time="seconds", intrinsic="batch")) is None
+
+
+# --- what a layout needs of a device's memory: learned from outcomes alone, sharper where memory was measured --------
+
+ROLES = {"intrinsic": "layers,mbs,gbs", "extrinsic": "dp,tp,pp,nodes"}
+
+
+def with_failures(capacity: float, **columns: object) -> pd.DataFrame:
+    """Return the runs; those above the capacity failed, and their memory is not known."""
+    runs = layout_runs().assign(**columns)
+    failed = runs.gib > capacity
+    return runs.assign(s=np.where(failed, "OOM", "1"), memory=np.where(failed, "", runs.gib.astype(str)))
+
+
+def learned_of_memory_demand(runs: pd.DataFrame, *, beside: bool = False, **roles: str) -> Feasibility:
+    also = {"also": "memory=memory:GiB"} if beside else {}
+    fits = feasibility_of(gp.read_table(runs.drop(columns="gib"), time="s", **{**ROLES, **roles}, **also))
+    assert fits is not None
+    return fits
+
+
+def asked(runs: pd.DataFrame) -> dict[str, np.ndarray]:
+    return {str(name): runs[name].to_numpy() for name in runs.columns}
+
+
+@pytest.mark.parametrize("capacity", [12.0, 18.0, 24.0])
+def test_outcomes_of_layouts_that_were_not_run(capacity: float) -> None:
+    runs = with_failures(capacity)
+    right = []
+    for seed in range(3):
+        train = runs.sample(frac=0.5, random_state=seed)
+        rest = runs.drop(train.index)
+        fits = learned_of_memory_demand(train)
+        right.append(((fits.probability(asked(rest)) < 0.5) == (rest.gib > capacity)).to_numpy())
+    assert np.mean(np.concatenate(right)) >= 0.9
+
+
+def test_a_device_of_less_memory_is_a_level() -> None:
+    runs = pd.concat([with_failures(c, card=name) for c, name in ((18.0, "large"), (9.0, "small"))], ignore_index=True)
+    fits = learned_of_memory_demand(runs, categorical="card")
+    at = {"card": np.array(["large", "small"], dtype=object)}
+    for name, value in {"layers": 24, "mbs": 2, "gbs": 64, "dp": 2, "tp": 2, "pp": 1, "nodes": 1}.items():
+        at[name] = np.full(2, float(value))
+    # It needs 2 + 24·(1.2 + 0.5·2)/4 = 15.2 GiB.
+    at["tp"] = np.full(2, 4.0)
+    large, small = fits.probability(at)
+    assert large > 0.5 > small
+
+
+def test_a_column_of_another_name_is_mapped() -> None:
+    runs = with_failures(18.0)
+    named = {"dp": "copies", "tp": "cuts"}
+    table = gp.read_table(
+        runs.drop(columns=["gib", "memory"]).rename(columns=named),
+        time="s", intrinsic="layers,mbs,gbs", extrinsic="copies,cuts,pp,nodes",
+    )  # fmt: skip
+    fits = feasibility_of(table.mapped({"data_parallel": "copies", "tensor_parallel": "cuts"}))
+    np.testing.assert_allclose(
+        fits.probability(asked(runs.rename(columns=named))),
+        learned_of_memory_demand(runs).probability(asked(runs)),
+        rtol=1e-6,
+    )
+
+
+def test_tensor_ways_hold_norms_whole() -> None:
+    """A law of 24/t + 10 bytes a token and width: outcomes alone tell it, as its bytes are known."""
+    rng = np.random.default_rng(0)
+    ways = rng.choice([1.0, 2.0, 4.0, 8.0], (2, 120))
+    runs = pd.DataFrame({"dp": ways[0], "tp": ways[1], "pp": 1.0, "mbs": rng.choice([1.0, 2.0, 4.0, 8.0], 120)})
+    runs = runs.assign(layers=24.0, hidden=rng.choice([2048.0, 4096.0], 120), seq=2048.0)
+    runs["gbs"], runs["nodes"] = 64.0 * runs.dp, np.ceil(runs.dp * runs.tp / 8)
+    of_layers = runs.seq * runs.mbs * runs.hidden * runs.layers * (10 + 24 / runs.tp)
+    gib = (16 * 12 * runs.layers * runs.hidden**2 / runs.tp + of_layers) / 2**30 + 2.0
+    train, roles = rng.permutation(120) < 60, {"intrinsic": "layers,mbs,gbs,hidden,seq"}
+    failing = runs.assign(s=np.where(gib > 30.0, "OOM", "1"))
+    fits = feasibility_of(gp.read_table(failing[train], time="s", **{**ROLES, **roles}))
+    right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > 30.0)
+    assert right.mean() >= 0.95
+
+
+def test_the_words_of_a_switch_act_through_the_parts() -> None:
+    """Recomputed layers keep their inputs: outcomes of 60 layouts tell the others', and a word has hardly an effect."""
+    rng = np.random.default_rng(1)
+    runs = pd.DataFrame({"dp": rng.choice([1.0, 2.0, 4.0], 120), "tp": rng.choice([1.0, 2.0, 4.0], 120), "pp": 1.0})
+    runs = runs.assign(mbs=rng.choice([1.0, 2.0, 4.0, 8.0], 120), hidden=rng.choice([2048.0, 4096.0], 120))
+    runs = runs.assign(layers=24.0, seq=2048.0, gbs=64.0, nodes=1.0, recompute=rng.choice(["none", "full"], 120))
+    each = runs.seq * runs.mbs * runs.hidden * (10 + 24 / runs.tp)
+    inputs = 2 * runs.seq * runs.mbs * runs.hidden * runs.layers
+    kept = np.where(runs.recompute == "full", each + inputs, each * runs.layers)
+    gib = (16 * 12 * runs.layers * runs.hidden**2 / runs.tp + kept) / 2**30 + 2.0
+    failing = runs.assign(s=np.where(gib > 25.0, "OOM", "1"))
+    train, roles = rng.permutation(120) < 60, {"intrinsic": "layers,mbs,gbs,hidden,seq", "categorical": "recompute"}
+    fits = feasibility_of(gp.read_table(failing[train], time="s", **{**ROLES, **roles}))
+    assert fits.need is not None
+    assert all(abs(offset) < 0.2 * fits.need.slope for offset in fits.offsets["recompute"].values())
+    right = (fits.probability(asked(runs[~train])) < 0.5) == (gib[~train] > 25.0)
+    assert right.mean() >= 0.95
+
+
+def test_measured_memory_is_read_beside_the_outcomes() -> None:
+    """Only layouts far below the capacity were run, and one that failed: the law tells where the others lie."""
+    runs = with_failures(40.0)
+    fits = learned_of_memory_demand(runs, beside=True)
+    assert fits.need is not None
+    there = runs[runs.gib < 40.0]
+    need = np.exp(fits.need.demanded(asked(there)) / fits.need.slope)
+    assert np.median(np.abs(need / there.gib - 1.0)) < 0.05
+
+
+def test_runs_that_fail_for_another_reason_are_not_explained_by_memory() -> None:
+    # All runs beyond 4 devices were killed: they need less memory than the others.
+    runs = layout_runs()
+    runs["s"] = np.where(runs.dp * runs.tp * runs.pp > 4, "killed", "1")
+    fits = learned_of_memory_demand(runs)
+    at = {name: np.full(2, value) for name, value in {"layers": 24.0, "mbs": 1.0, "gbs": 64.0}.items()}
+    at |= {"dp": np.array([1.0, 4.0]), "tp": np.array([2.0, 4.0]), "pp": np.ones(2), "nodes": np.array([1.0, 4.0])}
+    few, many = fits.probability(at)
+    assert few > 0.5 > many
+
+
+def test_an_order_that_outcomes_contradict_is_less_certain() -> None:
+    runs = with_failures(18.0)
+    assert learned_of_memory_demand(runs).certain == 0.99
+    few = runs.index[(runs.gib < 12.0) & (runs.mbs == 1.0)][:4]
+    fits = learned_of_memory_demand(runs.assign(s=runs.s.mask(runs.index.isin(few), "OOM")))
+    assert fits.need is not None
+    assert 0.5 <= fits.certain < 0.98
+
+
+def test_a_model_file_keeps_the_need_and_refuses_one_that_is_odd(tmp_path) -> None:
+    runs = with_failures(18.0)
+    result = gp.fit(gp.read_table(runs.drop(columns=["gib", "memory"]), time="s", **ROLES), "c*1", draws=5)
+    path = tmp_path / "model.json"
+    gp.save_model(result, path)
+    again = gp.load_model(path)
+    np.testing.assert_array_equal(again.predict(runs)["fits"], result.predict(runs)["fits"])
+    text = path.read_text()
+    formula = again.feasibility.need.formula
+    assert formula in text
+    path.write_text(text.replace(formula, "open('x')"))
+    with pytest.raises(gp.GenperfError, match="open"):
+        gp.load_model(path)
+    path.write_text(text.replace(formula, "dp + unknown_column"))
+    with pytest.raises(gp.GenperfError, match="unknown_column"):
+        gp.load_model(path)

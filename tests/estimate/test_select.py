@@ -1,14 +1,18 @@
-"""The choice of structure and λ: inside the training part, the same every time, and the right one."""
+"""The choice of structure and penalty, alone and for many series alike."""
 
+import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import nnls
 
 import genperf as gp
 from genperf.errors import FitError, ModelError
-from genperf.estimate import FitOptions, affordable
+from genperf.estimate import FitOptions, affordable, at_once, estimate_alike
+from genperf.estimate.alike import batch_of
 from genperf.estimate.candidates import (
     CONSTANTS_PER_ROW,
     MAX_CONSTANTS,
@@ -20,10 +24,17 @@ from genperf.estimate.candidates import (
     folds_of,
     judged_rows,
 )
-from genperf.estimate.grow import huber_weights
+from genperf.estimate.grow import START_SIZE, USUAL_SIZE, GrowthProblem, _shrunk, grow, huber_weights
+from genperf.estimate.outcome import last_point_error, resampled
 from genperf.estimate.problem import continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
-from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic
+from genperf.models import family_named
+from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic, kinds_of
+from genperf.models.interactions import interactions
+from genperf.prediction import central_times
+from genperf.result import GroupedResult, dump_model
+from genperf.solver import Problem, solve
+from genperf.solver.problem import BLOCK_NUMBERS
 from genperf.table import Factor
 
 
@@ -232,3 +243,317 @@ def test_only_promising_expressions_go_on_to_stronger_penalties() -> None:
     assert len(errors[separable]) == 1
     assert errors[separable][0] > (1.0 + PROMISING_ERROR) * errors[PRODUCTS[0]][0]
     assert len(errors[PRODUCTS[0]]) > 1
+
+
+# --- growing interactions: planted ones are recovered, others are pruned, and the arrays agree with the expression ---
+
+GRID = list(itertools.product([8.0, 16.0, 32.0, 64.0, 128.0], ("bert", "resnet", "vgg"), ("fp16", "fp32")))
+
+
+def runs_of_grow(slow: float = 1.0, noise: float = 0.01) -> gp.Table:
+    """T = 0.01·batch^0.8, half of it with fp16, and `slow` times as long for vgg with fp16."""
+    frame = pd.DataFrame(GRID, columns=["batch", "net", "precision"])
+    time = 0.01 * frame.batch**0.8 * frame.precision.map({"fp16": 0.5, "fp32": 1.0})
+    time = time * np.where((frame.net == "vgg") & (frame.precision == "fp16"), slow, 1.0)
+    time = time * np.exp(np.random.default_rng(0).normal(0.0, noise, len(frame)))
+    return gp.read_table(frame.assign(t=time), time="t", intrinsic="batch", categorical="net,precision")
+
+
+def base_of(table: gp.Table) -> tuple[Expression, Problem]:
+    base = generic(table.factors, Structure("product", 1))
+    options = FitOptions()
+    return base, problem_of(base, table, options)
+
+
+def test_the_arrays_are_the_values_of_the_expression() -> None:
+    table = runs_of_grow(1.5)
+    base, problem = base_of(table)
+    start = problem.projected(problem.start[None, :])[0][0]
+    growing = GrowthProblem(base, problem, interactions(table.factors, table.columns), table)
+    grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
+    expression = growing.expression(grown)
+    values = dict(zip(expression.constant_names, grown.constants, strict=True))
+    predicted = expression.evaluate(table.columns, values)
+    assert grown.problem.predict(grown.constants[None, :])[0] == pytest.approx(predicted, rel=1e-12)
+    _, exact = expression.bind(table.columns).jacobian(grown.constants[None, :])
+    assert grown.problem.jacobian(grown.constants[None, :])[1] == pytest.approx(exact, rel=1e-9, abs=1e-12)
+
+
+def test_a_combination_that_differs_grows_and_is_predicted() -> None:
+    table = runs_of_grow(1.5)
+    result = gp.fit(table, "generic", structure="grown", draws=5)
+    interacting = [c for c in result.best.expression.constants if c.size < 1.0]
+    assert "d_net:precision[vgg:fp16]" in [c.name for c in interacting]
+    held_out = gp.validate(table, "generic", "kfold:5", structure="grown", draws=5).models[0]
+    plain = gp.validate(table, "generic", "kfold:5", structure="separable", draws=5).models[0]
+    assert held_out.mape is not None
+    assert plain.mape is not None
+    assert held_out.mape < 2.5 < plain.mape
+
+
+def test_what_explains_nothing_is_pruned() -> None:
+    table = runs_of_grow()
+    base, problem = base_of(table)
+    start = problem.projected(problem.start[None, :])[0][0]
+    offered = interactions(table.factors, table.columns)
+    grown = grow(GrowthProblem(base, problem, offered, table), start[None], np.ones((1, len(table)), bool))[0]
+    assert len(grown.kept) < len(offered)
+    assert np.all(grown.sizes < 2.0 * USUAL_SIZE)
+
+
+def test_rows_that_do_not_count_change_nothing() -> None:
+    table = runs_of_grow(1.5)
+    base, problem = base_of(table)
+    start = problem.projected(problem.start[None, :])[0][0]
+    counted = np.arange(len(table)) % 5 != 0
+    offered = interactions(table.factors, table.columns)
+    first = grow(GrowthProblem(base, problem, offered, table), start[None], counted[None])[0]
+    # Only the scale of the coefficients, which hardly are penalised, knows the other rows.
+    wild = gp.read_table(
+        table.frame.assign(t=np.where(counted, table.frame.t, 1.2 * table.frame.t)),
+        time="t",
+        intrinsic="batch",
+        categorical="net,precision",
+    )
+    second = grow(GrowthProblem(base, base_of(wild)[1], offered, wild), start[None], counted[None])[0]
+    assert second.kept.tolist() == first.kept.tolist()
+    assert second.constants == pytest.approx(first.constants, abs=1e-3)
+
+
+def test_a_constant_that_is_fixed_stays() -> None:
+    result = gp.fit(runs_of_grow(1.5), "generic", structure="grown", fix={"C": 0.002}, draws=5)
+    assert "C" not in result.best.expression.constant_names
+    assert str(result.best.expression).startswith("0.002 + ")
+
+
+def test_without_categories_a_grown_structure_is_a_product() -> None:
+    frame = pd.DataFrame(list(itertools.product([1, 2, 4, 8], [8, 16, 32])), columns=["workers", "batch"])
+    frame["t"] = 0.1 + 0.01 * frame.batch / frame.workers
+    table = gp.read_table(frame, time="t", intrinsic="batch", extrinsic="workers")
+    grown = gp.fit(table, "generic", structure="grown", draws=5)
+    assert all(c.size == 1.0 for c in grown.best.expression.constants)
+
+
+def test_sizes_are_learned_the_same_in_any_order_of_the_rows() -> None:
+    rng = np.random.default_rng(3)
+    design, noise = rng.normal(size=(40, 6)), 0.1 * rng.normal(size=40)
+    target = design[:, 0] + 0.5 * design[:, 1] + noise
+    groups = np.array([-1, 0, 0, 1, 1, 1])
+    order = rng.permutation(40)
+    one, other = (
+        _shrunk(design[rows], target[rows], np.ones(40), groups, np.ones(6), np.full(2, START_SIZE))
+        for rows in (np.arange(40), order)
+    )
+    for ours, theirs in zip(other, one, strict=True):
+        assert ours == pytest.approx(theirs)
+
+
+def test_the_exponents_of_a_factor_that_changes_nothing_are_learned_small() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.choice([1.0, 2.0, 4.0, 8.0, 16.0], (120, 3)), columns=["batch", "hidden", "idle"])
+    frame["kernel"] = rng.choice(["a", "b", "c", "d"], 120)
+    frame["t"] = (0.1 * frame.batch**0.8 + 0.3 * frame.hidden**1.1) * np.exp(rng.normal(0.0, 0.1, 120))
+    table = gp.read_table(frame, time="t", intrinsic="batch,hidden,idle", categorical="kernel")
+    base = generic(table.factors, Structure("product", 2))
+    options = FitOptions()
+    problem = problem_of(base, table, options)
+    kinds = kinds_of(base)
+    start = solve(problem, seed=0).constants
+    growing = GrowthProblem(base, problem, (), table)
+    grown = grow(growing, start[None], np.ones((1, len(table)), bool))[0]
+    plain = [c.size for c in growing.expression(grown).constants]
+    size = dict(zip(kinds, plain, strict=True))
+    assert size["p_idle"] < 0.1 < 0.3 < min(size["p_batch"], size["p_hidden"])
+    assert max(size["d1_kernel[]"], size["d2_kernel[]"]) < 0.1
+    # A coefficient keeps its size, and the noise gives λ.
+    assert [s for kind, s in zip(kinds, plain, strict=True) if not kind] == [1.0] * kinds.count("")
+    assert grown.problem.penalty.strength == pytest.approx(2.0 * 0.1**2 / len(table), rel=0.5)
+
+
+def test_parts_of_the_rows_learn_sizes_by_themselves() -> None:
+    table = runs_of_grow(1.5, noise=0.1)
+    base, problem = base_of(table)
+    start = solve(problem, seed=0).constants
+    number = np.arange(len(table))
+    rows = np.array([number % 3 != 0, number % 3 != 1, number >= 0])
+    growing = GrowthProblem(base, problem, (), table)
+    together = grow(growing, np.tile(start, (3, 1)), rows)
+    alone = [grow(growing, start[None], counted[None])[0] for counted in rows]
+    for one, other in zip(together, alone, strict=True):
+        assert one.constants == pytest.approx(other.constants, rel=1e-6, abs=1e-8)
+        assert one.sizes == pytest.approx(other.sizes, rel=1e-6)
+        assert one.problem.penalty.strength == pytest.approx(other.problem.penalty.strength, rel=1e-6)
+    first, second = (one.problem.penalty.strength for one in together[:2])
+    assert first != pytest.approx(second, rel=1e-3)
+
+
+def test_learned_sizes_err_less_where_most_factors_change_nothing() -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.choice([1.0, 2.0, 4.0, 8.0], (80, 4)), columns=["batch", "hidden", "layers", "filters"])
+    for name in ("activation", "optimizer"):
+        frame[name] = rng.choice(["a", "b", "c", "d"], 80)
+    frame["t"] = (0.1 * frame.batch + 0.2 * frame.hidden**1.5) * np.exp(rng.normal(0.0, 0.15, 80))
+    roles = {"time": "t", "intrinsic": "batch,hidden,layers,filters", "categorical": "activation,optimizer"}
+    table = gp.read_table(frame, **roles)
+    learned, fixed = (
+        gp.validate(table, "generic", "kfold:2", draws=2, structure=structure).models[0].mape
+        for structure in ("auto", "product")
+    )
+    assert learned is not None
+    assert fixed is not None
+    assert learned < fixed
+
+
+# --- linear families solved many at once: exact, and the same numbers whatever is solved beside them -----------------
+
+
+def fleet(series: int, scales: tuple[int, ...] = (1, 2, 4, 8, 16), repeats: int = 1, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    parts = []
+    for k in range(series):
+        n = np.repeat(np.array(scales, float), repeats)
+        c, a, b, d = rng.uniform(0.1, 1.0, 4) * (1.0, 10.0, 0.1, 0.01)
+        noise = np.exp(rng.normal(0.0, 0.03, n.size))
+        parts.append(pd.DataFrame({"net": f"net{k}", "workers": n, "s": (c + a / n + b * np.log2(n) + d * n) * noise}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def table(frame: pd.DataFrame, **roles: Any) -> gp.Table:
+    return gp.read_table(frame, time="s", extrinsic="workers", group="net", **roles)
+
+
+MIXED = pd.concat(
+    [fleet(3), fleet(2, (1, 2, 3, 4, 6, 8, 12, 16, 24, 32), 3, 1).assign(net=lambda d: "long" + d.net)],
+    ignore_index=True,
+).assign(w=lambda d: 1.0 + d.index % 3)
+
+
+@pytest.mark.parametrize("model", ["ernest", "amdahl", "usl", "logarithmic", "a/workers + b*sqrt(workers) + c"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"lam": "cv"}, {"loss": "squared", "lam": 0.0}, {"penalty": "l1", "lam": 0.01}, {"weight": "w", "seed": 3}],
+    ids=str,
+)
+def test_a_series_has_the_bytes_it_has_alone(model: str, options: dict[str, Any]) -> None:
+    given = dict(options)
+    measured = table(MIXED, **({"weight": given.pop("weight")} if "weight" in given else {}))
+    together = gp.fit(measured, model, draws=10, **given)
+    assert isinstance(together, GroupedResult)
+    assert len(together) == 5
+    for key, part in measured.groups():
+        alone = gp.fit(part, model, draws=10, **given)
+        assert dump_model(alone) == dump_model(GroupedResult(("net",), {key: together[key]}))
+
+
+def ernest(n: np.ndarray) -> np.ndarray:
+    return np.stack([np.ones_like(n), 1 / n, np.log2(n), n], axis=1)
+
+
+def test_the_fit_and_every_replicate_are_the_exact_nonnegative_solution() -> None:
+    result = gp.fit(table(fleet(4)), "ernest", lam=0.0, draws=12)
+    assert isinstance(result, GroupedResult)
+    counts = resampled(5, 12)
+    for key, part in table(fleet(4)).groups():
+        n, t = part.columns["workers"], part.measured
+        member = result[key].best
+        assert member.expression.constant_names == ("c", "a", "b", "d")
+        for weights, constants in [(np.ones(5), member.constants), *zip(counts, member.draws, strict=True)]:
+            rows = np.sqrt(weights) / t
+            exact, least = nnls(ernest(n) * rows[:, None], t * rows)
+            # Where the rows determine no single minimum, the least residual still is one.
+            here = np.linalg.norm((ernest(n) @ constants - t) * rows)
+            assert here == pytest.approx(least, rel=1e-6, abs=1e-6)
+            if np.count_nonzero(weights) >= 4:
+                assert constants == pytest.approx(exact, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["relative", "squared"])
+@pytest.mark.parametrize("penalty", ["l2", "l1", "elastic-net"])
+def test_search_and_polish_reach_no_lower_cost(loss: str, penalty: str) -> None:
+    (_, part), *_ = table(fleet(1, (1, 2, 4, 8, 16, 32))).groups()
+    (expression,) = family_named("ernest").expressions(part.panel)
+    options = FitOptions(loss=loss, penalty=penalty, lam=0.01, draws=2)
+    assert at_once(expression, options)
+    (fitted,) = estimate_alike(expression, [part], options)
+    assert not isinstance(fitted, Exception)
+    problem = problem_of(expression, part.medians(), FitOptions(loss=loss, penalty=penalty, lam=0.01))
+    searched = solve(problem)
+    (member,) = fitted.members
+    ours = problem.cost(member.constants[None, :])[0]
+    # The L1 penalty that the search sees is rounded off near zero, by less than 1e-4 a constant.
+    room = 1e-6 if penalty == "l2" else 4 * 1e-4 * 0.01
+    assert ours <= searched.cost * (1 + 1e-6) + room
+    assert central_times([member], part.columns) == pytest.approx(
+        problem.predict(searched.constants[None])[0], rel=2e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("a*workers**p + c", {}),
+        ("ernest", {"loss": "log"}),
+        ("ernest", {"solver": "de"}),
+        ("max(a/workers, c)", {}),
+    ],
+)
+def test_what_one_solution_does_not_settle_is_searched(model: str, options: dict[str, Any]) -> None:
+    (_, part), *_ = table(fleet(1)).groups()
+    result = gp.fit(part, model, draws=2, **options)
+    assert isinstance(result, GroupedResult)
+    assert result["net0"].best.status.evaluations > 10
+
+
+def test_constants_held_at_a_value_are_taken_off_first() -> None:
+    frame = pd.DataFrame({"net": "x", "workers": [1.0, 2, 4, 8], "s": 0.5 + 8 / np.array([1.0, 2, 4, 8])})
+    result = gp.fit(table(frame), "amdahl", fix={"c": 0.5}, lam=0.0, draws=3)
+    assert isinstance(result, GroupedResult)
+    assert result["x"].best.values == pytest.approx({"a": 8.0}, rel=1e-10)
+
+
+def test_looking_back_fits_the_smaller_scales_alone() -> None:
+    frame = fleet(3)
+    result = gp.fit(table(frame), "amdahl", lam=0.0, draws=3)
+    smaller = gp.fit(table(frame[frame.workers < 16]), "amdahl", lam=0.0, draws=3)
+    assert isinstance(result, GroupedResult)
+    for key, part in table(frame).groups():
+        (evidence,) = result[key].evidence
+        measured = part.measured[-1]
+        predicted = smaller[key].predict({"workers": 16})["time"].iloc[0]
+        assert evidence.error == pytest.approx(abs(np.log(predicted / measured)), rel=1e-9)
+        assert evidence.last_point == pytest.approx(abs(np.log(part.measured[-2] / measured)))
+
+
+def test_a_partner_agrees_in_all_but_the_scale() -> None:
+    frame = pd.DataFrame(
+        {"n": [1, 2, 2, 1, 4, 4, 4], "b": [8, 8, 8, 16, 8, 16, 32], "s": [1.0, 2.0, 3.0, 5.0, 6.0, 10.0, 9.0]}
+    )
+    series = gp.read_table(frame, time="s", extrinsic="n", intrinsic="b")
+    # 8 at 4 workers has two partners at 2, the later 3.0: ln 2; 16 has 5.0 at 1: ln 2; 32 has none.
+    held = np.array([False] * 4 + [True] * 3)
+    assert last_point_error(series, "n", held) == pytest.approx(np.log(2))
+
+
+def test_values_that_cannot_be_finite_fail_alone() -> None:
+    frame = pd.concat([fleet(1, (2, 4, 8, 16)), fleet(1, (1, 2, 4, 8)).assign(net="one")])
+    result = gp.fit(table(frame), "a/(workers - 1) + c", draws=3)
+    assert isinstance(result, GroupedResult)
+    assert list(result.results) == [("net0",)]
+    assert "finite" in result.failures[("one",)]
+
+
+def test_a_constant_that_nothing_moves_is_named() -> None:
+    result = gp.fit(table(fleet(1)), "a/workers + b*2/workers + c", draws=3)
+    assert isinstance(result, GroupedResult)
+    assert set(result["net0"].best.unidentified) == {"a", "b"}
+
+
+def test_blocks_bound_the_memory_whatever_the_series() -> None:
+    parts = [part for _, part in table(fleet(60)).groups()]
+    (expression,) = family_named("ernest").expressions(parts[0].panel)
+    medians = [p.medians() for p in parts]
+    batch = batch_of(expression, medians, FitOptions(lam=0.0))
+    sets = BLOCK_NUMBERS // 16 // 7
+    blocks = batch.blocks(sets)
+    assert [b.stop - b.start for b in blocks] == [7] * 8 + [4]
+    assert sum(len(batch.take(b).measured) for b in blocks) == 60

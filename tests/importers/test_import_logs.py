@@ -1,20 +1,27 @@
-"""Logs and results of other tools, read by their shape; nccl-tests and pytest-benchmark, by their importers."""
-
 # ruff: noqa: E501 - lines of logs stand as they are printed.
+"""Logs and result files of other tools."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import shell_of
+from hypothesis import given
+from hypothesis import strategies as st
 
-from genperf.errors import TableError
-from genperf.importers import import_sources, nccl_tests, pytest_benchmark
+from genperf.errors import GenperfError, TableError
+from genperf.importers import FORMATS, Imported, csv_lines, import_files, import_sources, nccl_tests, pytest_benchmark
+from genperf.importers.hyperfine import read as read_import_hyperfine
+from genperf.importers.imported import factors_from_name
+from genperf.importers.mlperf import read
 from genperf.table.facts import source_of_log
+from genperf.table.opened import open_source
 
 DATA = Path(__file__).parent / "data"
-
 #: Steps as each project prints them, with what is to be read: the column, its median after the first, the settings.
 LOGS = {
     "megatron-lm": (
@@ -146,3 +153,327 @@ def test_a_benchmark_without_rounds_says_how_to_keep_them() -> None:
     with pytest.raises(TableError, match="holds no round") as caught:
         pytest_benchmark.read('{"benchmarks": [{"name": "t", "stats": {"min": 1.0}}]}', "bench.json")
     assert "--benchmark-save-data" in str(caught.value.hint)
+
+
+# --- several files as one table, factors from outside, and a CSV that reads back exactly -----------------------------
+
+#: A file of each format.
+EXAMPLES = {
+    "hyperfine": "hyperfine_scan.json",
+    "extra-p": "extra_p.json",
+    "pytorch-profiler": "single_workers1.pt.trace.json",
+    "mlperf": "mlperf_throughput.txt",
+    "nccl-tests": "all_reduce_perf.txt",
+    "pytest-benchmark": "pytest_benchmark.json",
+    "tensorboard": "events.out.tfevents.example",
+    "nsight": "nsight.sqlite",
+}
+Cells = st.one_of(st.text(), st.integers(-(10**15), 10**15), st.floats(allow_nan=False, allow_infinity=False))
+
+
+@given(st.lists(st.tuples(Cells, Cells), min_size=1, max_size=5))
+def test_a_written_table_reads_back(rows: list[tuple[str | int | float, str | int | float]]) -> None:
+    import tempfile
+
+    table = Imported(tuple({"source": "#1.json", "a": a, "b, c": b} for a, b in rows), "a", "b, c")
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write("".join(csv_lines(table, raw=True)).encode())
+        file.flush()
+        frame = open_source(file.name).cells
+    assert list(frame) == ["source", "a", "b, c"]
+    for column, values in zip(("a", "b, c"), zip(*rows, strict=True), strict=True):
+        for cell, value in zip(frame[column], values, strict=True):
+            if isinstance(value, str):
+                readable = value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+                # Blanks around a cell are nobody's.
+                assert cell == readable.strip()
+            else:
+                assert type(value)(cell) == value
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_of_another_format_is_recognised(format: str) -> None:
+    for other, file in EXAMPLES.items():
+        if other == format:
+            assert import_files(format, [str(DATA / file)]).rows
+            continue
+        with pytest.raises(GenperfError) as caught:
+            import_files(format, [str(DATA / file)])
+        assert caught.value.hint == f"genperf import {other} {DATA / file}"
+
+
+def test_every_format_has_an_example() -> None:
+    assert set(EXAMPLES) == set(FORMATS)
+
+
+def test_files_are_put_together_with_the_union_of_their_columns() -> None:
+    files = [str(DATA / "single_workers1.pt.trace.json"), str(DATA / "ddp_workers2_*")]
+    table = import_files("pytorch-profiler", files, {"batch": "32"}, "*_workers{workers}*")
+    assert list(table.columns[:4]) == ["source", "batch", "workers", "step"]
+    assert "exchange_s" in table.columns
+    assert [row["workers"] for row in table.rows] == ["1"] * 3 + [2] * 6
+    assert table.factors == ("batch", "workers", "backend")
+    assert len(table.values("source")) == 3
+    # The same file twice is one.
+    assert len(import_files("pytorch-profiler", files[:1] * 2).rows) == 3
+
+
+def test_what_a_file_says_itself_goes_before_what_is_said_of_it() -> None:
+    file = str(DATA / "ddp_workers2_rank0.pt.trace.json")
+    table = import_files("pytorch-profiler", [file], {"workers": "8"})
+    assert table.values("workers") == {2}
+    assert [note.text for note in table.notes] == [f"{file}: 'workers' is 2 in the file, so 8 is not used"]
+    assert not import_files("pytorch-profiler", [file], {"workers": "2"}).notes
+
+
+def test_counts_that_some_files_lack_are_noted() -> None:
+    files = [str(DATA / name) for name in ("single_workers1.pt.trace.json", "ddp_workers2_rank0.pt.trace.json")]
+    (note,) = import_files("pytorch-profiler", files).notes
+    assert note.text == f"'workers' is missing in {files[0]}: --set or --from-name fills it in"
+    assert not import_files("pytorch-profiler", files, {"workers": "1"}).notes[1:]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "factors"),
+    [
+        ("run_{workers}_{batch}.json", "a/run_8_32.json", {"workers": "8", "batch": "32"}),
+        ("{net}-{lr}.json", "resnet50-0.1.json", {"net": "resnet50", "lr": "0.1"}),
+        ("{net}_{workers}.json", "big_net_8.json", {"net": "big_net", "workers": "8"}),
+        ("n{nodes}/g{gpus}/*", "runs/n2/g8/trace.json", {"nodes": "2", "gpus": "8"}),
+        ("a.b[{workers}]*", "a.b[4].json", {"workers": "4"}),
+    ],
+)
+def test_names_tell_factors(pattern: str, path: str, factors: dict[str, str]) -> None:
+    assert factors_from_name(pattern, path) == factors
+
+
+@pytest.mark.parametrize("pattern", ["run.json", "{}", "{a}_{a}", "{a", "a}", ""])
+def test_a_pattern_that_names_no_factor_is_refused(pattern: str) -> None:
+    with pytest.raises(GenperfError, match="must name each factor once"):
+        factors_from_name(pattern, "run.json")
+
+
+@pytest.mark.parametrize(
+    ("format", "files", "settings", "pattern", "said"),
+    [
+        ("hyprfine", ["x"], {}, None, "did you mean 'hyperfine'?"),
+        ("csv", ["x"], {}, None, "one of hyperfine, extra-p, pytorch-profiler, mlperf"),
+        ("hyperfine", ["none.json"], {}, None, "none.json: no such file"),
+        ("hyperfine", ["none*.json"], {}, None, "no file matches"),
+        (
+            "hyperfine",
+            [str(DATA / "hyperfine_scan.json")],
+            {"time_s": "1"},
+            None,
+            "'time_s' is a column of the table itself",
+        ),
+        (
+            "hyperfine",
+            [str(DATA / "hyperfine_scan.json")],
+            {},
+            "run_{n}.json",
+            "the file's name does not match 'run_{n}.json'",
+        ),
+    ],
+)
+def test_what_cannot_be_imported_is_said(
+    format: str, files: list[str], settings: dict[str, str], pattern: str | None, said: str
+) -> None:
+    with pytest.raises(GenperfError) as caught:
+        import_files(format, files, settings, pattern)
+    assert said in str(caught.value)
+
+
+# --- mLPerf logs: throughputs as they are logged, and otherwise from the samples and times of the intervals ----------
+
+
+def line(key: str, value: Any = None, ms: float = 0, **metadata: Any) -> str:
+    entry = {
+        "namespace": "",
+        "time_ms": ms,
+        "event_type": "POINT_IN_TIME",
+        "key": key,
+        "value": value,
+        "metadata": metadata,
+    }
+    return f":::MLLOG {json.dumps(entry)}"
+
+
+BATCH = line("global_batch_size", 100)
+
+
+def test_logged_throughputs_are_rows() -> None:
+    text = (DATA / "mlperf_throughput.txt").read_text()
+    table = read(text, "log.txt")
+    logged = [float(found) for found in re.findall(r'"throughput": ([\d.e+]+)', text)]
+    assert len(logged) == 3
+    assert [row["throughput"] for row in table.rows] == logged
+    assert [row["step_time_s"] for row in table.rows] == [32 / x for x in logged]
+    assert table.rows[0]["benchmark"] == "resnet"
+    assert table.values("global_batch_size") == {32}
+    assert not table.notes
+
+
+def test_blocks_give_their_samples_over_their_time_less_the_evaluations() -> None:
+    text = (DATA / "mlperf_blocks.txt").read_text()
+    (note,) = read(text, "log.txt").notes
+    assert "no throughput is logged" in note.text
+    # Worked by hand: 800 samples in 10 s, of which 2 s are an evaluation: 100 a second, 1 s for a step of 100.
+    lines = [
+        BATCH,
+        line("block_start", ms=1000, samples_count=0),
+        line("eval_start", ms=5000),
+        line("eval_stop", ms=7000),
+        line("block_stop", ms=11000, samples_count=800),
+        line("block_start", ms=11000),
+        line("block_stop", ms=12000),
+    ]
+    table = read("\n".join(lines), "log.txt")
+    assert [(row["throughput"], row["step_time_s"]) for row in table.rows] == [(100.0, 1.0)]
+    assert table.left_out == ("log.txt: line 6: block_start: how many samples it took is not known",)
+
+
+def test_epochs_take_the_training_set_unless_they_were_stopped() -> None:
+    lines = [
+        BATCH,
+        line("train_samples", 1000),
+        *(line("epoch_start", ms=0, epoch_num=n) for n in (1, 1)),
+        line("epoch_stop", ms=5000, epoch_num=1),
+        line("epoch_start", ms=5000, epoch_num=2),
+        line("epoch_stop", ms=6000, epoch_num=1.3),
+    ]
+    table = read("\n".join(lines), "log.txt")
+    assert [row["throughput"] for row in table.rows] == [200.0]
+    assert len(table.left_out) == 1
+
+
+def test_averages_after_the_run_count_only_where_there_is_nothing_else() -> None:
+    during, stop, after = (
+        line("tracked_stats", {"throughput": 50}),
+        line("run_stop"),
+        line("tracked_stats", {"throughput": 40}),
+    )
+    assert [row["throughput"] for row in read("\n".join([BATCH, during, stop, after]), "log").rows] == [50]
+    assert [row["throughput"] for row in read("\n".join([BATCH, stop, after]), "log").rows] == [40]
+
+
+def test_the_system_description_tells_the_scale() -> None:
+    system = {"number_of_nodes": "64", "accelerators_per_node": "8", "accelerator_model_name": "H100", "framework": ""}
+    text = f":::SYSJSON {json.dumps(system)}\n0: {BATCH}\nnoise\n0: " + line(
+        "tracked_stats", {"throughput": 50, "loss": 1}
+    )
+    (row,) = read(text, "log").rows
+    assert (row["nodes"], row["accelerators"], row["accelerator_model_name"]) == (64, 512, "H100")
+    assert "framework" not in row
+
+
+def test_lines_that_ran_into_each_other_are_named() -> None:
+    text = "\n".join([BATCH, BATCH[:40], line("tracked_stats", {"throughput": 50}), ":::MLLOG []", ":::MLLOG {}"])
+    table = read(text, "log")
+    assert len(table.rows) == 1
+    assert [reason.split(":")[1].strip().split(",")[0] for reason in table.left_out] == ["line 2", "line 4", "line 5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no ':::MLLOG' line"),
+        ("step 1: 0.5 s", "holds no ':::MLLOG' line"),
+        (line("tracked_stats", {"throughput": 50}), "logs no 'global_batch_size'"),
+        (BATCH, "logs neither a throughput nor the samples"),
+        (BATCH + "\n" + line("tracked_stats", {"throughput": float("inf")}), "logs neither a throughput"),
+        (BATCH + "\n" + line("tracked_stats", {"throughput": "fast"}), "logs neither a throughput"),
+    ],
+)
+def test_logs_that_do_not_tell(text: str, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        read(text, "log")
+    assert said in str(caught.value)
+
+
+# --- hyperfine's exports: what is in them, and what is said of those that are none -----------------------------------
+
+
+def export(**changes: Any) -> str:
+    result = {"command": "train", "times": [0.5, 0.25], "exit_codes": [0, 0], **changes}
+    return json.dumps({"results": [{k: v for k, v in result.items() if v is not None}]})
+
+
+def test_a_scan_has_a_row_for_each_run_and_its_parameters() -> None:
+    text = (DATA / "hyperfine_scan.json").read_text()
+    table = read_import_hyperfine(text, "scan.json")
+    times = [time for result in json.loads(text)["results"] for time in result["times"]]
+    assert [row["time_s"] for row in table.rows] == times
+    assert [(row["workers"], row["batch"]) for row in table.rows[::3]] == [
+        ("1", "8"),
+        ("2", "8"),
+        ("1", "16"),
+        ("2", "16"),
+    ]
+    assert [row["repeat"] for row in table.rows] == [0, 1, 2] * 4
+    assert table.factors == ("batch", "workers")
+    assert not table.left_out
+
+
+def test_runs_that_failed_are_named_and_left_out() -> None:
+    text = (DATA / "hyperfine_failures.json").read_text()
+    codes = json.loads(text)["results"][0]["exit_codes"]
+    table = read_import_hyperfine(text, "runs.json")
+    assert {0, 1} == set(codes)
+    assert [row["repeat"] for row in table.rows] == [i for i, code in enumerate(codes) if code == 0]
+    assert len(table.left_out) == sum(codes)
+    assert all("exit code 1" in reason for reason in table.left_out)
+    assert table.factors == ("command",)
+
+
+def test_memory_of_newer_versions_and_no_codes_of_older_ones() -> None:
+    newer = read_import_hyperfine(export(memory_usage_byte=[1024, 2048], exit_codes=[0, None]), "runs.json")
+    assert newer.rows[0]["memory_bytes"] == 1024
+    assert newer.left_out == ("runs.json: results[0], run 1 of 'train': ended by a signal",)
+    assert len(read_import_hyperfine(export(exit_codes=None), "runs.json").rows) == 2
+
+
+def test_characters_that_no_file_can_hold_are_replaced() -> None:
+    odd = read_import_hyperfine(
+        export(command="a\ud800\0", exit_codes=[0, 2], parameters={"n\udfff": "1"}), "runs.json"
+    )
+    assert odd.rows[0]["command"] == "a?\N{REPLACEMENT CHARACTER}"
+    assert odd.factors == ("n?",)
+    assert odd.left_out[0].encode()
+
+
+def test_commands_that_only_differ_beside_the_scan_are_noted() -> None:
+    results = [
+        {"command": name, "times": [1.0], "exit_codes": [0], "parameters": {"n": "2"}} for name in ("a 2", "b 2")
+    ]
+    (note,) = read_import_hyperfine(json.dumps({"results": results}), "runs.json").notes
+    assert "several commands" in note.text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "runs.json: the file is empty"),
+        ('{"results": [{"command": "a", "times": [1.0', "runs.json: line 1, column 44: the file is cut off here"),
+        ("no JSON", "runs.json: line 1, column 1: this is not JSON"),
+        ("[1, 2]", "is JSON, but no export of hyperfine"),
+        ('{"results": {}}', "runs.json: results: a list is expected here, not an object"),
+        ('{"results": []}', "holds no run"),
+        ('{"results": [3]}', "runs.json: results[0]: an object is expected here, not a number"),
+        ('{"results": [{"times": [1]}]}', "runs.json: results[0]: has no 'command' (it has times)"),
+        (export(times=["fast"]), "runs.json: results[0].times[0]: a number is expected here, not text ('fast')"),
+        (export(times=[float("nan"), 1.0]), "runs.json: results[0].times[0]: is not a finite number"),
+        (export().replace("0.25", "1e999"), "results[0].times[1]: is not a finite number"),
+        (export().replace("0.25", "9" * 400), "results[0].times[1]: is not a finite number"),
+        (export().replace("0.25", "9" * 5000), "holds a number that cannot be read"),
+        (export().replace("0.25", "[" * 10**5 + "]" * 10**5), "is nested too deeply"),
+        (export(exit_codes=[0]), "holds 2 'times' and 1 'exit_codes'"),
+        (export(exit_codes=[1, 2]), "holds no run that ended well"),
+        (export(parameters={"time_s": "4"}), "a parameter is named 'time_s', as is a column of the table"),
+        (export(parameters={" ": "4"}), "a parameter has no name"),
+    ],
+)
+def test_what_is_no_export_is_said_to_be_none(text: str, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        read_import_hyperfine(text, "runs.json")
+    assert said in str(caught.value)

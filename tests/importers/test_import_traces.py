@@ -1,13 +1,21 @@
-"""torch.profiler's traces: steps and phases, on the host and on a device."""
+"""Traces and binary files of other tools, and what is exported to others."""
+
+from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from helpers import shell_of
 
-from genperf.errors import TableError
+from genperf.errors import GenperfError, TableError
+from genperf.importers import import_files, nsight
+from genperf.importers.extra_p import read as read_import_extra_p
 from genperf.importers.pytorch_profiler import read
 
 DATA = Path(__file__).parent / "data"
@@ -181,3 +189,275 @@ def test_what_is_no_trace_of_steps_is_said_to_be_none(text: str, said: str) -> N
     with pytest.raises(TableError) as caught:
         read(text, "t")
     assert said in str(caught.value)
+
+
+# --- tensorBoard's event files and Nsight Systems' exports: files that are no text -----------------------------------
+
+Scalars = Sequence[tuple[str, float]]
+
+
+def write_events(folder: Path, *steps: tuple[int, Scalars]) -> str:
+    """Write an event file by TensorBoard, and return its path."""
+    summary = pytest.importorskip("tensorboard.summary")
+    writer = summary.Writer(str(folder))
+    for step, scalars in steps:
+        for tag, value in scalars:
+            writer.add_scalar(tag, value, step=step)
+    writer.close()
+    (file,) = folder.glob("events.out.tfevents.*")
+    return str(file)
+
+
+def test_scalars_that_frameworks_log_are_rows(tmp_path: Path) -> None:
+    logged = [(10 * i, [("iteration-time", 0.5 + i), ("batch-size", 64.0), ("lm-loss", 3.0)]) for i in (1, 2, 3)]
+    table = import_files("tensorboard", [write_events(tmp_path, *logged)], {"gpus": "8"})
+    assert table.time == "step_time_s"
+    assert [row["step_time_s"] for row in table.rows] == [2.5, 3.5]
+    assert {row["global_batch"] for row in table.rows} == {64}
+    assert table.factors == ("gpus", "global_batch")
+
+
+def test_a_throughput_in_tensorboard_is_a_rate(tmp_path: Path) -> None:
+    logged = [(i, [("throughput(tps)", 7000.0 + i)]) for i in range(3)]
+    table = import_files("tensorboard", [write_events(tmp_path, *logged)])
+    assert (table.time, table.rate) == ("tokens_per_s_per_gpu", True)
+    assert [row[table.time] for row in table.rows] == [7001.0, 7002.0]
+
+
+def test_the_clock_of_entries_is_used_where_no_time_is_logged(tmp_path: Path) -> None:
+    table = import_files("tensorboard", [write_events(tmp_path, *((i, [("loss", 1.0 / (i + 1))]) for i in range(4)))])
+    assert len(table.rows) == 2
+    assert all(0.0 < float(row["step_time_s"]) < 10.0 for row in table.rows)
+    assert "clock" in {note.kind for note in table.notes}
+
+
+def test_one_entry_is_no_time(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="no two steps"):
+        import_files("tensorboard", [write_events(tmp_path, (1, [("loss", 1.0)]))])
+
+
+def test_another_file_is_no_event_file(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    other = tmp_path / "runs.csv"
+    other.write_text("gpus,time_s\n1,9\n")
+    with pytest.raises(TableError, match="no scalar"):
+        import_files("tensorboard", [str(other)])
+
+
+def test_a_table_command_names_the_importer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = write_events(tmp_path, (1, [("loss", 1.0)]))
+    for file, importer in ((events, "tensorboard"), (str(DATA / "nsight.sqlite"), "nsight")):
+        status, _, errors = shell_of(capsys)("ask", "--full", file)
+        assert status == 1
+        assert f"genperf import {importer}" in errors
+
+
+def test_a_step_of_an_export_has_phases_by_its_kernels() -> None:
+    table = import_files("nsight", [str(DATA / "nsight.sqlite")], {"workers": "2"})
+    assert table.time == "step_time_s"
+    assert [(row["rank"], row["step"]) for row in table.rows] == [(0, 2), (0, 3), (1, 2), (1, 3)]
+    assert {row["device"] for row in table.rows} == {"NVIDIA H100 80GB HBM3"}
+    row = table.rows[0]
+    # The step ends with its last kernel, 10 ms after that of the step before.
+    assert row["step_time_s"] == pytest.approx(0.010)
+    assert row["forward_s"] == pytest.approx(0.003)
+    assert row["backward_s"] == pytest.approx(0.004)
+    assert row["exchange_s"] == pytest.approx(0.0015)
+    assert row["transfer_s"] == pytest.approx(0.0005)
+
+
+def test_an_export_without_steps_names_its_ranges(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    database = sqlite3.connect(path)
+    with database:
+        database.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)")
+        database.execute(
+            "CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT, globalTid INT, textId INT)"
+        )
+        database.execute("INSERT INTO NVTX_EVENTS VALUES (0, 9, 59, 'loader 7', 16777217, NULL)")
+    database.close()
+    with pytest.raises(TableError, match="no NVTX range with the name of a step") as error:
+        nsight.read(str(path), "run.sqlite")
+    assert "'loader N'" in str(error.value.hint)
+
+
+@pytest.mark.parametrize("data", [b"", b"SQLite format 3\0" + b"\0" * 200, b"gpus,time_s\n1,9\n"])
+def test_a_file_that_is_no_export_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "run.sqlite"
+    path.write_bytes(data)
+    with pytest.raises(TableError):
+        import_files("nsight", [str(path)])
+
+
+def test_binary_formats_are_read_from_files_only() -> None:
+    with pytest.raises(GenperfError, match="is no file"):
+        import_files("nsight", ["-"])
+
+
+# --- extra-P's formats say the same; what does not fit together is named by its place --------------------------------
+
+FILES = ("extra_p.txt", "extra_p.json", "extra_p_ids.json", "extra_p.jsonl")
+TWO = "PARAMETER p q\nPOINTS {}\nREGION r\nDATA 1\nDATA 2\n"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_format_gives_the_measured_values(file: str) -> None:
+    measured = pd.read_csv(Path(__file__).parents[2] / "data" / "pytorch_cpu.csv")
+    network = {"batch_per_worker": 16, "layers": 4, "filters": 32, "kernel_size": 3, "hidden": 1024}
+    rows = measured[(measured[list(network)] == pd.Series(network)).all(axis=1)].sort_values(["workers", "repeat"])
+    table = read_import_extra_p((DATA / file).read_text(), file)
+    assert [row["value"] for row in table.rows] == rows["step_time_s"].tolist()
+    assert [row["workers"] for row in table.rows] == rows["workers"].tolist()
+    assert [row["repeat"] for row in table.rows] == [0, 1, 2] * 8
+    assert table.values("callpath") == {"step"}
+    assert table.values("metric") == {"time"}
+    assert (table.factors, table.group) == (("workers",), ("callpath", "metric"))
+
+
+@pytest.mark.parametrize("points", ["(1 2) (3 4)", "( 1 2 )( 3 4 )", "((1) (2)) ((3) (4))", "(1 2)\nPOINTS (3 4)"])
+def test_points_are_written_in_several_ways(points: str) -> None:
+    rows = read_import_extra_p(TWO.format(points), "runs.txt").rows
+    assert [(row["p"], row["q"]) for row in rows] == [(1, 2), (3, 4)]
+
+
+def test_points_start_again_with_each_region_and_metric() -> None:
+    text = (
+        "# a comment\nPARAMETER n\nPOINTS 1 2\nMETRIC time\nREGION a->b\nDATA 5\nDATA 6.5 7\nREGION c\nDATA 8\nDATA 9\n"
+    )
+    rows = read_import_extra_p(text, "runs.txt").rows
+    assert [(row["callpath"], row["n"], row["repeat"], row["value"]) for row in rows] == [
+        ("a->b", 1, 0, 5),
+        ("a->b", 2, 0, 6.5),
+        ("a->b", 2, 1, 7),
+        ("c", 1, 0, 8),
+        ("c", 2, 0, 9),
+    ]
+    assert {row["metric"] for row in rows} == {"time"}
+
+
+def test_lines_may_hold_lists_and_leave_call_path_and_metric_out() -> None:
+    table = read_import_extra_p(
+        '{"params": {"n": 4}, "value": [0.5, 0.25]}\n\n{"params": {"n": 4}, "value": 1}\n', "runs.jsonl"
+    )
+    assert [dict(row) for row in table.rows] == [
+        {"n": 4, "repeat": 0, "value": 0.5},
+        {"n": 4, "repeat": 1, "value": 0.25},
+        {"n": 4, "repeat": 2, "value": 1},
+    ]
+    assert table.group == ()
+    assert len(read_import_extra_p('{"params": {"n": 4}, "value": [0.5, 0.25]}', "one.jsonl").rows) == 2
+
+
+def ids(**changes: object) -> str:
+    whole = json.loads((DATA / "extra_p_ids.json").read_text())
+    return json.dumps({**whole, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (" \n", "the file is empty"),
+        ("hello world", "f: line 1: 'hello' is none of PARAMETER, POINTS"),
+        ("PARAMETER n\nPOINT 1", "f: line 2: 'POINT' is none of"),
+        ("POINTS 1 2", "f: line 1: POINTS come before any PARAMETER"),
+        (TWO.format("(1 2) (3)"), "f: line 2: point (3) does not give one coordinate for each of p, q"),
+        (TWO.format("(1 2) (3 4"), "f: line 2: the brackets of the points do not match"),
+        (TWO.format("(1 2) )3 4("), "f: line 2: the brackets of the points do not match"),
+        (TWO.format("(1 x) (3 4)"), "f: line 2: a coordinate must be a finite number, not 'x'"),
+        (TWO.format("(1 2)"), "f: line 5: more DATA lines than 1 point"),
+        (TWO.format("(1 2) (3 4) (5 6)"), "f: line 3: 2 DATA lines for 3 points"),
+        ("PARAMETER n\nPOINTS 1\nDATA", "f: line 3: no number follows the keyword"),
+        ("PARAMETER n\nPOINTS 1\nDATA inf", "f: line 3: a value must be a finite number, not 'inf'"),
+        ("PARAMETER n\nPOINTS 1\n", "holds no measurement"),
+        ("PARAMETER repeat\nPOINTS 1\nDATA 1", "a parameter is named 'repeat'"),
+        ('{"a": 1}', "is JSON, but not as Extra-P writes it"),
+        (
+            '{"parameters": ["n"], "measurements": {"r": {"t": [{"point": [1]}]}}}',
+            "measurements.r.t[0]: has no 'values'",
+        ),
+        (
+            '{"parameters": ["n"], "measurements": {"r": {"t": [{"point": [1, 2], "values": [1]}]}}}',
+            "f: measurements.r.t[0].point: a coordinate for each of n is expected, not 2",
+        ),
+        ('{"parameters": ["n"], "measurements": {"r"', "f: line 1, column 43: the file is cut off here"),
+        (ids(callpaths=[]), "f: measurements[0]: 'callpath_id' is 1, and no item has that id"),
+        (ids(coordinates=[{"id": 1, "parameter_value_pairs": []}]), "f: coordinates[0]: does not give one value"),
+        ('{"params": {"n": 1}, "value": 1}\n{"params": {"m": 1}, "value": 1}', "f: line 2: gives m, not n"),
+        (
+            '{"params": {"n": 1}, "value": 1}\n{"params": {"n": 1}, "val',
+            "f: line 2, column 22: the file is cut off here",
+        ),
+        ('{"x": 1}\n{"x": 2}', "f: line 1: is not as Extra-P writes it"),
+    ],
+)
+def test_what_does_not_fit_is_named(text: str, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        read_import_extra_p(text, "f")
+    assert said in str(caught.value)
+
+
+# --- tables that MLflow, Weights & Biases, Lightning and Slurm export are answered as they are -----------------------
+
+
+def seconds(workers: int) -> float:
+    return 0.2 + 0.02 * workers**0.5
+
+
+#: As the page of runs exports them: settings are columns of the run, in quotes.
+WANDB = '"Name","State","Runtime","world_size","train/step_time_s"\n' + "".join(
+    f'"dandelion-{n}","finished","{1000 + n}","{n}","{seconds(n):.4f}"\n' for n in (1, 2, 4, 8)
+)
+#: `sacct -P --format=JobID,JobName,NNodes,NTasks,Elapsed,State`: jobs and their steps.
+SACCT = "JobID|JobName|NNodes|NTasks|Elapsed|State\n" + "".join(
+    f"{1000 + n}|train|{n}|{8 * n}|{f'00:{40 // n:02d}:00'}|COMPLETED\n" for n in (1, 2, 4, 8)
+)
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(tmp_path)
+    shell = shell_of(capsys)
+
+    def of(text: str, at: str) -> dict[str, Any]:
+        Path("export.csv").write_text(text)
+        status, out, errors = shell("ask", "export.csv", "--at", at, "--json")
+        assert status == 0, errors
+        return dict(json.loads(out))
+
+    return of
+
+
+def test_runs_of_mlflow(ask: Any) -> None:
+    # The last number of a name counts the runs of a configuration: it is no kind of them.
+    answer = ask((DATA / "mlflow.csv").read_text(), "world_size=16")
+    assert not any("kind" in column for column in answer["read_as"])
+    assert {a["quantity"] for a in answer["answers"]} == {"metrics.step_time_s", "metrics.samples_per_second"}
+    time = next(a for a in answer["answers"] if a["quantity"] == "metrics.step_time_s")
+    assert time["lower"] < 0.21 + 0.012 * 4 < time["upper"]
+
+
+def test_runs_of_weights_and_biases(ask: Any) -> None:
+    answer = ask(WANDB, "world_size=16")["answers"][0]
+    assert answer["quantity"] == "train/step_time_s"
+    assert answer["lower"] < seconds(16) < answer["upper"]
+
+
+def test_jobs_of_slurm_share_their_work(ask: Any) -> None:
+    (answer,) = ask(SACCT, "NNodes=16")["answers"]
+    assert answer["quantity"] == "Elapsed"
+    assert answer["lower"] < 150.0 < answer["upper"]
+
+
+def test_metrics_of_lightning_become_a_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for n in (1, 2, 4, 8):
+        Path(f"gpus{n}").mkdir()
+        steps = "".join(f"0,{50 * k + 49},,{100 * n / seconds(n):.3f}\n0,{50 * k + 49},2.5,\n" for k in range(3))
+        header = "epoch,step,train_loss,train|global/samples_per_sec\n"
+        Path(f"gpus{n}/metrics.csv").write_text(header + steps)
+    shell = shell_of(capsys)
+    assert shell("import", "gpus*/metrics.csv", "-o", "runs.csv")[0] == 0
+    assert Path("runs.csv").read_text().splitlines()[0].split(",")[-1] == "gpus"
+    assert "Expect" in shell("ask", "--full", "runs.csv", "--at", "gpus=16")[1]

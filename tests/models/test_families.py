@@ -1,14 +1,23 @@
-"""What holds for every family of the registry."""
+"""Every family: what it requires, its equation by hand, and one worker alone."""
 
+from __future__ import annotations
+
+import heapq
+import json
 from collections import Counter
+from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
-from helpers import panel_with
+from helpers import panel_with, runs_of, shell_of
 
-from genperf.errors import ModelError
+import genperf as gp
+from genperf.errors import FitError, GenperfError, ModelError
 from genperf.formula import Call, Name, Number, parse
-from genperf.models import ALIASES, MODELS
+from genperf.models import ALIASES, MODELS, cntk, family_named
+from genperf.models.network import checked_hints, network_of, with_devices_per_node
+from genperf.panel import Table
 from genperf.panel.axis import UNITS
 from genperf.panel.panel import DERIVED
 from genperf.table import Factor
@@ -263,3 +272,350 @@ MORE = {"workers": [1, 2, 4, 8, 16], "nodes": [1, 1, 1, 1, 2], "batch": [32] * 5
 def test_what_the_table_cannot_show_has_no_constants(name, columns, expected):
     factors = [measure(column, "extrinsic", np.array(values, float)) for column, values in columns.items()]
     assert str(MODELS[name].expressions(panel_with(factors))[0]) == expected
+
+
+# --- one worker alone: it may run without the exchange of several, or with it. Pollux' goodput on its authors' table -
+
+#: An exchange that grows with the workers, 0.1 s for each, and what several workers cost besides.
+EXCHANGE, TOGETHER = 0.1, 0.3
+#: The step of n > 1 workers, from the step of one alone in s, and the family that has it.
+LAWS = {
+    "servers": ("parameter-server", lambda n, alone: alone + EXCHANGE * n),
+    "servers and synchronisation": ("parameter-server", lambda n, alone: alone + TOGETHER + EXCHANGE * n),
+    "peers": ("peer-to-peer", lambda n, alone: alone + EXCHANGE * (n - 1)),
+    "peers and synchronisation": ("peer-to-peer", lambda n, alone: alone + TOGETHER + EXCHANGE * (n - 1)),
+    # Two thirds of the computation hide behind the exchange.
+    "ring": ("ring-allreduce", lambda n, alone: alone / 3 + EXCHANGE * (8 * (1 - 1 / n) + n - 1)),
+}
+
+
+def runs(law, workers, alone=0.01):
+    """Return steps of some numbers of workers, of which one alone takes `alone` seconds."""
+    return runs_of(lambda f: law(f.workers, alone).where(f.workers > 1, alone), {"workers": workers, "batch": [8]})
+
+
+def error_at_32(law, model, workers, alone=0.01):
+    """Return |predicted/true − 1| at 32 workers of a model fitted to runs of fewer workers."""
+    result = gp.fit(runs(law, workers, alone), model, time="s", extrinsic="workers", intrinsic="batch", seed=0)
+    return abs(result.predict({"workers": 32, "batch": 8}).time.iloc[0] / law(32, alone) - 1)
+
+
+@pytest.mark.parametrize("alone", [0.01, 0.5])
+@pytest.mark.parametrize("title", LAWS)
+def test_a_table_with_one_worker_is_fitted_as_well_as_one_without(title, alone):
+    model, law = LAWS[title]
+    with_one = error_at_32(law, model, [1, 2, 4, 8], alone)
+    assert with_one <= max(0.01, 1.1 * error_at_32(law, model, [2, 4, 8], alone))
+
+
+def test_three_counts_suffice_to_tell_that_one_worker_needs_no_server():
+    assert error_at_32(LAWS["servers"][1], "parameter-server", [1, 2, 4]) <= 0.01
+
+
+def test_one_worker_that_exchanges_with_its_server_is_charged_for_it():
+    table = runs_of(lambda f: 0.01 + EXCHANGE * f.workers, {"workers": [1, 2, 4, 8], "batch": [8]})
+    result = gp.fit(table, "parameter-server", time="s", extrinsic="workers", intrinsic="batch", seed=0)
+    assert str(result.best.expression) == "a*batch + 2*beta*workers"
+
+
+def test_without_runs_of_one_worker_there_is_no_step():
+    roles = {"time": "s", "extrinsic": "workers", "intrinsic": "batch"}
+    for model, law in LAWS.values():
+        assert "where" not in str(gp.fit(runs(law, [2, 4, 8, 16]), model, seed=0, **roles).best.expression)
+
+
+def test_fewer_workers_than_servers_are_limited_by_their_links():
+    """With 4 servers, 2 workers take as long as 4: each sends 1 MB over its link in 0.1 s."""
+    roles = {"extrinsic": "workers,servers", "intrinsic": "bytes"}
+    columns = {"workers": [2, 4, 8], "servers": [1, 2, 4], "bytes": [1e6, 2e6]}
+    table = runs_of(lambda f: 0.01 + 1e-7 * f.bytes * np.maximum(f.workers / f.servers, 1), columns)
+    result = gp.fit(table, "parameter-server", time="s", seed=0, **roles)
+    two = result.predict({"workers": [2, 4], "servers": 4, "bytes": 1e6}).time
+    assert two.to_list() == pytest.approx([0.11, 0.11], rel=0.01)
+
+
+def test_the_command_line_explains_the_step(capsys, tmp_path):
+    shell = shell_of(capsys)
+    path, model = tmp_path / "runs.csv", str(tmp_path / "model.json")
+    law = LAWS["servers"][1]
+    runs(law, [1, 2, 4, 8]).to_csv(path, index=False)
+    roles = ("--time", "s", "--extrinsic", "workers", "--intrinsic", "batch")
+    status, _, _ = shell("fit", str(path), *roles, "--model", "parameter-server", "-o", model)
+    assert status == 0
+    _, output, _ = shell("predict", model, "--at", "workers=1,32", "--at", "batch=8", "--json")
+    times = [row["time"] for row in json.loads(output)["predictions"]]
+    assert times == pytest.approx([0.01, law(32, 0.01)], rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def pollux():
+    """Pollux' table: step times of six networks, each with batches that were run on 1 to 64 devices."""
+    frame = gp.datasets.corpus("sia_aws")
+    return frame.assign(network=frame.series.str.split("|").str[2].str.strip())
+
+
+ROLES = {"time": "t", "extrinsic": "devices,nodes", "intrinsic": "batch", "seed": 0}
+
+
+def test_goodput_fits_the_shortest_series_of_its_authors_with_fewer_constants(pollux):
+    counts = pollux.groupby("series").devices.transform("size")
+    short = pollux[counts <= 4]
+    fits = gp.fit(short.drop(columns=["source", "network"]), "goodput", group="series", **ROLES)
+    assert len(fits.results) == short.series.nunique() >= 2
+    for result in fits.results.values():
+        (note,) = [n for n in result.notes if n.kind == "fewer_terms"]
+        assert "of its" in note.text
+        assert "constants: " in note.text
+        assert note.text.endswith("configurations are too few for more")
+
+
+def test_goodput_pools_the_batches_of_a_network(pollux):
+    """As its authors fit it: all batches at once. The largest count of each batch follows from the smaller ones."""
+    rows = pollux[pollux.network == "imagenet"].drop(columns=["source", "network"])
+    largest = rows.groupby("series").devices.transform("max")
+    asked = rows[rows.devices == largest]
+    result = gp.fit(rows[rows.devices < largest].drop(columns="series"), "goodput", **ROLES)
+    errors = np.abs(result.predict(asked[["devices", "nodes", "batch"]]).time.to_numpy() / asked.t.to_numpy() - 1)
+    assert float(np.median(errors)) <= 0.10
+    assert set(result.best.values) == {"c", "a", "alpha_r", "beta_r", "alpha_n", "beta_n", "gamma"}
+
+
+# --- hints of the network between nodes: what is read, and what is refused -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hints", "seconds"),
+    [
+        # 100 MB at 8 Gbit/s, which are 1 GB/s.
+        ({"bandwidth": "8Gbit/s", "message": "100MB"}, 0.1),
+        ({"link": "1GB/s", "message bytes": "100e6"}, 0.1),
+        # 25 million gradients of four bytes.
+        ({"network": "8000Mbps", "parameters": "25M"}, 0.1),
+        ({"Bandwidth_between_nodes": "8Gb/s", "parameters": "weights"}, 0.1),
+        # A message to the other node, and one back.
+        ({"bandwidth": "8Gbit/s", "message": "100MB", "latency": "5ms"}, 0.11),
+        ({"bandwidth": "8Gbit/s"}, None),
+        # A link by its name: 12.5 GB/s.
+        ({"network": "InfiniBand EDR", "message": "1.25GB"}, 0.1),
+    ],
+)
+def test_exchange_of_two_nodes(hints: dict[str, str], seconds: float | None) -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "weights": [25e6] * 3, "s": [0.30, 0.31, 0.32]})
+    table = gp.read_table(runs, time="s", extrinsic="gpus")
+    network = network_of(checked_hints(hints))
+    assert network is not None
+    assert network.exchange(table) == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(
+    ("hints", "message"),
+    [
+        ({"bandwith": "25Gbit/s"}, "unknown hint 'bandwith'"),
+        ({"bandwidth": "25"}, "'25' is no bandwidth"),
+        ({"bandwidth": "0Gbit/s"}, "no bandwidth"),
+        ({"network": "InfiniBand ZDR"}, "'InfiniBand ZDR' is no bandwidth"),
+        ({"bandwidth": "25Gbit/s", "network": "1Gbit/s"}, "hinted twice"),
+        ({"parameters": "110M"}, "says nothing alone"),
+        ({"bandwidth": "25Gbit/s", "latency": "-1ms"}, "no latency"),
+        ({"bandwidth": "25Gbit/s", "message": "0"}, "no number of message bytes"),
+        ({"bandwidth": "25Gbit/s", "message": "1MB", "parameters": "1M"}, "both hinted"),
+        ({"devices per node": "2.5"}, "no number of devices per node"),
+        ({"devices per node": "1e999"}, "no number of devices per node"),
+    ],
+)
+def test_refused_hints(hints: dict[str, str], message: str) -> None:
+    with pytest.raises(GenperfError, match=message):
+        checked_hints(hints)
+
+
+def test_an_exchange_of_more_than_an_hour_is_refused() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "s": [0.30, 0.31, 0.32]})
+    with pytest.raises(FitError, match="more than an hour"):
+        gp.fit(runs, time="s", extrinsic="gpus", hints={"bandwidth": "1bit/s", "parameters": "1M"})
+
+
+def test_a_message_that_changes_along_a_series_is_refused() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "grads": [1e6, 2e6, 2e6], "s": [0.30, 0.31, 0.32]})
+    with pytest.raises(FitError, match="changes along the series"):
+        gp.fit(runs, time="s", extrinsic="gpus", hints={"bandwidth": "1Gbit/s", "message": "grads"})
+
+
+def test_devices_per_node_tell_the_nodes_of_a_prediction() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "s": [0.30, 0.31, 0.32]})
+    result = gp.fit(runs, time="s", extrinsic="gpus", hints={"devices per node": "4"})
+    answer = result.predict({"gpus": [4, 8]})
+    assert answer["verdict"].tolist() == ["ok", "extrapolating-blind"]
+    assert "no run beyond one node" in answer["reason"].iloc[1]
+
+
+def test_the_table_counts_where_devices_per_node_contradict_it() -> None:
+    runs = pd.DataFrame({"gpus": [2, 4, 8, 16], "nodes": [1, 1, 1, 2], "s": [0.30, 0.31, 0.32, 0.4]})
+    table = gp.read_table(runs, time="s", extrinsic="gpus,nodes")
+    told = with_devices_per_node(table, {"devices per node": "4"})
+    assert told.notes[-1].kind == "hint_contradicted"
+    assert [f.name for f in told.factors] == ["gpus", "nodes"]
+    assert with_devices_per_node(table, {"devices per node": "8"}) is table
+
+
+def test_only_auto_reads_the_bandwidth() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.30, 0.31, 0.32, 0.4]})
+    with pytest.raises(FitError, match="only auto reads hints"):
+        gp.fit(runs, "amdahl", time="s", extrinsic="gpus", hints={"bandwidth": "1Gbit/s"})
+    compared = gp.validate(
+        gp.read_table(runs, time="s", extrinsic="gpus"),
+        models=["auto", "logarithmic", "last-point"],
+        scheme="extrapolate:gpus",
+        hints={"bandwidth": "1Gbit/s", "parameters": "1M", "devices per node": "4"},
+    )
+    assert len(compared.models) == 3
+
+
+# --- the ring hides behind the backward pass or follows it: the law that measurements speak for is chosen ------------
+
+ROLES_RING_OVERLAP = {"time": "t", "intrinsic": "batch,bytes", "extrinsic": "workers"}
+
+
+def rings(hides: bool, counts: tuple[int, ...] = (1, 2, 4, 8, 12, 16)) -> Table:
+    """Return steps with a backward pass of 0.06 s a sample, and links of 25 MB/s."""
+    frame = pd.DataFrame(product((2, 4), (1e6, 4e6), counts), columns=["batch", "bytes", "workers"])
+    backward = 0.06 * frame.batch
+    exchange = 2 * frame.bytes / 25e6 * (1 - 1 / frame.workers) + 2e-4 * (frame.workers - 1)
+    both = np.maximum(backward, exchange) if hides else backward + exchange
+    return gp.read_table(frame.assign(t=0.01 + 0.03 * frame.batch + both), **ROLES_RING_OVERLAP)
+
+
+@pytest.mark.parametrize("hides", [True, False])
+def test_the_law_of_the_measured_steps_is_chosen_and_extrapolates(hides: bool) -> None:
+    result = gp.fit(rings(hides, (1, 2, 4, 8)), "ring-allreduce", seed=0, draws=5)
+    assert result.best.expression.is_sum != hides
+    asked = rings(hides, (16,))
+    times = result.predict(asked.frame)["time"].to_numpy()
+    assert times == pytest.approx(asked.measured, rel=0.02)
+
+
+def test_the_chosen_law_is_in_the_notes() -> None:
+    notes = [str(note) for note in gp.fit(rings(False), "ring-allreduce", seed=0, draws=5).notes]
+    assert any("T = forward + backward + bandwidth + latency + constant" in note for note in notes)
+
+
+def test_a_batch_that_is_always_the_same_shows_nothing_to_hide_behind() -> None:
+    workers = Factor("workers", "extrinsic", lower=2, upper=8, distinct=3, positive=True, integer=True)
+    batch = Factor("batch", "intrinsic", lower=4, upper=4, distinct=1, positive=True, integer=True)
+    several = Factor("batch", "intrinsic", lower=4, upper=8, distinct=2, positive=True, integer=True)
+    family = family_named("ring-allreduce")
+    assert [e.is_sum for e in family.expressions(panel_with([workers, batch]))] == [False]
+    assert [e.is_sum for e in family.expressions(panel_with([workers, several]))] == [False, False, True]
+
+
+def test_one_of_four_layers_follows() -> None:
+    """By layers of equal length: each is exchanged once it is computed and the one before it has been exchanged."""
+    table = rings(True)
+    frame = table.frame
+    layer, sent = 0.06 * frame.batch / 4, (2 * frame.bytes / 25e6 * (1 - 1 / frame.workers)) / 4
+    done = np.zeros(len(frame))
+    for number in range(1, 5):
+        done = np.maximum(done, number * layer) + sent
+    columns = frame[["batch", "bytes", "workers"]].assign(t=0.01 + 0.03 * frame.batch + done)
+    result = gp.fit(gp.read_table(columns, **ROLES_RING_OVERLAP), "ring-allreduce", seed=0, draws=5)
+    assert result.best.values["serial"] == pytest.approx(0.25, abs=0.01)
+    assert result.metrics["mape"] < 0.5
+
+
+# --- `cntk`: an asynchronous server that workers queue at, or a synchronous one whose time adds up -------------------
+
+ROLES_SERVERS_OF_JOBS = {
+    "time": "s",
+    "extrinsic": "workers",
+    "intrinsic": "batch,iterations,samples",
+    "seed": 0,
+    "draws": 10,
+}
+JOBS = {"workers": [1, 2, 4, 8, 16], "batch": [16, 64], "iterations": [50, 200], "samples": [1e4, 4e4]}
+
+
+def initialisation(f):
+    return 2.0 + 1e-5 * f.samples * f.workers
+
+
+def queue(f):
+    """The server is what an iteration waits for beyond 5 workers at batch 16, and 17 at batch 64."""
+    return initialisation(f) + f.iterations * np.maximum(0.001 * f.batch + 0.004, 0.004 * f.workers)
+
+
+def added(f):
+    return initialisation(f) + f.iterations * (0.001 * f.batch + 0.004 + 0.004 * f.workers)
+
+
+@pytest.mark.parametrize(("law", "maxima"), [(queue, 1), (added, 0)])
+def test_the_server_is_chosen_by_held_out_jobs(law, maxima):
+    result = gp.fit(runs_of(law, JOBS, noise=0.01), "cntk", **ROLES_SERVERS_OF_JOBS)
+    assert str(result.best.expression).count("max(") == maxima
+    assert result.best.values["s"] == pytest.approx(0.004, rel=0.05)
+    assert result.best.values["i1"] == pytest.approx(1e-5, rel=0.1)
+    asked = runs_of(law, {**JOBS, "workers": [32]})
+    predicted = result.predict(asked.drop(columns="s")).time
+    assert np.abs(predicted / asked.s - 1).max() < 0.1
+
+
+def simulated(workers: int, computation: float, service: float, iterations: int) -> float:
+    """The time at which the last worker has done its iterations at a server that takes one after another."""
+    waiting = [(computation, worker, 0) for worker in range(workers)]
+    free = 0.0
+    while waiting:
+        came, worker, done = heapq.heappop(waiting)
+        free = max(free, came) + service
+        if done + 1 < iterations:
+            heapq.heappush(waiting, (free + computation, worker, done + 1))
+    return free
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5, 6, 7, 20])
+@pytest.mark.parametrize("iterations", [1, 4])
+def test_workers_that_start_together_are_in_step_for_one_round(workers, iterations):
+    """With 0.5 s of computation and 0.1 s of service the server has no pause from 6 workers on."""
+    factors = panel_with(Factor(name, "extrinsic") for name in ("workers", "iterations", "batch"))
+    law = cntk.build(factors, "started queue")
+    columns = {"workers": np.array([float(workers)]), "iterations": np.array([float(iterations)]), "batch": np.ones(1)}
+    values = {"i0": 0.0, "i1": 0.0, "q": 1.0, "a": 0.5, "c": 0.0, "s": 0.1, "rounds": 1.0}
+    assert law.evaluate(columns, values)[0] == pytest.approx(simulated(workers, 0.5, 0.1, iterations))
+
+
+def started(f):
+    """Three rounds in step."""
+    computation, service = 0.001 * f.batch, 0.004 * f.workers
+    start = initialisation(f) + 3 * (computation + service)
+    return start + (f.iterations - 3) * np.maximum(computation + 0.004, service)
+
+
+def test_a_common_start_is_found_in_jobs_of_different_lengths():
+    jobs = {**JOBS, "iterations": [5, 50], "samples": [1e4, 2e4]}
+    result = gp.fit(runs_of(started, jobs, noise=0.005), "cntk", **ROLES_SERVERS_OF_JOBS)
+    assert result.best.values["rounds"] == pytest.approx(3.0, rel=0.15)
+    assert result.best.values["s"] == pytest.approx(0.004, rel=0.05)
+    asked = runs_of(started, {**jobs, "workers": [32]})
+    assert np.abs(result.predict(asked.drop(columns="s")).time / asked.s - 1).max() < 0.1
+
+
+def test_the_note_says_how_the_server_was_judged():
+    result = gp.fit(runs_of(added, JOBS, noise=0.01), "cntk", **ROLES_SERVERS_OF_JOBS)
+    (note,) = [n.text for n in result.notes if n.kind == "overlap_chosen"]
+    assert note.startswith("how the terms of 'cntk' overlap was chosen by the error on held-out runs")
+    assert note.endswith(": T = initialisation + reading + compute + overhead + server")
+
+
+def test_a_measured_synchronous_server_has_a_knee():
+    """Steps, whose computation is measured: one second of it is one second, and the server's time adds up."""
+    table = gp.datasets.load("server_knee")
+    result = gp.fit(table, "cntk", mapping={"work": "compute_s"}, seed=0, draws=10)
+    assert str(result.best.expression) == "a*compute_s + c + s*max(workers/servers, 1)"
+    assert result.best.values["a"] == pytest.approx(1.0, abs=0.02)
+    assert result.metrics["mape"] < 1.0
+    # 1.04 MB in and out at 200 Mbit/s, of which headers take 4 %.
+    assert result.best.values["s"] == pytest.approx(2 * 1.04e6 * 8 / 200e6 / (1448 / 1514), rel=0.05)
+
+
+def test_a_table_of_steps_has_no_initialisation():
+    table = runs_of(lambda f: 0.1 + 0.02 * f.workers, {"workers": [1, 2, 4, 8, 16]})
+    result = gp.fit(table, "cntk", time="s", extrinsic="workers", seed=0, draws=10)
+    assert "i1" not in result.best.values
+    assert result.best.values["s"] == pytest.approx(0.02, rel=0.02)

@@ -1,4 +1,4 @@
-"""The family of transformers: worked by hand, limiting cases, bad input, and its place in `auto`."""
+"""The transformer: its step, its memory, and the names of its columns."""
 
 import numpy as np
 import pandas as pd
@@ -6,10 +6,15 @@ import pytest
 from helpers import panel_with
 
 import genperf as gp
-from genperf.errors import ModelError
+from genperf.errors import ModelError, TableError
+from genperf.formula import parse
 from genperf.models import MODELS
 from genperf.models.transformer import LONGEST_LATENCY, build
 from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
+from genperf.models.transformer_memory import build as build_transformer_memory
+from genperf.panel import read_table
+from genperf.panel.reading import read_columns
+from genperf.table import Factor
 from genperf.table.factor import measure
 
 FAMILY = MODELS["transformer"]
@@ -232,3 +237,205 @@ def test_it_takes_part_in_auto_although_it_does_not_know_a_column():
     runs["ambient_c"] = rng.choice([20.0, 25.0, 30.0], 60)
     fitted = gp.fit(runs, "auto", time="s", intrinsic="params,gbs,mbs,ambient_c", extrinsic="dp,tp,pp", draws=20)
     assert any(member.expression.family == "transformer" for member in fitted.members)
+
+
+# --- the memory of a device: worked by hand, what divides it, and its place in `auto` --------------------------------
+
+RUN_TRANSFORMER_MEMORY = {
+    "dp": 4.0, "tp": 2.0, "pp": 4.0, "gbs": 64.0, "mbs": 2.0, "params": 8e9, "hidden": 4000.0, "layers": 40.0,
+    "seq_length": 1000.0, "heads": 32.0,
+}  # fmt: skip
+
+
+def parts(**changes):
+    """Return the parts of one run with coefficients of 1; switches as `zero=3`."""
+    run = {name: np.array([value]) for name, value in {**RUN_TRANSFORMER_MEMORY, **changes}.items()}
+    factors = panel_with(measure(name, "extrinsic", np.r_[cells, 64.0]) for name, cells in run.items())
+    expression = build_transformer_memory(factors)
+    ones = dict.fromkeys(expression.constant_names, 1.0)
+    return {name: float(term[0]) for name, term in expression.term_values(run, ones).items()}
+
+
+def test_the_parts_worked_by_hand():
+    memory = parts()
+    assert memory["states"] == pytest.approx(8e9 / 8)
+    # 40/4 layers a stage, 4 micro-batches in flight, 2 samples × 1000 tokens × 4000 wide, over 2 tensor ways or whole.
+    assert memory["activations"] == pytest.approx(10 * 4 * 2 * 1000 * 4000 / 2)
+    assert memory["norms"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
+    assert memory["buckets"] == pytest.approx(8e9 / 8)
+    assert memory["attention"] == pytest.approx(10 * 4 * 2 * 1000**2 * 32 / 2)
+    assert memory["constant"] == 1.0
+
+
+def test_one_replica_exchanges_no_gradients():
+    assert parts(dp=1.0)["buckets"] == 0.0
+
+
+def test_expert_ways_divide_the_experts_and_nothing_else():
+    dense, one, four = parts(), parts(ep=1.0), parts(ep=4.0)
+    assert one.pop("experts") == pytest.approx(dense["states"])
+    assert four.pop("experts") == pytest.approx(dense["states"] / 4)
+    assert one == four == dense
+
+
+def test_few_micro_batches_fill_a_pipeline_only_in_part():
+    assert parts(gbs=8.0)["activations"] == pytest.approx(parts()["activations"] / 4)
+
+
+@pytest.mark.parametrize(
+    ("stage", "divided"),
+    [
+        (0, set()),
+        (1, {"optimizer"}),
+        (2, {"optimizer", "gradients"}),
+        (3, {"optimizer", "gradients", "weights"}),
+    ],
+)
+def test_zero_divides_the_states_stage_by_stage(stage, divided):
+    memory = parts(zero_stage=float(stage))
+    for name in ("weights", "gradients", "optimizer"):
+        assert memory[name] == pytest.approx(1e9 / (4 if name in divided else 1))
+
+
+def test_recomputed_layers_keep_their_inputs_and_one_is_at_work():
+    kept, recomputed = parts(recompute=0.0), parts(recompute=1.0)
+    assert kept["inputs"] == 0.0
+    for name in ("activations", "norms", "attention"):
+        assert recomputed[name] == pytest.approx(kept[name] / 40)  # 10 layers of 4 micro-batches
+    assert recomputed["inputs"] == pytest.approx(10 * 4 * 2 * 1000 * 4000)
+
+
+def test_selective_recomputation_leaves_out_the_scores_alone():
+    run = {name: np.array([value, value]) for name, value in RUN_TRANSFORMER_MEMORY.items()}
+    run["recompute"] = np.array(["none", "selective"], dtype=object)
+    names = [measure(n, "categorical" if n == "recompute" else "extrinsic", v) for n, v in run.items()]
+    expression = build_transformer_memory(panel_with(names))
+    terms = expression.term_values(run, dict.fromkeys(expression.constant_names, 1.0))
+    for name in ("activations", "norms"):
+        assert terms[name][0] == terms[name][1] > 0.0
+    assert terms["attention"][1] == pytest.approx(terms["attention"][0] / 40)
+    assert terms["inputs"][1] == 0.0
+
+
+def test_logits_are_of_a_single_stage():
+    assert "logits" not in parts()
+    # 2 samples × 1000 tokens × 32000 words over 2 tensor ways.
+    assert parts(pp=1.0, vocab_size=32000.0)["logits"] == pytest.approx(2 * 1000 * 32000 / 2)
+    assert parts(vocab_size=32000.0)["logits"] == 0.0
+
+
+def test_offloaded_states_are_not_on_the_device():
+    assert parts(zero_stage=2.0, offload=1.0)["optimizer"] == 0.0
+
+
+def test_auto_takes_it_for_a_memory_and_not_for_a_time():
+    rng = np.random.default_rng(0)
+    ways = rng.choice([1.0, 2.0, 4.0], (3, 50))
+    runs = pd.DataFrame({"dp": ways[0], "tp": ways[1], "pp": ways[2], "mbs": rng.choice([1.0, 2.0, 4.0], 50)})
+    runs["gbs"], runs["params"] = 32.0 * runs.dp, rng.choice([1e9, 4e9, 8e9], 50)
+    # Width and layers both grow with the cube root of the parameters.
+    activations = 1.5 * (runs.params / 1e9) ** (2 / 3) * runs.mbs / runs.tp
+    runs["gb"] = (18e-9 * runs.params / (runs.tp * runs.pp) + activations + 2.0) * np.exp(
+        0.01 * rng.standard_normal(50)
+    )
+    roles = {"intrinsic": "params,mbs,gbs", "extrinsic": "dp,tp,pp", "draws": 20}
+    memory = gp.fit(runs, "auto", quantity="gb:GB", **roles)
+    assert {m.expression.family for m in memory.members} & {"transformer-memory"}
+    seconds = gp.fit(runs, "auto", time="gb", **roles)
+    assert "transformer-memory" not in {m.expression.family for m in seconds.members}
+    alone = gp.fit(runs, "transformer-memory", quantity="gb:GB", **roles)
+    assert alone.metrics["mape"] < 5.0
+
+
+# --- the names of a transformer's layout in the spellings of the frameworks, and what follows from them --------------
+
+MEGATRON = {
+    "--tensor-model-parallel-size": "tensor_parallel",
+    "--pipeline-model-parallel-size": "pipeline_parallel",
+    "--micro-batch-size": "micro_batch",
+    "--seq-length": "sequence",
+    "--num-attention-heads": "heads",
+}
+DEEPSPEED = {
+    "train_micro_batch_size_per_gpu": "micro_batch",
+    "train_batch_size": "global_batch",
+    "gradient_accumulation_steps": "micro_batches",
+    "zero_optimization.stage": "zero",
+}
+FSDP = {"sharding_strategy": "zero", "cpu_offload": "offload", "mixed_precision": "precision"}
+NANOTRON = {
+    "parallelism.dp": "data_parallel",
+    "parallelism.tp": "tensor_parallel",
+    "parallelism.pp": "pipeline_parallel",
+    "tokens.batch_accumulation_per_replica": "micro_batches",
+    "tokens.sequence_length": "sequence",
+}
+NEMO = {
+    "model.tensor_model_parallel_size": "tensor_parallel",
+    "model.virtual_pipeline_model_parallel_size": "virtual_stages",
+    "model.encoder_seq_length": "sequence",
+    "model.activations_checkpoint_granularity": "recomputation",
+    "trainer.accumulate_grad_batches": "micro_batches",
+}
+
+
+@pytest.mark.parametrize("spellings", [MEGATRON, DEEPSPEED, FSDP, NANOTRON, NEMO])
+def test_each_framework_is_understood(spellings):
+    texts = {"zero", "offload", "precision", "recomputation"}
+    for column, canonical in spellings.items():
+        role = "categorical" if canonical in texts else "extrinsic"
+        factor = Factor(column, role, 1.0, 8.0, distinct=2, positive=True, levels=("a", "b"))
+        assert panel_with([factor]).named(canonical) == factor
+
+
+@pytest.mark.parametrize(
+    ("columns", "wanted", "formula"),
+    [
+        (["dp", "tp", "pp"], "workers", "dp*tp*pp"),
+        (["dp", "tp"], "workers", "dp*tp"),
+        (["gpus", "tp", "pp"], "data_parallel", "gpus/(tp*pp)"),
+        (["gbs", "mbs", "dp"], "micro_batches", "gbs/(dp*mbs)"),
+        (["gpus", "tp", "mbs", "gas"], "global_batch", "mbs*gas*(gpus/tp)"),
+        (["params_b"], "parameters", "1e9*params_b"),
+        (["num_layers", "hidden_size"], "parameters", "12*num_layers*hidden_size**2"),
+        (["n_layer", "n_embd", "n_vocab"], "parameters", "12*n_layer*n_embd**2 + n_vocab*n_embd"),
+        (["tp"], "workers", None),
+    ],
+)  # fmt: skip
+def test_what_follows_from_the_columns(columns, wanted, formula):
+    node = panel_with(Factor(name, "extrinsic") for name in columns).node(wanted)
+    assert node == (None if formula is None else parse(formula).node)
+
+
+def test_ways_are_extrinsic_and_switches_are_names_of_kinds():
+    columns = {
+        "dp": [1, 2, 4], "tp": [8, 4, 2], "mbs": [1, 2, 1], "zero_stage": [0, 1, 1], "recompute": [0, 1, 0],
+        "step_time_s": [1.0, 2.0, 3.0], "gpus": [8, 8, 8],
+    }  # fmt: skip
+    roles = read_columns(columns).roles.texts
+    assert {*roles["extrinsic"].split(",")} == {"gpus", "dp", "tp"}
+    assert {*roles["categorical"].split(",")} == {"zero_stage", "recompute"}
+
+
+def layouts(**changes):
+    runs = {"dp": [1, 2, 4], "tp": [2, 2, 1], "pp": [2, 1, 2], "gpus": [4, 4, 8], "s": [4.0, 3.0, 2.0]}
+    return pd.DataFrame({**runs, **changes})
+
+
+def test_ways_that_do_not_multiply_to_the_devices_are_named_by_row(tmp_path):
+    layouts(gpus=[4, 8, 8]).to_csv(tmp_path / "runs.csv", index=False)
+    with pytest.raises(TableError) as refused:
+        read_table(tmp_path / "runs.csv", time="s", extrinsic="dp,tp,pp")
+    assert "line 3, column 'gpus': '8' is not dp × tp × pp = 2 × 2 × 1 = 4" in str(refused.value)
+    kept = read_table(tmp_path / "runs.csv", time="s", extrinsic="dp,tp,pp", skip_bad_rows=True)
+    assert len(kept) == 2
+
+
+@pytest.mark.parametrize("changes", [{}, {"cp": [1, 1, 1]}, {"gpus": [None, 4, 8]}, {"gpus": ["many"] * 3}])
+def test_what_does_not_contradict_is_left_alone(changes):
+    assert len(read_table(layouts(**changes), time="s", extrinsic="dp,tp,pp")) == 3
+
+
+def test_nothing_is_refused_where_a_way_has_no_column():
+    table = read_table(layouts(gpus=[8, 8, 16]).drop(columns="pp"), time="s", extrinsic="dp,tp,gpus")
+    assert len(table) == 3

@@ -1,12 +1,15 @@
-"""Where an efficiency stands among series, on series of our own making."""
+"""What is normal among published series."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
+from genperf.normal.exchange import least_exchange
+from genperf.normal.record import FILE, record_like
 from genperf.normal.series import (
     FEWEST_CLUSTERS,
     FEWEST_SERIES,
@@ -19,6 +22,8 @@ from genperf.normal.series import (
     published,
     step_to,
 )
+from genperf.prediction.verdict import VERDICTS
+from genperf.words.published import record_sentence
 
 SECOND = Step("second", (8.0, 1.0), (16.0, 2.0), 0.5)
 
@@ -126,3 +131,66 @@ def test_the_published_series_are_narrowed_only_to_enough_of_them() -> None:
         assert isinstance(found, Normal)
         assert NARROWED_SERIES <= found.series <= every.series
         assert set(found.narrowed) <= {"doublings", *known}
+
+
+# --- the least time of an exchange, by hand --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("nodes", "least"), [(2, 1.0), (4, 1.5), (1000, 1.998)])
+def test_a_ring_of_nodes_moves_less_than_twice_the_message(nodes: float, least: float) -> None:
+    # 1 GB at 1 GB/s: 2·(m − 1)/m seconds.
+    assert min(least_exchange(1e9, 1e9, nodes).values()) == pytest.approx(least)
+
+
+def test_the_ways_by_hand() -> None:
+    # 2 nodes of 4, 1 GB at 1 GB/s, 10 ms: 2·7/8 + 14·0.01; 2·1/2 + 2·0.01; 4 + 2·0.01.
+    found = least_exchange(1e9, 1e9, 2, 4, 0.01)
+    assert found == pytest.approx({"ring": 1.89, "hierarchical": 1.02, "server": 4.02})
+
+
+def test_one_device_a_node_makes_the_ring_hierarchical() -> None:
+    found = least_exchange(1e8, 1e9, 8, 1, 1e-3)
+    assert found["ring"] == pytest.approx(found["hierarchical"])
+
+
+def test_a_server_is_least_where_the_latency_of_many_nodes_counts() -> None:
+    found = least_exchange(1e3, 1e9, 64, 1, 0.01)
+    assert min(found, key=found.__getitem__) == "server"
+
+
+# --- the shipped record of the benchmark: what it holds, and which part of it a prediction is like -------------------
+
+
+def test_the_verdicts_of_a_protocol_add_up() -> None:
+    records = json.loads(FILE.read_text(encoding="utf-8"))["records"]
+    for protocol in ("near", "far", "node"):
+        whole, *parts = [r for r in records if r["protocol"] == protocol]
+        assert whole["verdict"] == ""
+        assert [r["verdict"] for r in parts] == [v for v in VERDICTS if v in {r["verdict"] for r in parts}]
+        for name in ("predictions", "covered"):
+            assert whole[name] == sum(r[name] for r in parts)
+        assert whole["predictions"] >= whole["covered"] > 0.82 * whole["predictions"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "leaves_node", "protocol"),
+    [
+        (2.0, False, "near"),
+        (1.5, True, "node"),
+        (4.0, False, "far"),
+        (4.0, True, "far"),
+        (1.0, False, None),
+        (5.0, True, None),
+    ],
+)
+def test_which_record_a_prediction_is_like(ratio: float, leaves_node: bool, protocol: str | None) -> None:
+    record = record_like(ratio, leaves_node, "caution")
+    assert (record.protocol if record else None) == protocol
+
+
+def test_few_predictions_of_a_verdict_are_counted_with_all() -> None:
+    record = record_like(2.0, True, "ok")
+    assert record is not None
+    assert record.verdict == ""
+    assert record.predictions >= FEWEST_SERIES
+    assert f"{record.predictions} series of {record.clusters} other clusters" in record_sentence(record)

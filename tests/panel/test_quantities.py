@@ -1,12 +1,21 @@
-"""What is measured: a time in any unit, a throughput, or another positive quantity."""
+"""Quantities, jobs, phases and the axis of scale."""
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import genperf as gp
+from genperf.attribution import scaling
 from genperf.errors import TableError
+from genperf.panel import read_table
 from genperf.panel.read import read_with_roles
-from genperf.panel.target import Target
+from genperf.panel.target import Target, phase_columns
+from genperf.table.factor import measure
+from genperf.vocabulary.names import PHASES
 
 RUNS = pd.DataFrame({"n": [1, 2, 4], "t": [3000.0, 1500.0, 750.0], "memory_gb": [30.0, 16.0, 9.0], "forward_s": 0.1})
 
@@ -152,3 +161,181 @@ def test_a_row_with_two_faults_is_one_rejected_row():
         pd.DataFrame({"n": [1, 2, "x"], "t": [3.0, 1.0, -1.0]}), time="t", extrinsic="n", skip_bad_rows=True
     )
     assert (len(table.rejected), table.rejected_rows) == (2, 1)
+
+
+# --- times of epochs and whole jobs: all workers share one amount of work, whatever the batch of each ----------------
+
+COUNTS = np.array([1, 2, 4, 8, 16])
+
+
+def runs(**columns: object) -> pd.DataFrame:
+    return pd.DataFrame({"gpus": COUNTS, "batch_per_gpu": 32, **columns})
+
+
+@pytest.mark.parametrize("column", ["epoch_time", "Time per epoch (s)"])
+def test_the_work_of_an_epoch_is_shared(column: str) -> None:
+    """T = 4 + 1000/n: an epoch on 32 GPUs takes 35.25 s, 28.5 x less than on one (1004), an efficiency of 89 %."""
+    table = read_table(
+        runs(**{column: 4.0 + 1000.0 / COUNTS}), time=column, extrinsic="gpus", intrinsic="batch_per_gpu"
+    )
+    assert table.scaling == "job"
+    assert [note.kind for note in table.notes].count("job") == 1
+    result = gp.fit(table)
+    assert result.predict(gpus=[32], batch_per_gpu=[32])["time"].iloc[0] == pytest.approx(35.25, rel=0.1)
+    curve = scaling(result, {"batch_per_gpu": 32})
+    assert curve.kind == "strong"
+    assert curve.curve.set_index("gpus")["efficiency"].loc[16] == pytest.approx(1004.0 / 16.0 / 66.5, rel=0.05)
+
+
+def test_steps_are_no_jobs() -> None:
+    """At the same batch a step takes as long, or falls with a batch that is shared."""
+    table = read_table(
+        runs(step_s=0.1 + 0.01 * np.log2(COUNTS)), time="step_s", extrinsic="gpus", intrinsic="batch_per_gpu"
+    )
+    assert (table.scaling, [n for n in table.notes if n.kind == "job_likely"]) == (None, [])
+    shared = pd.DataFrame({"gpus": COUNTS, "global_batch": 64, "t": 1.0 / COUNTS})
+    assert read_table(shared, time="t", extrinsic="gpus", intrinsic="global_batch").scaling is None
+    falling = pd.DataFrame({"gpus": COUNTS, "batch": 64 / COUNTS, "t": 1.0 / COUNTS})
+    assert read_table(falling, time="t", extrinsic="gpus", intrinsic="batch").scaling is None
+
+
+def test_the_user_decides(tmp_path: Path) -> None:
+    frame = runs(epoch_s=np.full(5, 10.0))
+    table = read_table(frame, time="epoch_s", extrinsic="gpus", intrinsic="batch_per_gpu", scaling="weak")
+    assert (table.scaling, [n for n in table.notes if n.kind == "job"]) == ("weak", [])
+    job = read_table(runs(s=1.0 / COUNTS), time="s", extrinsic="gpus", intrinsic="batch_per_gpu", scaling="job")
+    result = gp.fit(job)
+    gp.save_model(result, tmp_path / "m.json")
+    assert gp.load_model(tmp_path / "m.json").schema.scaling == "job"
+
+
+def test_last_point_of_a_job_shares_the_work() -> None:
+    from genperf.validation.learners import last_point
+
+    table = read_table(runs(epoch_s=64.0 / COUNTS), time="epoch_s", extrinsic="gpus", intrinsic="batch_per_gpu")
+    asked = pd.DataFrame({"gpus": [32], "batch_per_gpu": [32]})
+    assert last_point(table, asked, 0.9, 0).predicted == pytest.approx([2.0])
+
+
+def test_times_that_fall_too_much_are_said() -> None:
+    falling = runs(time=100.0 / COUNTS)
+    table = read_table(falling, time="time", extrinsic="gpus", intrinsic="batch_per_gpu")
+    assert [n.text.partition(":")[0] for n in table.notes if n.kind == "job_likely"] == [
+        "at the same batch_per_gpu the time falls from 100 to 6.25 s from 1 to 16 gpus"
+    ]
+    said = read_table(falling, time="time", extrinsic="gpus", intrinsic="batch_per_gpu", scaling="weak")
+    assert not any(n.kind == "job_likely" for n in said.notes)
+
+
+def test_times_that_fall_too_much_without_a_batch_are_said() -> None:
+    frame = pd.DataFrame({"workers": COUNTS, "time_s": 100.0 / COUNTS + COUNTS})
+    table = read_table(frame, time="time_s", extrinsic="workers")
+    (note,) = [n.text for n in table.notes if n.kind == "job_likely"]
+    assert note.startswith(
+        "the time falls from 101 to 22.2 s from 1 to 16 workers: too much for a batch each; --scaling"
+    )
+    grows = pd.DataFrame({"workers": COUNTS, "time_s": 1.0 + 0.1 * COUNTS})
+    assert not any(n.kind == "job_likely" for n in read_table(grows, time="time_s", extrinsic="workers").notes)
+
+
+# ---  ----------------------------------------------------------------------------------------------------------------
+
+RUNS_PHASE_COLUMNS = pd.DataFrame(
+    {"n": [1, 2, 4], "Forward_S": ["0.1", "0.2", ""], "comm_s": [0.0, 0.1, 0.2], "update_s": ["a", "b", "c"]}
+).assign(t=[1.0, 2.0, 3.0])
+
+
+def test_phase_columns_are_recognised_by_name_and_numbers():
+    table = read_table(RUNS_PHASE_COLUMNS, time="t", extrinsic="n")
+    assert table.phases == {"forward": "Forward_S", "exchange": "comm_s"}
+
+
+@pytest.mark.parametrize("role", ["extrinsic", "intrinsic", "group", "repeat", "weight"])
+def test_a_column_in_another_role_is_no_phase(role):
+    roles = {"extrinsic": "n", "time": "t"}
+    roles[role] = f"{roles.get(role, '')},comm_s".strip(",")
+    assert "exchange" not in read_table(RUNS_PHASE_COLUMNS.assign(comm_s=[1.0, 2.0, 3.0]), **roles).phases
+    assert read_table(RUNS_PHASE_COLUMNS, time="comm_s", extrinsic="n", skip_bad_rows=True).phases == {
+        "forward": "Forward_S"
+    }
+
+
+def test_derived_columns_may_be_phases():
+    table = read_table(RUNS_PHASE_COLUMNS.assign(ms=5.0), time="t", extrinsic="n", let={"io_s": "ms/1000"})
+    assert table.phases["input"] == "io_s"
+
+
+def test_names_differ_between_phases():
+    every = [word for words in PHASES.values() for word in words]
+    assert len(every) == len(set(every))
+    assert phase_columns(["comm_s", "exchange_seconds"]) == {"exchange": "exchange_seconds"}
+
+
+def test_phases_do_not_make_repeats_look_mixed():
+    twice = pd.concat([RUNS_PHASE_COLUMNS, RUNS_PHASE_COLUMNS.assign(comm_s=[0.5, 0.6, 0.7])])
+    assert not [n for n in read_table(twice, time="t", extrinsic="n").notes if n.kind == "configuration_mixed"]
+    mixed = read_table(twice.rename(columns={"comm_s": "cpus"}), time="t", extrinsic="n")
+    assert [n.kind for n in mixed.notes] == ["configuration_mixed"]
+
+
+def test_the_hash_sees_phases_as_numbers():
+    def sha(**columns):
+        return read_table(RUNS_PHASE_COLUMNS.assign(**columns), time="t", extrinsic="n").sha256
+
+    assert sha() == sha(Forward_S=["0.10", " 0.2", np.nan])
+    assert sha() != sha(Forward_S=["0.11", "0.2", ""])
+    assert sha() == sha(note="other")
+
+
+def test_a_large_table_says_that_it_keeps_no_phases(tmp_path):
+    pytest.importorskip("duckdb")
+    RUNS_PHASE_COLUMNS[["n", "comm_s", "t"]].to_csv(tmp_path / "a.csv", index=False)
+    table = read_table(tmp_path / "a.csv", time="t", extrinsic="n", aggregate=True)
+    assert table.phases == {}
+    assert "columns of phases are dropped, comm_s (exchange): --no-aggregate keeps them" in str(table.notes[0])
+
+
+# ---  ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "centre"),
+    [
+        ([1.0, 4.0, 16.0], 4.0),  # geometric
+        ([0.0, 1.0, 5.0], 2.0),  # a zero: arithmetic
+        ([-3.0, 1.0], 2.0),  # a negative: of the absolute values
+        ([0.0, 0.0], 1.0),  # nothing to divide by
+        ([3.0, 3.0, 3.0], 3.0),
+        ([1.7e308, 0.0, 1.7e308], 2 * (1.7e308 / 3)),
+    ],
+)
+def test_centre(values, centre):
+    assert measure("n", "intrinsic", values).centre == pytest.approx(centre, rel=1e-14)
+
+
+@given(st.floats(1e-300, 1e300), st.integers(1, 9))
+def test_the_centre_of_one_value_is_that_value(value, count):
+    assert measure("n", "extrinsic", [value] * count).centre == value
+
+
+@given(st.lists(st.floats(1e-300, 1e300), min_size=1))
+def test_the_centre_lies_in_the_range(values):
+    factor = measure("n", "extrinsic", values)
+    assert factor.lower <= factor.centre <= factor.upper
+
+
+def test_whole_positive_and_distinct():
+    assert measure("n", "extrinsic", [1.0, 2.0, 2.0]).integer
+    assert not measure("n", "extrinsic", [1.0, 2.5]).integer
+    assert measure("n", "extrinsic", [0.5]).positive
+    assert not measure("n", "extrinsic", [0.0, 1.0]).positive
+    assert measure("n", "extrinsic", [1.0, 2.0, 2.0]).distinct == 2
+
+
+def test_levels_are_ordered_by_frequency_then_name():
+    factor = measure("fw", "categorical", np.array(["c", "b", "c", "a", "a", "d"], dtype=object))
+    assert factor.levels == ("a", "c", "b", "d")
+    assert factor.distinct == 4
+    assert not factor.numeric
+    # Finite, so that a model file can hold them.
+    assert (factor.lower, factor.upper, factor.centre) == (0.0, 0.0, 1.0)

@@ -1,11 +1,28 @@
+"""Tables: checked, summarised, and what repeats show."""
+
+import itertools
 import math
+import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
+from helpers import runs_of, shell_of
 
-from genperf.errors import TableError
+import genperf as gp
+from genperf import fit
+from genperf.cli.main import cli
+from genperf.errors import GenperfError, TableError
 from genperf.panel import REPEATS, read_table
+from genperf.panel import large as module
+from genperf.panel.configurations import typical_run
+from genperf.panel.large import AggregatedTable
+from genperf.panel.panel import Median
+from genperf.panel.table import SHOWN_LEVELS, design_notes
+from genperf.prediction.schema import schema_of
 
 RUNS = pd.DataFrame(
     {
@@ -189,3 +206,339 @@ def test_a_group_is_what_taking_its_rows_gives() -> None:
             assert a.measured.tolist() == b.measured.tolist()
             assert a.weights.tolist() == b.weights.tolist()
             assert {k: v.tolist() for k, v in a.columns.items()} == {k: v.tolist() for k, v in b.columns.items()}
+
+
+# --- rows summarised while they are read: the numbers that pandas gives, in bounded memory, faults counted -----------
+
+pytest.importorskip("duckdb", reason="the extra 'large' is not installed")
+ROLES: dict[str, Any] = {"time": "s", "extrinsic": "workers", "intrinsic": "batch", "categorical": "net"}
+
+
+def rows(count: int = 400, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    n, b = 2 ** rng.integers(0, 4, count), rng.choice([8, 16], count)
+    net = rng.choice(["bert", "vgg"], count)
+    s = (0.1 * b + 4.0 / n + 1.0) * np.exp(rng.normal(0, 0.1, count))
+    frame = pd.DataFrame({"workers": n, "batch": b, "net": net, "step": np.arange(count), "s": s})
+    return frame.sort_values(["workers", "batch", "net"], kind="stable")
+
+
+def logs(folder: Path, frame: pd.DataFrame, kind: str) -> str:
+    """Write the rows as one Parquet file or three CSVs; return what names them."""
+    if kind == "parquet":
+        frame.to_parquet(folder / "log.parquet", index=False)
+        return str(folder / "log.parquet")
+    for k in range(3):
+        frame[k::3].to_csv(folder / f"log{k}.csv", index=False)
+    return str(folder / "log*.csv")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("exact_rows", [10**9, 0], ids=["one pass", "two passes"])
+def test_the_numbers_are_those_of_pandas(
+    kind: str, exact_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_EXACT_ROWS", exact_rows)
+    frame = rows()
+    table = read_table(logs(tmp_path, frame, kind), **ROLES, aggregate=True)
+    assert isinstance(table, AggregatedTable)
+    plain = read_table(frame, **ROLES)
+    by = frame.groupby(["workers", "batch", "net"]).s
+    assert table.rows == 400
+    assert table.unused == ("step",)
+    assert table.measured == pytest.approx(by.median().to_numpy(), rel=1e-14)
+    assert table.repeats.tolist() == by.size().tolist()
+    assert table.frame["_mean"].to_numpy() == pytest.approx(by.mean().to_numpy(), rel=1e-11)
+    assert table.frame["_variance"].to_numpy() == pytest.approx(by.var().to_numpy(), rel=1e-10)
+    assert table.noise() == pytest.approx(plain.noise(), rel=1e-9)
+    assert table.factors == plain.factors
+    assert table.extremes[0].tolist() == by.min().tolist()
+    assert table.extremes[1].tolist() == by.max().tolist()
+    assert "400 rows summarised as 16 configurations" in str(table.notes[0])
+    pd.testing.assert_frame_equal(
+        table.medians().frame[["workers", "batch", "net", "s", "_repeats"]],
+        plain.medians().frame[["workers", "batch", "net", "s", "_repeats"]],
+    )
+
+
+@pytest.mark.parametrize("model", ["ernest", "auto"])
+def test_the_fit_is_that_of_the_rows(model: str, tmp_path: Path) -> None:
+    frame = rows(3000)
+    frame = frame[(frame.net == "vgg") & (frame.batch == 8)].drop(columns="net")
+    asked: dict[str, Any] = {"time": "s", "extrinsic": "workers"}
+    table = read_table(logs(tmp_path, frame, "csv"), **asked)
+    a, b = fit(table, model, draws=10), fit(read_table(frame, **asked), model, draws=10)
+    for n in (4, 64):
+        one, other = (found.predict({"workers": n})["time"].iloc[0] for found in (a, b))
+        assert one == pytest.approx(other, rel=1e-9 if model == "ernest" else 0.02)
+    assert a.schema.rows == len(frame)  # type: ignore[union-attr]
+    assert a.schema.medians == b.schema.medians  # type: ignore[union-attr]
+
+
+def test_settings_that_are_written_otherwise_or_lead_to_the_same_are_one(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("gpus,batch,s\n8,2,1.0\n8.0,2,4.0\n4,4,2.0\n2,4,9.0\n")
+    (tmp_path / "b.csv").write_text("gpus,batch,s\n 8,2,7.0\n4,4,3.0\n")
+    table = read_table(tmp_path / "*.csv", time="s", extrinsic="total", let="total=gpus*batch")
+    # 8·2 = 4·4 = 16: 1, 4, 7, 2 and 3 together, whose median is 3; 2·4 = 8 has 9 alone.
+    assert dict(zip(table.columns["total"].tolist(), table.measured.tolist(), strict=True)) == {16.0: 3.0, 8.0: 9.0}
+    assert sorted(table.repeats.tolist()) == [1, 5]
+    assert table.frame["_mean"].max() == 9.0
+
+
+def test_a_speed_becomes_the_time_of_the_work(tmp_path: Path) -> None:
+    frame = rows().assign(speed=lambda d: d.workers * d.batch / d.s)
+    asked = {key: ROLES[key] for key in ("extrinsic", "intrinsic", "categorical")}
+    table = read_table(
+        logs(tmp_path, frame, "parquet"), throughput="speed", work="workers*batch", **asked, aggregate=True
+    )
+    by = frame.groupby(["workers", "batch", "net"]).s
+    assert table.measured == pytest.approx(by.median().to_numpy(), rel=1e-12)
+    assert table.frame["_mean"].to_numpy() == pytest.approx(by.mean().to_numpy(), rel=1e-10)
+    assert table.frame["_variance"].to_numpy() == pytest.approx(by.var().to_numpy(), rel=1e-9)
+    assert table.frame["_longest"].to_numpy() == pytest.approx(by.max().to_numpy(), rel=1e-10)
+
+
+def test_filter_weight_and_groups(tmp_path: Path) -> None:
+    frame = rows().assign(w=lambda d: 1.0 + d.step % 2)
+    table = read_table(
+        logs(tmp_path, frame, "csv"), time="s", extrinsic="workers", group="net", where="batch == 8", weight="w"
+    )
+    kept = frame[frame.batch == 8]
+    by = kept.groupby(["workers", "net"])
+    assert table.rows == len(kept)
+    assert table.frame["w"].tolist() == by.w.sum().tolist()
+    parts = dict(table.groups())
+    assert set(parts) == {("bert",), ("vgg",)}
+    for (net,), part in parts.items():
+        assert isinstance(part, AggregatedTable)
+        own = read_table(kept[kept.net == net], time="s", extrinsic="workers", group="net", weight="w")
+        assert part.noise() == pytest.approx(own.noise(), rel=1e-9)
+        assert part.measured.tolist() == own.medians().measured.tolist()
+
+
+def test_bad_rows_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("workers,s\n1,1.0\n1,fast\n1,-2\n2,0.5\n4,nan\nx,3.0\n4,0.3\n")
+    (tmp_path / "b.csv").write_text("workers,s\n1,1.2\n8,\n")
+    asked: dict[str, Any] = {"time": "s", "extrinsic": "workers"}
+    with pytest.raises(GenperfError) as caught:
+        read_table(tmp_path / "*.csv", **asked)
+    assert "cannot be used" in str(caught.value)
+    assert "--skip-bad-rows" in str(caught.value)
+    table = read_table(tmp_path / "*.csv", **asked, skip_bad_rows=True)
+    assert table.columns["workers"].tolist() == [1.0, 2.0, 4.0]
+    assert table.measured.tolist() == [1.1, 0.5, 0.3]
+    assert table.repeats.tolist() == [2, 1, 1]
+    (note,) = (n for n in table.notes if n.kind == "rows_rejected")
+    assert str(note).startswith("5 rows left out")
+
+
+def test_a_few_bad_times_are_told_by_one_of_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("workers,s\n1,1.0\n1,fast\n2,0.5\n")
+    with pytest.raises(GenperfError) as caught:
+        read_table(tmp_path / "a.csv", time="s", extrinsic="workers", aggregate=True)
+    assert "1 of 3 rows cannot be used" in str(caught.value)
+    assert "'fast' is not a number" in str(caught.value)
+
+
+def test_hours_and_minutes_are_no_plain_numbers_of_a_summary(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("workers,s\n1,90.0\n2,00:00:45\n")
+    table = read_table(tmp_path / "a.csv", time="s", extrinsic="workers", aggregate=True, skip_bad_rows=True)
+    assert table.repeats.tolist() == [1]
+    assert [r.reason for r in table.rejected] == ["is a date or a time of day, not a number"]
+
+
+@pytest.mark.parametrize(
+    ("source", "asked", "said"),
+    [
+        ("none*.csv", {}, "no file matches"),
+        ("log*.csv", {"extrinsic": "gpus"}, "no column 'gpus'"),
+        ("log*.csv", {"extrinsic": "workers,step"}, "a column that differs from row to row"),
+        ("log*.csv", {"where": "s < 2"}, "differs from row to row, and rows are summarised"),
+        ("log*.csv", {"let": "rate=batch/s"}, "differs from row to row, and rows are summarised"),
+        ("log*.csv", {"where": "workers == 77"}, "no row fulfils the filter"),
+        ("*", {}, "some files are Parquet and some are text"),
+        ("missing.csv", {"aggregate": True}, "no such file"),
+    ],
+)
+def test_refused(
+    source: str, asked: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "AGGREGATION_MIN_ROWS", 50)
+    logs(tmp_path, rows(), "csv")
+    logs(tmp_path, rows(), "parquet")
+    with pytest.raises(GenperfError) as caught:
+        read_table(tmp_path / source, **{**ROLES, **asked})
+    assert said in str(caught.value)
+
+
+def test_a_frame_is_in_memory_already() -> None:
+    with pytest.raises(GenperfError, match="only files are aggregated"):
+        read_table(rows(), **ROLES, aggregate=True)
+
+
+def test_without_duckdb_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(GenperfError) as caught:
+        read_table(logs(tmp_path, rows(), "csv"), **ROLES)
+    assert caught.value.hint == 'pip install "genperf[large]"'
+
+
+def test_large_files_are_aggregated_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = logs(tmp_path, rows(), "parquet")
+    assert not isinstance(read_table(name, **ROLES), AggregatedTable)
+    monkeypatch.setattr(module, "MIN_BYTES", 1000)
+    assert isinstance(read_table(name, **ROLES), AggregatedTable)
+    assert not isinstance(read_table(name, **ROLES, aggregate=False), AggregatedTable)
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    logs(tmp_path, rows(), "csv")
+    asked = [str(tmp_path / "log*.csv"), "--time", "s", "--extrinsic", "workers", "--intrinsic", "batch"]
+    checked = CliRunner().invoke(cli, ["check", *asked])
+    assert checked.exit_code == 0
+    assert "400 rows, 8 configurations" in checked.stdout
+    model = tmp_path / "m.json"
+    assert CliRunner().invoke(cli, ["fit", *asked, "--model", "a*batch+b/workers+c", "-o", str(model)]).exit_code == 0
+    assert '"rows":400' in model.read_text()
+
+
+def test_a_missing_file_is_named_as_without_a_summary(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("n,s\n1,2.0\n", encoding="utf-8")
+    with pytest.raises(GenperfError, match=r"no such file\n  try: did you mean 'runs.csv'\?"):
+        read_table(tmp_path / "run.csv", time="s", extrinsic="n", aggregate=True)
+
+
+# --- configurations kept with a model: medians, extremes and repeats; of very many, evenly spaced ones ---------------
+
+
+def test_repeats_of_each_configuration() -> None:
+    runs = pd.DataFrame({"n": [2, 1, 2, 2], "net": ["a", "b", "a", "a"], "t": [3.0, 5.0, 1.0, 2.0]})
+    table = read_table(runs, time="t", extrinsic="n", categorical="net")
+    assert table.median_runs() == (Median((2.0, "a"), 2.0, 1.0, 3.0, 3), Median((1.0, "b"), 5.0, 5.0, 5.0, 1))
+
+
+def test_of_very_many_some_with_both_ends() -> None:
+    runs = pd.DataFrame({"n": range(1, 1002), "t": range(1, 1002)})
+    kept = read_table(runs, time="t", extrinsic="n").median_runs(3)
+    assert [m.values[0] for m in kept] == [1.0, 501.0, 1001.0]
+
+
+# --- the run that stands for the factors a question leaves open ------------------------------------------------------
+
+#: Splits of transformers: the devices are the product of the three, which the centre of each factor is not.
+SPLITS = pd.DataFrame(
+    [
+        {"net": net, "dp": dp, "tp": tp, "pp": pp, "devices": dp * tp * pp, "s": (2.0 + tp) * pp / dp}
+        for net, dp, tp, pp in itertools.product(["bert", "gpt"], [1, 2, 8], [1, 4], [1, 2])
+        if net == "bert" or tp > 1
+    ]
+)
+SCHEMA = schema_of(
+    gp.read_table(SPLITS, time="s", extrinsic="devices,dp", intrinsic="tp,pp", categorical="net"),
+)
+
+
+@pytest.mark.parametrize("given", [{}, {"devices": 4}, {"devices": 64}, {"devices": 1000, "net": "gpt"}, {"tp": 3}])
+def test_the_values_were_measured_together(given: dict[str, float | str]) -> None:
+    run = typical_run(SCHEMA.panel, given)
+    same = (SPLITS[list(run)] == pd.Series(run)).all(axis=1)
+    assert same.sum() == 1
+    assert run["devices"] == run["dp"] * run["tp"] * run["pp"]
+
+
+def test_a_larger_scale_goes_on_from_the_largest_run() -> None:
+    assert typical_run(SCHEMA.panel, {"devices": 64})["devices"] == 64
+    assert typical_run(SCHEMA.panel, {"devices": 4096})["devices"] == 64
+
+
+def test_given_levels_hold() -> None:
+    assert typical_run(SCHEMA.panel, {"net": "gpt"})["tp"] == 4
+
+
+def test_one_run_stands_for_all_rows_of_a_curve() -> None:
+    model = gp.fit(gp.read_table(SPLITS, time="s", extrinsic="devices,dp", intrinsic="tp,pp"), model="a*tp/devices + c")
+    frame = model.completed({"devices": [1, 16, 256]})
+    assert frame[["tp", "pp"]].drop_duplicates().shape == (1, 2)
+
+
+def test_more_devices_are_more_data_parallel_ways() -> None:
+    table = gp.read_table(SPLITS, time="s", extrinsic="devices,dp", intrinsic="tp,pp")
+    frame = gp.fit(table, model="a*tp/dp + c").completed({"devices": [64, 512], "tp": 2})
+    assert frame.dp.tolist() == [64 / 2 / frame.pp[0], 512 / 2 / frame.pp[0]]
+
+
+def test_without_runs_it_is_the_centre() -> None:
+    emptied = gp.read_table(SPLITS, time="s", extrinsic="devices", intrinsic="tp", categorical="net")
+    schema = schema_of(emptied)
+    bare = type(schema)(schema.factors, schema.target)
+    assert typical_run(bare.panel, {}) == {"tp": 3.0, "devices": 10.0, "net": "bert"}
+
+
+# --- what the design of a table leaves unknown is named, through the command line too --------------------------------
+
+
+def runs() -> pd.DataFrame:
+    return runs_of(
+        lambda f: 0.01 * f.batch + 0.02 * f.workers,
+        {"batch": (8, 16, 32), "workers": (1, 2, 4), "net": ["a", "b"]},
+    )
+
+
+def notes(frame: pd.DataFrame, intrinsic: str = "batch", categorical: str = "net") -> list[str]:
+    table = gp.read_table(frame, time="s", intrinsic=intrinsic, extrinsic="workers", categorical=categorical)
+    return [str(note) for note in design_notes(table)]
+
+
+def test_a_full_design_has_nothing_to_name() -> None:
+    assert notes(runs()) == []
+
+
+def test_levels_that_one_configuration_has_are_named() -> None:
+    once = pd.DataFrame([(8, 2, f"net{k}", 0.3) for k in range(5)], columns=["batch", "workers", "net", "s"])
+    (note,) = notes(pd.concat([runs(), once]))
+    assert "net0, net1, net2, … (5 in all)" in note
+    assert SHOWN_LEVELS == 3
+
+
+def test_a_factor_that_varies_at_one_level_is_named() -> None:
+    frame = runs()
+    (note,) = notes(frame.assign(chunks=np.where(frame.net == "a", 4, frame.workers * 3)), "batch,chunks")
+    assert note.startswith("'chunks' varies only where net = b")
+
+
+def test_pairs_that_rise_together_are_named() -> None:
+    frame = runs()
+    wobble = 1.0 + 1e-3 * np.sin(np.arange(len(frame)))
+    (note,) = notes(frame.assign(bytes=4000.0 * frame.batch**2 * wobble), "batch,bytes")
+    assert note.startswith("'batch' and 'bytes' rise together (correlation 1.000)")
+    (note,) = notes(frame.assign(rest=1.0 / frame.batch), "batch,rest")
+    assert "one falls as the other rises" in note
+
+
+@pytest.mark.parametrize("model", ["auto", "generic"])
+def test_fit_and_its_answer_name_them(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = runs()
+    path = tmp_path / "runs.csv"
+    frame.assign(id=[f"run{k}" for k in range(len(frame))], tokens=128 * frame.batch).to_csv(path, index=False)
+    roles = ["--time", "s", "--intrinsic", "batch,tokens", "--extrinsic", "workers", "--categorical", "net,id"]
+    shell = shell_of(capsys)
+    status, out, err = shell("fit", str(path), *roles, "--model", model, "-o", str(tmp_path / "model.json"))
+    assert status == 0
+    assert "'batch' and 'tokens' rise together" in out + err
+    # As many levels as configurations: the column is left out, and the fit goes on without it.
+    assert "'id' has another level in each configuration" in out + err
+    assert "left out id" in out + err
+
+
+def test_check_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "runs.csv"
+    runs().assign(bytes=lambda f: 4000 * f.batch).to_csv(path, index=False)
+    roles = ["--time", "s", "--intrinsic", "batch,bytes", "--extrinsic", "workers", "--categorical", "net"]
+    status, out, err = shell_of(capsys)("check", str(path), *roles)
+    assert status == 0
+    assert "'batch' and 'bytes' rise together" in out + err
+
+
+def test_nodes_rise_with_the_workers_that_fill_them() -> None:
+    runs = pd.DataFrame({"gpus": [8, 16, 32, 64], "nodes": [1, 2, 4, 8], "t": [1.0, 1.1, 1.3, 1.7]})
+    assert design_notes(gp.read_table(runs, time="t", extrinsic="gpus,nodes")) == []

@@ -1,7 +1,8 @@
-"""Figures: returned and known to nothing, labelled with units, the same bytes, names as text."""
+"""The figures."""
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -14,10 +15,10 @@ from genperf import plots
 from genperf.attribution import Explanation
 from genperf.errors import GenperfError
 from genperf.panel import Table
-from genperf.result import FitResult
+from genperf.panel.target import Target
+from genperf.result import FitResult, GroupedResult
 
 pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
-
 HOSTILE = "_$x^2$ <b>" + "y" * 60
 
 
@@ -140,3 +141,107 @@ def test_a_model_without_measurements_says_so(result: FitResult) -> None:
     bare = replace(result, schema=msgspec.structs.replace(result.schema, medians=()))
     with pytest.raises(GenperfError, match="has no measured configurations"):
         plots.residuals(bare)
+
+
+# --- the figure of all groups, and a measured throughput drawn as such -----------------------------------------------
+
+pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
+RATES = pd.DataFrame(
+    [(f, n, r * n**0.9) for f, r in (("a", 400.0), ("b", 300.0)) for n in (1, 2, 4, 8)],
+    columns=["framework", "gpus", "images_per_s"],
+)
+
+
+@pytest.fixture(scope="module")
+def groups() -> GroupedResult:
+    result = gp.fit(
+        RATES, "a*gpus**p", draws=10, throughput="images_per_s", extrinsic="gpus", group="framework", seed=0
+    )
+    assert isinstance(result, GroupedResult)
+    return result
+
+
+def test_groups_are_explained_reported_and_drawn(groups: GroupedResult, tmp_path: Path) -> None:
+    explained = groups.explain({"gpus": 8})
+    assert list(explained) == [("a",), ("b",)]
+    assert groups.report(tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    (ax,) = groups.plot().axes
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert set(lines) == {"a", "b"}
+    predicted = groups["a"].predict(gpus=lines["a"].get_xdata().tolist())
+    np.testing.assert_allclose(lines["a"].get_ydata(), predicted["throughput"])
+    assert ax.get_ylabel() == "throughput"
+    # The same dash is used again only with another colour.
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines.values()}) == 2
+
+
+def test_too_many_groups_are_refused(groups: GroupedResult) -> None:
+    answer = groups["a"].explain(knee=True).scaling
+    with pytest.raises(GenperfError, match="up to 16 groups, and these are 17 groups"):
+        plots.groups({(str(k),): answer for k in range(17)})
+
+
+def test_a_measured_throughput_is_drawn(groups: GroupedResult) -> None:
+    result = groups["a"]
+    assert isinstance(result, FitResult)
+    (ax,) = result.plot().axes
+    assert ax.get_ylabel() == "images/s"
+    curve = next(line for line in ax.get_lines() if line.get_label() == "a\\*gpus**p" or line.get_linewidth() == 2.0)
+    np.testing.assert_allclose(curve.get_ydata(), result.predict(gpus=curve.get_xdata().tolist())["throughput"])
+    (points,) = [c for c in ax.containers if c.get_label() == "measured (median, range)"]
+    np.testing.assert_allclose(points.lines[0].get_ydata(), [400 * n**0.9 for n in (1, 2, 4, 8)], rtol=1e-6)
+
+
+# --- figures of a model of memory: its name and unit on every axis, and no word of times -----------------------------
+
+pytest.importorskip("matplotlib", reason='matplotlib is missing: pip install "genperf[plots]"')
+
+
+@pytest.fixture(scope="module")
+def memory() -> FitResult:
+    """Return M = 4 + 0.25·batch + 16/workers, in GB."""
+    rows = [(n, b, (4 + 0.25 * b + 16 / n) * (1 + 0.01 * ((n + b) % 3 - 1))) for n in (1, 2, 4, 8) for b in (8, 16)]
+    runs = pd.DataFrame(rows, columns=["workers", "batch", "peak"])
+    table = gp.read_table(runs, time="peak", extrinsic="workers", intrinsic="batch")
+    fitted = gp.fit(replace(table, target=Target("peak", "memory_gb", "GB")), "w + a*batch + s/workers", draws=20)
+    assert isinstance(fitted, FitResult)
+    return fitted
+
+
+def test_every_axis_names_the_quantity(memory: FitResult) -> None:
+    found = gp.explain(memory, {"workers": 4, "batch": 8}, knee=True, sobol=True, versus={"workers": 8})
+    assert found.scaling is not None
+    assert found.sensitivity is not None
+    assert found.comparison is not None
+    predictions = memory.predict({"workers": [16, 32], "batch": 8})
+    figures = {
+        "scaling": plots.scaling(memory, found.scaling, predictions=predictions),
+        "terms": plots.terms(memory, found.scaling),
+        "predicted": plots.predicted_against_measured(memory),
+        "constants": plots.constants(memory),
+        "sobol": plots.sobol(found.sensitivity),
+        "waterfall": plots.waterfall(found.comparison),
+        "residuals": plots.residuals(memory),
+    }
+    labels = {name: (f.axes[0].get_xlabel(), f.axes[0].get_ylabel()) for name, f in figures.items()}
+    assert labels == {
+        "scaling": ("workers", "memory_gb (GB)"),
+        "terms": ("", "memory_gb (GB)"),
+        "predicted": ("measured memory_gb (GB)", "predicted memory_gb (GB)"),
+        "constants": ("coefficients (GB)", ""),
+        "sobol": ("share of the variance of memory_gb", ""),
+        "waterfall": ("memory_gb (GB)", ""),
+        "residuals": ("workers", "predicted − measured (% of measured)"),
+    }
+    drawn = b"".join(plots.image(figure, "svg") for figure in figures.values())
+    # Letters are drawn as shapes, and matplotlib repeats each text in a comment.
+    comments = [line for line in drawn.splitlines() if line.strip().startswith(b"<!--")]
+    assert any(b"memory_gb" in line for line in comments)
+    assert not [line for line in comments if any(w in line for w in (b"time", b"slower", b"perfect", b"(s)"))]
+
+
+def test_an_efficiency_is_refused_in_words(memory: FitResult) -> None:
+    answer = gp.explain(memory, {"workers": 4, "batch": 8}, knee=True).scaling
+    assert answer is not None
+    with pytest.raises(GenperfError, match=r"need a model of a time, and this one predicts memory_gb \(GB\)"):
+        plots.efficiency(answer)

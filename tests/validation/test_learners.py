@@ -1,14 +1,20 @@
+"""Learners, last point, and the splits of a table."""
+
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from genperf.errors import FitError
+from genperf.errors import FitError, TableError
 from genperf.panel import Table, read_table
-from genperf.validation import LEARNERS
-from genperf.validation.learners import features, half_width, read
+from genperf.panel.target import Target
+from genperf.validation import LEARNERS, SCHEMES, split
+from genperf.validation.learners import features, half_width, last_point, read
 
 FITTED = [name for name in LEARNERS if name != "last-point"]
 
@@ -152,3 +158,274 @@ def test_importing_the_room_imports_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# ---  ----------------------------------------------------------------------------------------------------------------
+
+
+def series(**columns: list[float]) -> Table:
+    intrinsic = [c for c in columns if c not in ("t", "workers", "nodes", "framework")]
+    extrinsic = [c for c in columns if c in ("workers", "nodes")]
+    categorical = [c for c in columns if c == "framework"]
+    return read_table(
+        pd.DataFrame(columns), time="t", intrinsic=intrinsic, extrinsic=extrinsic, categorical=categorical
+    )
+
+
+def predict(table: Table, interval: float = 0.9, **data: list[object]) -> list[float]:
+    return last_point(table, pd.DataFrame(data), interval, 0).predicted.round(9).tolist()
+
+
+def test_a_series_stays_as_it_was_at_its_largest_scale() -> None:
+    table = series(workers=[8, 1, 2, 4], t=[1.5, 1.0, 1.1, 1.3])
+    assert predict(table, workers=[16, 64, 4096]) == [1.5, 1.5, 1.5]
+
+
+CASES = [
+    # Time per sample at the largest scale (8 workers, 32 samples, 2 s) is kept.
+    ("batch", [16.0, 32.0, 64.0], [1.0, 2.0, 4.0]),
+    ("batch_per_device", [16.0, 32.0, 64.0], [1.0, 2.0, 4.0]),
+    # 8 · 32 = 256 samples at 8 workers are 16 a worker at 16 workers.
+    ("global_batch", [256.0, 512.0], [1.0, 2.0]),
+    ("layers", [16.0, 64.0], [2.0, 2.0]),
+]
+
+
+@pytest.mark.parametrize(("name", "asked", "expected"), CASES)
+def test_the_time_per_sample_is_kept(name: str, asked: list[float], expected: list[float]) -> None:
+    each = [32.0 * w for w in (1, 2, 4, 8)] if name == "global_batch" else [32.0] * 4
+    table = series(**{"workers": [1, 2, 4, 8], name: each, "t": [1.0, 1.1, 1.4, 2.0]})
+    assert predict(table, workers=[16] * len(asked), **{name: asked}) == expected
+
+
+@pytest.mark.parametrize("role", ["intrinsic", "extrinsic"])
+def test_the_largest_scale_comes_before_the_batch(role: str) -> None:
+    # In logarithms (1, 256) is nearer to (1024, 256) than (2, 0.25) is, but it is not the largest scale.
+    frame = pd.DataFrame({"workers": [1, 2], "batch": [256, 0.25], "t": [3.0, 1.0]})
+    roles = {"extrinsic": ["workers"], "intrinsic": []}
+    roles[role] = [*roles[role], "batch"]
+    table = read_table(frame, time="t", **roles)
+    assert predict(table, workers=[1024], batch=[256]) == [1024.0]
+
+
+def test_a_mapped_batch_is_the_batch() -> None:
+    table = series(workers=[1, 2], images=[32, 32], t=[1.0, 2.0])
+    data = pd.DataFrame({"workers": [4], "images": [16]})
+    assert last_point(table.mapped({"batch": "images"}), data, 0.9, 0).predicted.tolist() == [1.0]
+    assert last_point(table, data, 0.9, 0).predicted.tolist() == [2.0]
+
+
+def test_only_a_time_is_proportional_to_the_batch() -> None:
+    table = series(workers=[1, 2], batch=[32, 32], t=[1.0, 2.0])
+    memory = replace(table, target=Target("t", "memory", "GB"))
+    assert predict(table, workers=[4], batch=[16]) == [1.0]
+    assert predict(memory, workers=[4], batch=[16]) == [2.0]
+
+
+def test_the_program_comes_before_the_scale_and_the_kind_before_both() -> None:
+    table = series(framework=["a", "a", "b"], layers=[2, 4, 4], workers=[8, 1, 8], t=[1.0, 2.0, 3.0])
+    assert predict(table, framework=["a", "a", "b"], layers=[4, 2, 2], workers=[8, 1, 1]) == [2.0, 1.0, 3.0]
+
+
+def test_of_two_scales_equally_far_the_larger_is_taken() -> None:
+    for order in ([4, 16], [16, 4]):
+        assert predict(series(workers=order, t=[w / 10 for w in order]), workers=[8]) == [1.6]
+
+
+def test_zeros_have_a_distance() -> None:
+    table = series(workers=[1, 1, 1], servers=[0, 1, 4], t=[1.0, 2.0, 3.0])
+    assert predict(table, workers=[1, 1, 1], servers=[0, 2, 100]) == [1.0, 2.0, 3.0]
+
+
+def test_a_batch_of_zero_changes_nothing() -> None:
+    table = series(workers=[1, 2], batch=[0, 0], t=[1.0, 2.0])
+    assert predict(table, workers=[4], batch=[8]) == [2.0]
+
+
+def test_the_interval_is_that_of_the_other_configurations() -> None:
+    # Each of ten from its nearest neighbour: the ratio is 2, so 90 % (rank ⌈11·0.9⌉ = 10 of 10) is a factor of 2.
+    table = series(workers=[2.0**i for i in range(10)], t=[2.0**i for i in range(10)])
+    forecast = last_point(table, pd.DataFrame({"workers": [2.0**10]}), 0.9, 0)
+    assert (forecast.lower[0], forecast.predicted[0], forecast.upper[0]) == pytest.approx((256.0, 512.0, 1024.0))
+
+
+def test_too_few_configurations_give_no_interval() -> None:
+    for count in (1, 3):
+        table = series(workers=[2.0**i for i in range(count)], t=[1.0] * count)
+        forecast = last_point(table, pd.DataFrame({"workers": [32.0]}), 0.9, 0)
+        assert np.isnan([forecast.lower[0], forecast.upper[0]]).all()
+        assert forecast.predicted[0] == 1.0
+
+
+def test_blocks_change_nothing() -> None:
+    rng = np.random.default_rng(0)
+    n = np.exp(rng.normal(size=700))
+    table = series(workers=n.tolist(), t=(1 + n).tolist())
+    asked = np.exp(rng.normal(size=600))
+    nearest = np.abs(np.log(asked)[:, None] - np.log(n)[None, :]).argmin(axis=1)
+    assert predict(table, workers=asked.tolist()) == pytest.approx((1 + n)[nearest])
+
+
+# ---  ----------------------------------------------------------------------------------------------------------------
+
+WORKERS = (1, 2, 4, 8)
+
+
+def runs(repeats: int = 3, networks: tuple[str, ...] = ("a", "b", "c")) -> pd.DataFrame:
+    """Repeats first, so that those of a configuration are far apart in the file."""
+    return pd.DataFrame(
+        [
+            {"network": n, "workers": w, "repeat": r, "rack": "one" if w <= 2 else "two", "t": 1.0 + w + r / 10}
+            for r in range(repeats)
+            for n in networks
+            for w in WORKERS
+        ]
+    )
+
+
+def table(frame: pd.DataFrame | None = None, **roles: str) -> Table:
+    roles = {"categorical": "network", **roles}
+    return read_table(runs() if frame is None else frame, time="t", extrinsic="workers", repeat="repeat", **roles)
+
+
+EVERY = ["kfold:2", "kfold:5", "kfold:12", "leave-one-out", "leave-group-out:network", "leave-group-out:rack",
+         "extrapolate:workers", "extrapolate:workers:2"]  # fmt: skip
+
+
+def assert_apart(t: Table, scheme: str, seed: int = 0) -> None:
+    for fold in split(t, scheme, seed):
+        train, test = set(t.configuration[fold.train]), set(t.configuration[fold.test])
+        assert train
+        assert test
+        assert not train & test
+
+
+@pytest.mark.parametrize("scheme", EVERY)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_no_configuration_is_on_both_sides(scheme: str, grouped: bool) -> None:
+    assert_apart(table(group="network") if grouped else table(), scheme)
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.integers(0, 5))
+def test_repeats_stay_together_however_they_are_spread(values: list[int], seed: int) -> None:
+    frame = pd.DataFrame({"n": [1 + v for v in values], "t": np.arange(1.0, len(values) + 1)})
+    t = read_table(frame, time="t", extrinsic="n")
+    if len(set(values)) > 1:
+        for scheme in ("kfold:2", "leave-one-out", "extrapolate:n", "leave-group-out:n"):
+            assert_apart(t, scheme, seed)
+
+
+@pytest.mark.parametrize("scheme", ["kfold:5", "leave-one-out", "leave-group-out:network", "leave-group-out:rack"])
+def test_every_row_is_held_out_once(scheme: str) -> None:
+    t = table()
+    folds = split(t, scheme)
+    assert np.array_equal(sum(f.test.astype(int) for f in folds), np.ones(len(t)))
+    assert all(np.array_equal(f.train, ~f.test) for f in folds)
+
+
+def test_folds_are_equal_in_size_and_follow_the_seed() -> None:
+    t = table()
+    sizes = [len(set(t.configuration[f.test])) for f in split(t, "kfold:5")]
+    assert sorted(sizes) == [2, 2, 2, 3, 3]  # 12 configurations
+
+    def tests(seed: int) -> list[list[bool]]:
+        return [f.test.tolist() for f in split(t, "kfold:5", seed)]
+
+    assert tests(0) == tests(0)
+    assert tests(0) != tests(1)
+
+
+def test_each_fold_holds_its_share_of_every_group() -> None:
+    t = table(group="network")
+    for fold in split(t, "kfold:4"):  # 4 configurations in each group of 3
+        assert t.frame["network"][fold.test].value_counts().to_dict() == {"a": 3, "b": 3, "c": 3}
+
+
+def test_leave_one_out_has_a_fold_per_configuration() -> None:
+    assert [f.name for f in split(table(), "leave-one-out")] == [str(i) for i in range(1, 13)]
+
+
+@pytest.mark.parametrize(
+    ("column", "names"),
+    [
+        ("network", ["network = a", "network = b", "network = c"]),
+        ("workers", ["workers = 1", "workers = 2", "workers = 4", "workers = 8"]),
+        ("rack", ["rack = one", "rack = two"]),  # in no role
+    ],
+)
+def test_leave_group_out_takes_any_column(column: str, names: list[str]) -> None:
+    assert [f.name for f in split(table(), f"leave-group-out:{column}")] == names
+
+
+def test_extrapolate_predicts_the_largest_from_the_rest() -> None:
+    t = table()
+    (fold,) = split(t, "extrapolate:workers")
+    assert fold.name == "workers > 4"
+    assert set(t.frame["workers"][fold.test]) == {8.0}
+    assert set(t.frame["workers"][fold.train]) == {1.0, 2.0, 4.0}
+
+
+def test_extrapolate_takes_the_largest_of_each_group() -> None:
+    frame = runs().query("not (network == 'a' and workers > 2) and not (network == 'b' and workers > 1)")
+    t = table(frame, group="network")
+    (fold,) = split(t, "extrapolate:workers")
+    held_out = t.frame[fold.test].groupby("network")["workers"].unique().map(list).to_dict()
+    assert held_out == {"a": [2.0], "c": [8.0]}
+    assert fold.train[(t.frame["network"] == "b").to_numpy()].all()  # one value: nothing to predict
+
+
+def test_a_column_with_a_colon_is_found() -> None:
+    frame = runs().rename(columns={"workers": "count:8"})
+    t = read_table(frame, time="t", extrinsic="count:8", categorical="network")
+    (fold,) = split(t, "extrapolate:count:8:2")
+    assert fold.name == "count:8 > 2"
+    assert split(t, "extrapolate:count:8")[0].name == "count:8 > 4"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message", "hint"),
+    [
+        ("kfolds:5", "'kfolds:5' is not a scheme", "did you mean 'kfold'?"),
+        ("", "'' is not a scheme", "kfold:K"),
+        ("leave-group-out", "not a scheme", "leave-group-out:COLUMN"),
+        ("extrapolate", "not a scheme", "extrapolate:COLUMN"),
+        ("leave-one-out:3", "not a scheme", "leave-one-out"),
+        ("kfold", "gives no number of folds", "kfold:5"),
+        ("kfold:1", "gives no number of folds", "kfold:5"),
+        ("kfold:five", "gives no number of folds", "kfold:5"),
+        ("kfold:13", "13 folds need at least 13 configurations, and there are 12", "leave-one-out"),
+        ("leave-group-out:netwrk", "no column 'netwrk'", "did you mean 'network'?"),
+        ("leave-group-out:repeat", "'repeat' differs between repeats of one configuration", "factor"),
+        ("extrapolate:worker", "no column 'worker'", "did you mean 'workers'?"),
+        ("extrapolate:worker:4", "no column 'worker'", "did you mean 'workers'?"),
+        ("extrapolate:workers:many", "the limit 'many' is not a number", "extrapolate:workers:8"),
+        ("extrapolate:workers:nan", "the limit 'nan' is not a number", "extrapolate:workers:8"),
+        ("extrapolate:workers:8", "no configuration has workers above 8: the table has 1 to 8", "LIMIT"),
+        ("extrapolate:workers:0.5", "no configuration has workers up to 0.5: the table has 1 to 8", "LIMIT"),
+        ("extrapolate:rack", "no order to extrapolate along: 'one' is not a number", "leave-group-out:rack"),
+        ("extrapolate:repeat", "'repeat' differs between repeats", "factor"),
+    ],
+)
+def test_a_scheme_that_cannot_be_is_refused_with_advice(scheme: str, message: str, hint: str) -> None:
+    with pytest.raises(TableError) as error:
+        split(table(), scheme)
+    assert message in error.value.message
+    assert error.value.hint is not None
+    assert hint in error.value.hint
+
+
+def test_one_value_leaves_nothing_to_predict() -> None:
+    t = table(runs().query("workers == 4"))
+    with pytest.raises(TableError, match="the table has one value"):
+        split(t, "extrapolate:workers")
+    with pytest.raises(TableError, match="has one value: no group can be left out"):
+        split(t, "leave-group-out:workers")
+    with pytest.raises(TableError, match="only one configuration"):
+        split(table(runs().query("workers == 4 and network == 'a'")), "leave-one-out")
+
+
+def test_the_schemes_listed_are_the_schemes_there_are() -> None:
+    written = {"kfold:K": "kfold:2", "leave-one-out": "leave-one-out", "leave-group-out:COLUMN": "leave-group-out:rack",
+               "extrapolate:COLUMN[:LIMIT]": "extrapolate:workers:2"}  # fmt: skip
+    assert list(written) == list(SCHEMES)
+    assert all(split(table(), scheme) for scheme in written.values())

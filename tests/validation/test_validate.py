@@ -1,3 +1,5 @@
+"""Held-out errors of models and learners, and the importance of factors."""
+
 import json
 from collections import defaultdict
 from collections.abc import Iterator
@@ -8,11 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genperf import datasets
 from genperf.errors import FormulaError, GenperfError, ModelError
 from genperf.panel import Table, read_table
 from genperf.panel.target import Target
 from genperf.prediction.schema import schema_of
-from genperf.validation import LEARNERS, run, validate
+from genperf.validation import LEARNERS, importance, run, validate
 from genperf.validation.score import ModelScore, reasons_in_words
 
 SIMPLE = "last-point,linear"
@@ -416,3 +419,63 @@ def test_many_reasons_are_counted_and_the_rarest_gathered() -> None:
     assert notes[1] == "1 of 20 configurations left unpredicted: b"
     assert len(notes) == 13
     assert notes[-1] == "3 of 20 configurations left unpredicted for other reasons"
+
+
+# --- permutation importance where the answer is known ----------------------------------------------------------------
+
+
+def table_of_importance(**roles: str) -> Table:
+    grid = [(x, y, k) for x in (1, 2, 4, 8) for y in (1, 2, 4) for k in ("a", "b")]
+    runs = pd.DataFrame(grid, columns=["x", "y", "kind"]).assign(t=lambda f: f["x"] ** 1.0)
+    return read_table(runs, time="t", **{"intrinsic": "x,y", "categorical": "kind", **roles})
+
+
+def test_only_what_the_time_depends_on_counts() -> None:
+    scores = importance(table_of_importance(), "linear,svr").frame().set_index(["model", "factor"])["importance"]
+    # T = x: shuffled, the mean of |ln(x/x′)| over 1, 2, 4, 8 at random is 1.25·ln 2, so the error grows to about 138 %.
+    assert scores["linear", "x"] == pytest.approx(100 * (np.exp(1.25 * np.log(2)) - 1), rel=0.25)
+    for name in ("y", "kind"):
+        assert scores["linear", name] == pytest.approx(0.0, abs=1e-6)
+        assert abs(scores["svr", name]) < 0.1 * scores["svr", "x"]
+
+
+def test_a_family_can_stand_beside() -> None:
+    answer = importance(table_of_importance(categorical=""), "a*x + c", folds=3, repeats=2)
+    assert answer.scores["importance"].tolist() == [pytest.approx(138, rel=0.3), pytest.approx(0.0, abs=1e-6)]
+    assert answer.to_dict()["scores"][0]["factor"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("changes", "models", "message"),
+    [({"group": "kind", "categorical": ""}, "svr", "for one group"), ({}, "forest", "no model 'forest'")],
+)
+def test_what_cannot_be_asked_is_refused(changes: dict, models: str, message: str) -> None:
+    with pytest.raises(GenperfError, match=message):
+        importance(table_of_importance(**changes), models)
+
+
+# --- the baselines on the bundled tables make the errors that others measured with the same libraries ----------------
+
+# Mean error of the median time, fitted on at most 8 workers, asked for 12 and 16.
+PYTORCH = {"random-forest": 22.1, "gradient-boosting": 19.1, "svr": 15.4, "gaussian-process": 44.4}
+# Median and mean over the 64 series of at least five device counts.
+LAST_POINT = [("extrapolate:devices:16", 3.7, 5.9), ("extrapolate:devices:8", 12.8, 17.5)]
+
+
+@pytest.mark.usefixtures("all_trees")
+def test_extrapolation_of_the_learners() -> None:
+    validation = validate(datasets.load("pytorch_cpu"), list(PYTORCH), "extrapolate:workers:8")
+    assert len(validation.models[0].predictions) == 48
+    assert {m.model: m.mape for m in validation.models} == pytest.approx(PYTORCH, abs=1.0)
+
+
+@pytest.mark.parametrize(("scheme", "median", "mean"), LAST_POINT)
+def test_extrapolation_of_the_last_point(scheme: str, median: float, mean: float) -> None:
+    frame = datasets.frame("dlperf")
+    counts = frame.groupby(["config", "batch_per_device"])["devices"].transform("nunique")
+    table = read_table(frame[counts >= 5], time="step_time_s", extrinsic="devices", group="config,batch_per_device")
+    predictions = validate(table, "last-point", scheme).predictions()
+    error = (predictions["time"] / predictions["measured"] - 1).abs() * 100
+    series = error.groupby([predictions["config"], predictions["batch_per_device"]]).mean()
+    assert len(series) == 64
+    assert np.round([series.median(), series.mean()], 1).tolist() == [median, mean]

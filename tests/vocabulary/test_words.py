@@ -1,15 +1,17 @@
-"""One table of words: what it holds is read by what it means, and no code lists words of its own."""
+"""The words of names and headers."""
 
 import ast
 import re
 from collections.abc import Iterator
 
+import pandas as pd
 import pytest
 from helpers import trees
 
+from genperf.panel import read_table
 from genperf.vocabulary import any_of, section, words_of
-from genperf.vocabulary.headers import unit_of
-from genperf.vocabulary.names import ALIASES, canonical_of
+from genperf.vocabulary.headers import Header, bare, header_of, unit_of
+from genperf.vocabulary.names import ALIASES, canonical_of, column_of, noun_of
 
 SECTIONS = ("factors", "transformer", "time", "phases", "counted", "headers", "columns", "cells")
 #: Names by which code calls a meaning are no words of a person; nor are the words that the files of one tool write.
@@ -91,3 +93,135 @@ def test_patterns_compile() -> None:
     for name in ("headers", "columns"):
         for meaning in section(name):
             assert re.compile(any_of(f"{name}.{meaning}")), words_of(f"{name}.{meaning}")
+
+
+# --- what a column's header says: kind, unit, what is counted, whether it is that of one worker or of a whole job ----
+
+
+@pytest.mark.parametrize(
+    ("column", "header"),
+    [
+        ("iter_time_ms", Header("time", "ms", of="step")),
+        ("Step time [ms]", Header("time", "ms", of="step")),
+        ("sec/batch", Header("time", "s", of="step")),
+        ("s/it", Header("time", "s", of="step")),
+        ("elapsed time per iteration (ms)", Header("time", "ms", of="step")),
+        ("stepTimeMs", Header("time", "ms", of="step")),
+        ("Time/epoch (min)", Header("time", "min", of="job")),
+        ("Time (sec/epoch)", Header("time", "s", of="job")),
+        ("Time to train (min)", Header("time", "min", of="job")),
+        ("latency", Header("time", "s")),
+        ("images/s", Header("rate", "s", "images")),
+        ("throughput (img/s)", Header("rate", "s", "images")),
+        ("train_samples_per_second", Header("rate", "s", "samples")),
+        ("samples/min", Header("rate", "min", "samples")),
+        ("tokens_per_s_per_gpu", Header("rate", "s", "tokens", shared=True)),
+        ("throughput [samples/s/GPU]", Header("rate", "s", "samples", shared=True)),
+        ("throughput_img_s", Header("rate", "s", "images")),
+        ("tokens_sec", Header("rate", "s", "tokens")),
+        ("samples_s", Header("rate", "s", "samples")),
+        ("sample_s", Header("time", "s")),
+        ("throughput per device", Header("rate", "s", "", shared=True)),
+        ("TGS", Header("rate", "s", "tokens", shared=True)),
+        ("peak memory (GB)", Header("quantity", "GB")),
+        ("max_mem_allocated_GiB", Header("quantity", "GiB")),
+        ("power_w", Header("quantity", "W")),
+        ("joules_per_step", Header("quantity", "J")),
+    ],
+)
+def test_headers_of_measurements(column: str, header: Header) -> None:
+    assert header_of(column) == header
+
+
+@pytest.mark.parametrize(
+    ("column", "plain"),
+    [
+        ("train/step_time", "step_time"),
+        ("metrics.perf/images_per_s", "images_per_s"),
+        ("config.epoch_time_s", "epoch_time_s"),
+        ("Elapsed (h:mm:ss)", "Elapsed"),
+        ("training/s", "training/s"),
+        ("time/step (s)", "time/step (s)"),
+        ("step_time_mean", "step_time"),
+        ("iteration_ms_max", "iteration_ms"),
+    ],
+)
+def test_sections_of_a_tracker_and_statistics_say_nothing(column: str, plain: str) -> None:
+    assert header_of(column) == header_of(plain)
+    assert header_of(column).kind
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("gpus", "message_mb", "model_size_gb", "learning_rate", "epochs", "layers", "tflops_per_gpu"),
+        *("AllReduce (GB/s)", "net_gb_s", "GB/s"),
+    ],
+)
+def test_headers_of_settings(column: str) -> None:
+    assert header_of(column) == Header()
+
+
+@pytest.mark.parametrize("column", ["ms_per_image", "ms per sample", "time per image (ms)"])
+def test_a_time_of_one_sample_is_no_time_of_a_step(column: str) -> None:
+    header = header_of(column)
+    assert (header.kind, header.unit.partition("/")[0]) == ("quantity", "ms")
+
+
+def test_units_are_no_part_of_a_name() -> None:
+    assert [bare(n) for n in ("# GPUs", "No. of GPUs", "time (s)", "size (small)")] == [
+        "num GPUs",
+        "num GPUs",
+        "time",
+        "size (small)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "canonical", "noun"),
+    [
+        ("# GPUs", "workers", "GPUs"),
+        ("No. of GPUs", "workers", "GPUs"),
+        ("world size", "workers", "workers"),
+        ("np", "workers", "workers"),
+        ("numGpus", "workers", "Gpus"),
+        ("nnodes", "nodes", "nodes"),
+        ("node_count", "nodes", "nodes"),
+        ("Accelerators", "workers", "Accelerators"),
+        ("bs_per_gpu", "batch", "bs_per_gpu"),
+        ("Batch size (per GPU)", "batch", "Batch size (per GPU)"),
+        ("global_bs", "global_batch", "global_bs"),
+        ("micro_bs", "micro_batch", "micro_bs"),
+        ("config.world_size", "workers", "workers"),
+        ("params/batch_size", "batch", "params/batch_size"),
+        ("NTasks", "workers", "Tasks"),
+        ("num_ps", "servers", "ps"),
+        ("ngpus", "workers", "gpus"),
+        ("samples_per_gpu", "batch", "samples_per_gpu"),
+        ("batch_time", None, "batch_time"),
+        ("batch_norm", None, "batch_norm"),
+    ],
+)
+def test_names_in_other_words(column: str, canonical: str | None, noun: str) -> None:
+    assert canonical_of(column) == canonical
+    assert noun_of(column) == noun
+
+
+def test_a_name_as_it_is_comes_before_one_in_other_words() -> None:
+    assert column_of("batch", ["bs", "local_batch"]) == "local_batch"
+
+
+def test_times_in_another_unit_than_their_name_says_are_noted() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4], "step_ms": [100.0, 110.0, 120.0]})
+    (note,) = read_table(runs, time="step_ms", extrinsic="gpus").notes
+    assert note.text == "'step_ms' is read in seconds, and its name says ms: --unit ms"
+    assert not [
+        n for n in read_table(runs, time="step_ms", unit="ms", extrinsic="gpus").notes if n.kind == "unit_named"
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["k", "K", "M", "G", "T", "P"])
+def test_every_prefix_has_a_size_in_tens_and_in_twos(prefix: str) -> None:
+    (kind, plain, _), (_, binary, _) = unit_of(f"{prefix}B"), unit_of(f"{prefix}iB")
+    assert kind == "B"
+    assert 1.0 < binary / plain < 1.13

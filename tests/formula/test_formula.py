@@ -1,0 +1,411 @@
+"""Formulas: parsed, bound to columns, derived, and written as JavaScript."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genperf.errors import FormulaError
+from genperf.formula import (
+    FUNCTIONS,
+    JAVASCRIPT,
+    Call,
+    Name,
+    Node,
+    Number,
+    PowerSum,
+    Text,
+    bind,
+    bind_values,
+    evaluate,
+    evaluate_with_gradient,
+    in_language,
+    latex,
+    names_in,
+    parse,
+    power_sum,
+    render,
+    with_sums,
+)
+from genperf.formula.nodes import Column
+from genperf.formula.nodes import Number as NumberBind
+
+NAMES = ["a", "b", "n", "workers", "gpu count", "lambda", "framework"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 + 2*3", 7.0),
+        ("2**3**2", 512.0),
+        ("-2**2", -4.0),
+        ("7 % 4", 3.0),
+        ("max(1, 5, 3) - min(2, 4)", 3.0),
+        ("where(1 < 2 and not 3 < 2, 10, 20)", 10.0),
+        ("ceil(2.1) + floor(2.9) + abs(-1)", 6.0),
+        ("log2(8) + sqrt(16) + log(exp(2))", 9.0),
+        ("1 <= 1 < 2", True),
+        ("1/0", np.inf),
+    ],
+)
+def test_value(text: str, expected: float) -> None:
+    assert parse(text).evaluate({}) == expected
+
+
+def test_names_with_spaces_and_keywords() -> None:
+    formula = parse("`gpu count`*2 + `lambda`", NAMES)
+    assert formula.names == {"gpu count", "lambda"}
+    assert formula.evaluate({"gpu count": np.array([1.0, 2.0]), "lambda": np.array([10.0, 20.0])}).tolist() == [12, 24]
+
+
+def test_text_columns_are_compared_only() -> None:
+    formula = parse("where(framework == 'mxnet', a, 0)", NAMES, texts=["framework"])
+    assert formula.evaluate({"framework": np.array(["mxnet", "pytorch"]), "a": 3.0}).tolist() == [3.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "column"),
+    [
+        ("__import__('os').getpid()", "only the functions of the list", 0),
+        ("__import__('os')", "unknown function '__import__'", 0),
+        ("a.b", "attribute access is not allowed", 0),
+        ("a[0]", "a subscript is not allowed", 0),
+        ("1 + [x for x in a]", "a comprehension is not allowed", 4),
+        ("lambda: 1", "a lambda is not allowed", 0),
+        ("a if b else n", "if … else", 0),
+        ("9**9**9", "this exponent is", 3),
+        ("a**1000", "this exponent is 1000", 3),
+        ("1e999", "too large", 0),
+        ("(" * 200 + "a" + ")" * 200, "nested more than", 60),
+        ("-" * 500 + "a", "nested more than", 60),
+        ("a + wrkers", "unknown name 'wrkers'", 4),
+        ("a +", "ends too early", 3),
+        ("(a + b", "ends too early or a bracket", 0),
+        ("a = 3", "", 2),
+        ("log(1, 2)", "log takes 1 argument, not 2", 0),
+        ("log", "is a function and needs brackets", 0),
+        ("log(x=1)", "plain arguments only", 0),
+        ("framework + 1", "'framework' is a text column", 0),
+        ("framework < 'x'", "compared with == or !=", 0),
+        ("n == 'x'", "can only be compared with a text column", 0),
+        ("'x' + 1", "a text can only be compared", 0),
+        ("(a < b) + 1", "a comparison is not a number", 1),
+        ("where(a, 1, 2)", "a comparison is needed here", 6),
+        ("not a", "a comparison is needed here", 4),
+        ("a is b", "only < <= > >= == != compare", 0),
+        ("a // b", "this operator is not allowed", 0),
+        ("~a", "this operator is not allowed", 0),
+        ("True", "True is not a number", 0),
+        ("1j", "1j is not a number", 0),
+        ("", "the formula is empty", 0),
+        ("`a", "no partner", 0),
+        ("a;b", "", 1),
+        ("f'{a}'", "a formatted text is not allowed", 0),
+        ("a := 1", "", 2),
+        ("1" * 5000, "characters; at most", 4000),
+        ("héé + a.b", "unknown name", 0),
+        ("a + `gpu count`.b", "attribute access is not allowed", 4),
+    ],
+)
+def test_refused_with_the_place(text: str, message: str, column: int) -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse(text, NAMES, texts=["framework"])
+    assert message in caught.value.message
+    assert caught.value.column == column
+    assert "^" in str(caught.value)
+
+
+def test_a_formula_is_read_once() -> None:
+    first = parse("a*n + b", ["a", "b", "n"])
+    assert parse("a*n + b", ("n", "b", "a")) is first
+    assert parse("a*n + b", {"a": 1, "b": 2, "n": 3}) is first
+    # Other names, text columns or limits are other questions.
+    assert parse("a*n + b") is not first
+    assert parse("a == 'x'", ["a"], texts=["a"]).logical
+    with pytest.raises(FormulaError, match="text column"):
+        parse("a == 'x'", ["a"])
+    with pytest.raises(FormulaError, match="at most 5"):
+        parse("a*n + b", ["a", "b", "n"], max_characters=5)
+
+
+def test_a_refused_formula_is_refused_again() -> None:
+    messages = set()
+    for _ in range(2):
+        with pytest.raises(FormulaError) as caught:
+            parse("a + wrkers", ["a", "workers"])
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+    assert "did you mean 'workers'" in messages.pop()
+
+
+def test_caret_counts_characters_not_bytes() -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse("`größe` + b.c", ["größe", "b"])
+    assert str(caught.value).splitlines()[2] == "  " + " " * 10 + "^^^"
+
+
+leaves = st.one_of(
+    st.floats(0, 1e6, allow_nan=False).map(Number), st.sampled_from(["a", "b", "gpu count", "lambda"]).map(Name)
+)
+
+
+def _grow(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    binary = st.sampled_from(["add", "subtract", "multiply", "divide", "remainder", "max", "min"])
+    return st.one_of(
+        st.builds(lambda f, x, y: Call(f, (x, y)), binary, inner, inner),
+        st.builds(lambda f, x: Call(f, (x,)), st.sampled_from(["log2", "exp", "abs"]), inner),
+        st.builds(lambda x, y: Call("power", (x, y)), inner, st.sampled_from([Name("p"), Number(2.0), Number(-0.5)])),
+        st.builds(lambda x: Call("negative", (x,)), inner.filter(lambda n: not isinstance(n, Number))),
+        st.builds(lambda x, y, z: Call("where", (Call("less", (x, y)), y, z)), inner, inner, inner),
+    )
+
+
+trees = st.recursive(leaves, _grow, max_leaves=12)
+
+
+@given(trees)
+def test_text_reads_back_to_the_same_tree(tree: Node) -> None:
+    assert parse(render(tree)).node == tree
+
+
+@given(trees)
+def test_latex_prints_every_tree_with_balanced_brackets(tree: Node) -> None:
+    text = latex(tree)
+    assert text.count("{") == text.count("}")
+    assert text.count(r"\left") == text.count(r"\right")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a*n**p + b*log2(n) + c",
+        "max(a*n, b/n) + min(a, b)",
+        "(a**q + b**q)**(1/q)",
+        "where(n > 2, a*n, b) - exp(-a)*sqrt(b)",
+        "abs(a - b)*log(n)/(c + n % 3)",
+        "-a**2/(b + 1)",
+    ],
+)
+def test_gradient_agrees_with_differences(text: str) -> None:
+    node = parse(text).node
+    values = {"a": 1.3, "b": 0.7, "c": 2.1, "p": 0.4, "q": 3.0, "n": np.array([1.5, 2.5, 7.25])}
+    value, gradient = evaluate_with_gradient(node, values, list(values))
+    assert np.allclose(value, evaluate(node, values))
+    for name in values:
+        step = 1e-6
+        up = evaluate(node, {**values, name: values[name] + step})
+        down = evaluate(node, {**values, name: values[name] - step})
+        assert np.allclose(gradient.get(name, 0.0), (up - down) / (2 * step), rtol=1e-5, atol=1e-7)
+
+
+# ---  ----------------------------------------------------------------------------------------------------------------
+
+COLUMNS = {"n": np.array([1.0, 2.0, 8.0]), "b": np.array([16.0, 32.0, 32.0]), "z": np.array([0.0, 1.0, 2.0])}
+
+
+def test_powers_of_positive_columns_become_one_product() -> None:
+    total = power_sum(bind(parse("(n/2)**p*(b/16)**q").node, COLUMNS), ["p", "q"], 3)
+    assert total is not None
+    assert np.allclose(total.logarithms, [np.log([COLUMNS["n"] / 2, COLUMNS["b"] / 16])])
+
+
+def test_a_column_with_zero_keeps_its_power() -> None:
+    tree = with_sums(bind(parse("z**p").node, COLUMNS), ["p"], 3)
+    assert isinstance(tree, Call)
+    assert evaluate(tree, {"p": 2.0}).tolist() == [0.0, 1.0, 4.0]
+
+
+def test_what_does_not_depend_on_constants_is_computed_once() -> None:
+    assert isinstance(bind(parse("log2(n) + b").node, COLUMNS), Column)
+    assert bind(parse("2 + 3*4").node, {}) == NumberBind(14.0)
+
+
+def test_bound_tree_equals_unbound_for_many_sets() -> None:
+    node = parse("a*(n/2)**p*(b/16)**q + c*log2(n) + n**(p + q)").node
+    constants = {k: np.random.default_rng(0).uniform(0.5, 2.0, (5, 1)) for k in "apqc"}
+    tree = bind(node, COLUMNS)
+    expected, slopes = evaluate_with_gradient(node, {**COLUMNS, **constants}, list("apqc"))
+    value, gradient = evaluate_with_gradient(tree, constants, list("apqc"))
+    assert value.shape == (5, 3)
+    assert np.allclose(value, expected)
+    for name in "apqc":
+        assert np.allclose(np.broadcast_to(gradient[name], (5, 3)), np.broadcast_to(slopes[name], (5, 3)))
+
+
+def test_fixing_constants() -> None:
+    node = bind_values(parse("a*n + c").node, {"c": 0.1})
+    assert render(node) == "a*n + 0.1"
+    assert names_in(node) == {"a", "n"}
+
+
+def test_text_comparison_is_bound() -> None:
+    node = parse("where(framework == 'mxnet', d, 0)", texts=["framework"], names=["framework", "d"]).node
+    tree = bind(node, {"framework": np.array(["mxnet", "pytorch"])})
+    assert evaluate(tree, {"d": 2.0}).tolist() == [2.0, 0.0]
+
+
+def test_exponential_of_a_column_joins_the_product() -> None:
+    node = parse("a*(n/2)**p*exp(d*where(n > 1, 1, 0))").node
+    tree = with_sums(bind(node, COLUMNS), "apd", 3)
+    constants = {"a": 2.0, "p": 0.5, "d": -0.3}
+    assert isinstance(tree, PowerSum)
+    assert tree.logarithms.shape == (1, 2, 3)
+    assert np.allclose(evaluate(tree, constants), evaluate(node, {**COLUMNS, **constants}))
+
+
+def test_the_exponential_of_what_is_linear_in_constants_is_one_product() -> None:
+    for text in ("exp(p*where(n > 1, 1, 0) + z*q)", "exp(p*z - q*n)*b**-p", "n**(p + 2*q)"):
+        node = parse(text).node
+        total = power_sum(bind(node, COLUMNS), "pq", 3)
+        assert total is not None
+        assert total.factor.size == 1
+        assert not total.plain
+        expected = evaluate(node, {**COLUMNS, "p": 0.3, "q": -0.2})
+        assert np.allclose(total.values(np.array([[0.3, -0.2]])), expected)
+    assert power_sum(bind(parse("exp(p*n + 1)").node, COLUMNS), "p", 3) is None
+
+
+def test_the_sums_of_a_tree_are_computed_each_as_a_whole() -> None:
+    node = parse("a*b*exp(p*z) + max(0, c*n*exp(p*z) - a*z*exp(p*z)) - exp(p*z)").node
+    tree = with_sums(bind(node, COLUMNS), "acp", 3)
+    assert [type(part) for part in tree.arguments] == [PowerSum, Call]
+    assert [type(part) for part in tree.arguments[1].arguments] == [NumberBind, PowerSum]
+    constants = {k: np.random.default_rng(0).uniform(0.5, 2.0, (5, 1)) for k in "acp"}
+    expected, slopes = evaluate_with_gradient(node, {**COLUMNS, **constants}, list("acp"))
+    value, gradient = evaluate_with_gradient(tree, constants, list("acp"))
+    assert np.allclose(value, expected)
+    for name in "acp":
+        assert np.allclose(gradient[name], slopes[name])
+
+
+# --- the JavaScript of a tree: every function has one, and names never become code -----------------------------------
+
+#: By hand: formula → JavaScript, a and b standing for x[0] and x[1].
+WRITTEN = [
+    ("a - -1.5", "(x[0]-(-1.5))"),
+    ("-a**2", "(-power(x[0],2.0))"),
+    ("a/b*2", "((x[0]/x[1])*2.0)"),
+    ("a % b", "remainder(x[0],x[1])"),
+    ("where(a > 1 and not b == 2, a, b)", "(((x[0]>1.0)&&(!(x[1]===2.0)))?x[0]:x[1])"),
+    ("max(a, b, 1)", "Math.max(x[0],x[1],1.0)"),
+    ("1e-12*ceil(log(a))", "(1e-12*Math.ceil(Math.log(x[0])))"),
+]
+
+
+def javascript(node: Node, names: dict[str, str]) -> str:
+    return in_language(node, names, JAVASCRIPT)
+
+
+@pytest.mark.parametrize(("formula", "expected"), WRITTEN)
+def test_written(formula: str, expected: str) -> None:
+    assert javascript(parse(formula).node, {"a": "x[0]", "b": "x[1]"}) == expected
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_has_javascript(function: str) -> None:
+    held = FUNCTIONS[function]
+    arguments = tuple(Name(n) for n in "abc"[: min(held.most, 3)])
+    text = javascript(Call(function, arguments), {n: f"x[{i}]" for i, n in enumerate("abc")})
+    assert all(f"x[{i}]" in text for i in range(len(arguments)))
+
+
+def test_names_and_texts_are_never_code() -> None:
+    hostile = "</script><script>alert(1)//`"
+    node = Call("equal", (Name(hostile), Text(hostile)))
+    text = javascript(node, {hostile: "x[0]"})
+    assert text.startswith("(x[0]===")
+    assert "<" not in text
+    with pytest.raises(KeyError):
+        javascript(node, {})
+
+
+def test_numbers_that_are_not_finite() -> None:
+    values = float("inf"), -float("inf"), float("nan"), -0.0
+    assert [javascript(Number(v), {}) for v in values] == ["Infinity", "(-Infinity)", "NaN", "(-0.0)"]
+
+
+def test_a_bound_tree_is_refused() -> None:
+    from genperf.formula import bind
+
+    with pytest.raises(TypeError, match="bound"):
+        javascript(bind(parse("a*n").node, {"n": [1.0, 2.0]}), {"a": "c[0]"})
+
+
+# --- a sum of products of powers gives what the tree gives, for all terms at once ------------------------------------
+
+COLUMNS_POWER_SUM = {"n": np.array([1.0, 2.0, 8.0, 8.0]), "b": np.array([16.0, 32.0, 32.0, 64.0]), "z": np.arange(4.0)}
+#: Formulas of this shape: one or more powers, shared exponents, numbers and columns beside them, no power at all.
+SUMS = {
+    "generic": "c + a*(n/2)**p*(b/32)**q + d*(b/16)**r*n**q",
+    "an exponent in two places": "a*n**p*b**q + c*b**p",
+    "unlike numbers of powers": "a*n**p*(b/32)**q*exp(d*where(n > 1, 1, 0)) + c*n**r",
+    "shared by some terms": "a*n**p + c*b**q + d*(b/8)**p",
+    "columns and numbers": "2*a*log2(n)*(b/32)**p/3 - c*n + 0.5 - n**q",
+    "divided": "a/n + c*b**p/n",
+    "no power": "c + a/n + d*log2(n)",
+    "a number alone": "a*n**p + 3",
+    "a constant in front of two terms with the same powers": "a*n + a*b + c*n**p*b + c*n**p",
+    "one product of powers for several terms": "a*n*exp(p*z + q*b) + c*exp(p*z + q*b) + d*n**r + 2*exp(p*z + q*b)",
+    "a product of a sum": "(a*n + c*b)*z*n**p - a*b*n**p",
+    "a power of a sum of constants": "a*n**(p + q) + c",
+}
+#: Others: a constant in front of two terms, or inside one, two in front of one, a zero to a power, no sum.
+OTHERS = ["a*n + a*b**p", "a*n + c*b**a", "a*c*n**p", "c + a*z**p", "max(a*n, b*c)", "a*n**(p + 1)", "a/(1 + c*n)"]
+
+
+def bound(text: str) -> tuple[Node, dict[str, int]]:
+    names = [name for name in "acdpqr" if name in text.replace("exp", "").replace("where", "").replace("max", "")]
+    return bind(parse(text).node, COLUMNS_POWER_SUM), {name: j for j, name in enumerate(names)}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("sets", [1, 5])
+def test_same_values_and_derivatives_as_the_tree(name: str, sets: int) -> None:
+    tree, positions = bound(SUMS[name])
+    total = power_sum(tree, positions, 4)
+    assert total is not None
+    constants = np.random.default_rng(0).uniform(-1.0, 2.0, (sets, len(positions)))
+    values = {n: constants[:, j : j + 1] for n, j in positions.items()}
+    expected, slopes = evaluate_with_gradient(tree, values, list(positions))
+    np.testing.assert_allclose(total.values(constants), np.broadcast_to(expected, (sets, 4)), rtol=1e-12)
+    for by in (tuple(positions.values()), tuple(positions.values())[::-2]):
+        values, derivatives = total.derivatives(constants, by)
+        np.testing.assert_allclose(values, np.broadcast_to(expected, (sets, 4)), rtol=1e-12)
+        assert derivatives.shape == (sets, len(by), 4)
+        names = list(positions)
+        for j, position in enumerate(by):
+            wanted = np.broadcast_to(slopes[names[position]], (sets, 4))
+            np.testing.assert_allclose(derivatives[:, j], wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_a_constant_that_is_nowhere_changes_nothing() -> None:
+    tree, _ = bound("a*n**p")
+    total = power_sum(tree, {"a": 0, "p": 1, "spare": 2}, 4)
+    assert total is not None
+    assert not total.derivatives(np.ones((2, 3)), (2, 0))[1][:, 0].any()
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_other_shapes_are_left_to_the_tree(text: str) -> None:
+    assert power_sum(*bound(text), 4) is None
+
+
+def test_a_set_has_the_same_bits_whatever_it_is_evaluated_with() -> None:
+    tree, positions = bound(SUMS["generic"])
+    total = power_sum(tree, positions, 4)
+    assert total is not None
+    constants = np.random.default_rng(1).uniform(-1.0, 2.0, (7, len(positions)))
+    by = tuple(positions.values())
+    for i in range(7):
+        alone = constants[i : i + 1]
+        np.testing.assert_array_equal(total.values(constants)[i], total.values(alone)[0])
+        np.testing.assert_array_equal(total.derivatives(constants, by)[1][i], total.derivatives(alone, by)[1][0])
+
+
+def test_times_beyond_what_a_number_holds_are_infinite_not_an_error() -> None:
+    tree, positions = bound("c + a*n**p")
+    total = power_sum(tree, positions, 4)
+    assert total is not None
+    values = total.values(np.array([[1.0, 1.0, 1e6]]))[0]
+    assert values.tolist() == np.broadcast_to(evaluate(tree, {"a": 1.0, "c": 1.0, "p": 1e6}), 4).tolist()
+    assert np.isinf(values[1:]).all()

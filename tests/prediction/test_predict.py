@@ -1,0 +1,350 @@
+"""Predictions: the configuration that is asked, bands, combinations, and the samples of a step."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+import genperf as gp
+from genperf.asking import Question, ask
+from genperf.errors import TableError
+from genperf.panel.target import Target
+from genperf.prediction import Schema, mixture_quantiles, read_query
+from genperf.prediction.bands import POINTS
+from genperf.prediction.distance import apart, corners
+from genperf.prediction.query import read_query as read_query_combinations
+from genperf.prediction.schema import Schema as SchemaCombinations
+from genperf.prediction.schema import schema_of
+from genperf.prediction.verdict import Basis, verdicts
+from genperf.result import FitResult
+from genperf.table import Factor
+from genperf.words.verdict import reasons
+
+SCHEMA = Schema(
+    (
+        Factor("workers", "extrinsic", 1, 16, distinct=5, integer=True, positive=True),
+        Factor("batch", "intrinsic", 32, 32, distinct=1, integer=True, positive=True),
+        Factor("flops", "intrinsic", 10, 20, distinct=2, positive=True),
+        Factor("framework", "categorical", distinct=2, levels=("mxnet", "pytorch")),
+    ),
+    Target("step_s"),
+    derived={"flops": "10*layers"},
+)
+FULL = {"workers": 2, "flops": 10, "framework": "mxnet"}
+
+
+def test_lists_combine_each_with_each() -> None:
+    query = read_query({**FULL, "workers": [2, 4], "flops": [10, 20]}, SCHEMA)
+    assert list(zip(query.columns["workers"], query.columns["flops"], strict=True)) == [
+        (2, 10),
+        (2, 20),
+        (4, 10),
+        (4, 20),
+    ]
+
+
+def test_two_names_of_one_factor_agree_or_are_refused() -> None:
+    query = read_query({**FULL, "workers": [2, 4], "gpus": [2.0, 4.0]}, SCHEMA)
+    assert query.columns["workers"].tolist() == [2.0, 4.0]
+    with pytest.raises(TableError, match="'workers' and 'gpus' are one factor"):
+        read_query({**FULL, "workers": [2, 4], "gpus": [2, 8]}, SCHEMA)
+
+
+def test_a_factor_with_one_value_is_filled_in_and_said() -> None:
+    query = read_query(FULL, SCHEMA)
+    assert query.columns["batch"].tolist() == [32.0]
+    assert "'batch' is taken as 32" in str(query.notes[0])
+
+
+def test_a_derived_factor_is_derived_again() -> None:
+    query = read_query({"workers": 2, "layers": 2, "framework": "mxnet"}, SCHEMA)
+    assert query.columns["flops"].tolist() == [20.0]
+
+
+def test_text_cells_become_numbers_and_other_columns_stay() -> None:
+    frame = pd.DataFrame({"workers": ["2", "4"], "flops": [10, 20], "framework": ["mxnet"] * 2, "note": ["x", "y"]})
+    query = read_query(frame, SCHEMA)
+    assert query.columns["workers"].tolist() == [2.0, 4.0]
+    assert query.given == ("workers", "flops", "framework", "note")
+    assert query.take(np.array([False, True])).columns["flops"].tolist() == [20.0]
+
+
+@pytest.mark.parametrize("values", [(2, 4), np.array([2, 4]), pd.Series([2, 4], index=[7, 5])])
+def test_several_values_are_a_list_an_array_or_a_series(values: Any) -> None:
+    assert read_query({**FULL, "workers": values}, SCHEMA).columns["workers"].tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"workers": "many"}, "'many' is not a number"),
+        ({"workers": float("nan")}, "workers"),
+        ({"workers": 0}, "is not above zero"),
+        ({"workers": []}, "nothing is requested"),
+        ({"framework": "mxnt"}, "did you mean 'mxnet'?"),
+        ({"framwork": "mxnet"}, "did you mean 'framework'?"),
+        ({"workers": list(range(1, 2000)), "flops": list(range(1, 2000))}, "combinations"),
+        ({"flops": None}, "flops"),
+    ],
+)
+def test_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        read_query({**FULL, **change}, SCHEMA)
+    assert said in str(caught.value)
+
+
+def test_a_missing_factor_says_what_was_measured() -> None:
+    with pytest.raises(TableError, match="measured from 1 to 16"):
+        read_query({"flops": 10, "framework": "mxnet"}, SCHEMA)
+    with pytest.raises(TableError, match="one of mxnet, pytorch"):
+        read_query({"flops": 10, "workers": 1}, SCHEMA)
+
+
+def test_an_empty_frame_is_refused() -> None:
+    with pytest.raises(TableError, match="no row"):
+        read_query(pd.DataFrame({"workers": []}), SCHEMA)
+
+
+# ---  ----------------------------------------------------------------------------------------------------------------
+
+LEVELS = np.array([0.05, 0.5, 0.95])
+Array = npt.NDArray[np.float64]
+
+
+def test_one_log_normal() -> None:
+    exact = np.exp([NormalDist(np.log(2.0), 0.3).inv_cdf(p) for p in LEVELS])
+    assert np.allclose(mixture_quantiles(np.log([[2.0]]), np.ones(1), np.array([0.3]), LEVELS)[:, 0], exact, rtol=0.01)
+
+
+def test_without_spread_the_quantiles_are_those_of_the_draws() -> None:
+    draws = np.log(np.linspace(1.0, 2.0, 1001))[:, None]
+    found = mixture_quantiles(draws, np.ones(1001), np.zeros(1), LEVELS)[:, 0]
+    assert np.allclose(found, [1.05, 1.5, 1.95], atol=2e-3)
+
+
+def test_weights_count() -> None:
+    # Nine tenths of the weight at 1 s and one tenth at 10 s: the 95 % quantile is at 10 s, the median at 1 s.
+    found = mixture_quantiles(np.log([[1.0], [10.0]]), np.array([0.9, 0.1]), np.array([1e-3]), LEVELS)[:, 0]
+    assert np.allclose(found, [1.0, 1.0, 10.0], rtol=5e-3)
+
+
+def test_never_zero_or_below() -> None:
+    assert (mixture_quantiles(np.full((3, 2), -300.0), np.ones(3), np.array([5.0, 0.0]), LEVELS) > 0).all()
+
+
+def in_order(logarithms: Array, weights: Array, sd: Array) -> Array:
+    """Quantiles row by row, with every point of the mixture put in order."""
+    normal = np.array([NormalDist().inv_cdf((i + 0.5) / POINTS) for i in range(POINTS)])
+    out = np.empty((len(LEVELS), logarithms.shape[1]))
+    for j in range(logarithms.shape[1]):
+        points, shares = logarithms[:, j], weights / weights.sum()
+        if sd[:, j].any():
+            points, shares = (points[:, None] + sd[:, j, None] * normal).ravel(), np.repeat(shares, POINTS) / POINTS
+        order = np.argsort(points, kind="stable")
+        middle = np.cumsum(shares[order]) - 0.5 * shares[order]
+        out[:, j] = np.interp(LEVELS, middle, points[order])
+    return np.exp(out)
+
+
+@pytest.mark.parametrize("rows", [1, 8, 300])
+@pytest.mark.parametrize("draws", [1, 12, 400])
+@pytest.mark.parametrize("kind", ["neighbours", "unrelated", "two heaps", "some without spread", "one for all draws"])
+def test_rows_searched_together_are_those_put_in_order(kind: str, draws: int, rows: int) -> None:
+    """1e-9 of the time, whatever stands in the neighbouring rows."""
+    rng = np.random.default_rng([draws, rows])
+    weights = rng.random(draws) ** 3 + 1e-3
+    place = np.linspace(0.0, 5.0, rows)
+    logarithms = rng.normal(0.0, 0.1, (draws, 1)) * (1.0 + place) - place
+    sd = np.abs(rng.normal(0.05, 0.02, (draws, 1))) * (1.0 + place)
+    if kind == "unrelated":
+        logarithms, sd = logarithms + rng.normal(0.0, 9.0, rows), sd * np.exp(rng.normal(0.0, 1.0, rows))
+    elif kind == "two heaps":
+        logarithms = logarithms + 40.0 * (rng.random((draws, rows)) < 0.5)
+    elif kind == "some without spread":
+        sd = sd * (rng.random((draws, rows)) < 0.5) * (rng.random(rows) < 0.8)
+    elif kind == "one for all draws":
+        sd = np.broadcast_to(sd[:1], (draws, rows))
+    found = mixture_quantiles(logarithms, weights, sd[0] if kind == "one for all draws" else sd, LEVELS)
+    np.testing.assert_allclose(found, in_order(logarithms, weights, sd), rtol=1e-9)
+
+
+# --- combinations of values that were measured, and those that were not ----------------------------------------------
+
+
+def schema_of_runs(runs: pd.DataFrame, **roles: str) -> SchemaCombinations:
+    return schema_of(gp.read_table(runs.assign(s=np.arange(1.0, len(runs) + 1.0)), time="s", **roles))
+
+
+def doublings(schema: SchemaCombinations, **at: object) -> float:
+    return float(shortfalls_of(schema, dict(at))[0])
+
+
+def shortfalls_of(schema: SchemaCombinations, at: object) -> npt.NDArray[np.float64]:
+    query = read_query_combinations(at, schema)
+    return apart(schema.factors, corners(schema), query.columns, query.rows)[0]
+
+
+@pytest.fixture(scope="module")
+def models() -> SchemaCombinations:
+    """Return models of 1, 8 and 32 units; the larger a model, the smaller its largest micro-batch: 128, 16, 2."""
+    rows = [(p, m, g) for p, most in ((1, 128), (8, 16), (32, 2)) for m in (1, 2, 4, 16, 128) if m <= most
+            for g in (8, 16, 32)]  # fmt: skip
+    return schema_of_runs(
+        pd.DataFrame(rows, columns=["params", "micro", "gpus"]), intrinsic="params,micro", extrinsic="gpus"
+    )
+
+
+@pytest.mark.parametrize(
+    ("params", "micro", "expected"),
+    [
+        (8, 16, 0.0),  # measured
+        (6, 12, 0.0),  # 8 with 16 reaches further in both
+        (8, 32, 1.0),  # one doubling from 8 with 16
+        (32, 8, 2.0),  # from 32 with 2, as far as from 8 with 16
+        (32, 32, 3.0),  # from 8 with 16: 2 + 1
+        (32, 128, 5.0),  # from 1 with 128: 5; from 8 with 16: 2 + 3
+        (64, 2, 0.0),  # beyond the range of one factor only: that is judged by its range
+        (64, 128, 5.0),
+    ],
+)
+def test_distance_from_the_runs(models: SchemaCombinations, params: float, micro: float, expected: float) -> None:
+    assert doublings(models, params=params, micro=micro, gpus=8) == expected
+
+
+def test_the_nearest_run_is_named(models: SchemaCombinations) -> None:
+    query = read_query_combinations({"params": 32, "micro": 16, "gpus": 64}, models)
+    _, marks = verdicts(Basis(models, several_forms=True), query.columns, np.array([0.1]))
+    assert "apart" in [mark.about for mark in marks]
+    text = "params=32 and micro=16 were never measured together; nearest run: params=8, micro=16, gpus=32"
+    assert text in reasons(marks, 1)[0]
+
+
+def test_a_full_factorial_design_has_no_such_corner() -> None:
+    grid = pd.MultiIndex.from_product([[1, 64], [1, 8, 128], ["a", "b"]], names=["gpus", "batch", "net"])
+    schema = schema_of_runs(grid.to_frame(index=False), intrinsic="batch", extrinsic="gpus", categorical="net")
+    assert corners(schema) == []
+
+
+def test_a_random_design_keeps_its_interior() -> None:
+    rng = np.random.default_rng(1)
+    names = ["gpus", "batch", "layers", "filters", "size"]
+    draw = pd.DataFrame(2.0 ** rng.uniform(0, 5, (240, 5)), columns=names)
+    schema = schema_of_runs(draw[:200], intrinsic="batch,layers,filters,size", extrinsic="gpus")
+    ends = {f.name: (f.lower, f.upper) for f in schema.factors}
+    inside = draw[200:].apply(lambda column: column.clip(*ends[str(column.name)]))
+    assert (shortfalls_of(schema, inside) > 1).mean() == 0.0
+
+
+def test_levels_that_never_met() -> None:
+    runs = pd.DataFrame({"net": ["a", "a", "b"], "precision": ["half", "full", "full"]})
+    schema = schema_of_runs(runs, categorical="net,precision")
+    assert doublings(schema, net="b", precision="half") == 1.5
+    assert doublings(schema, net="a", precision="half") == 0.0
+
+
+def test_a_level_at_a_scale_where_only_others_were_measured() -> None:
+    runs = pd.DataFrame([(f, n) for f, most in (("a", 4), ("b", 64)) for n in (1, 2, 4, 16, 64) if n <= most],
+                        columns=["net", "gpus"])  # fmt: skip
+    schema = schema_of_runs(runs, categorical="net", extrinsic="gpus")
+    assert [doublings(schema, net="a", gpus=n) for n in (4, 8, 64)] == [0.0, 1.0, 1.5]
+
+
+def test_nodes_that_follow_and_derived_factors_are_not_combined() -> None:
+    runs = pd.DataFrame({"gpus": [1, 64, 4096], "nodes": [1, 8, 512], "s": [3.0, 2.0, 1.0]})
+    assert corners(schema_of(gp.read_table(runs, time="s", extrinsic="gpus,nodes"))) == []
+    grid = pd.DataFrame([(b, n, 1.0 + b / n) for b in (1, 64) for n in (1, 64)], columns=["batch", "gpus", "s"])
+    table = gp.read_table(grid, time="s", intrinsic="batch,work", extrinsic="gpus", let={"work": "batch*gpus"})
+    assert corners(schema_of(table)) == []
+
+
+def test_a_model_that_keeps_some_configurations_only_is_not_judged(models: SchemaCombinations) -> None:
+    import msgspec
+
+    assert corners(models)
+    assert corners(msgspec.structs.replace(models, configurations=len(models.medians) + 1)) == []
+
+
+def test_a_fit_says_so() -> None:
+    rows = [(p, m, n, 0.1 + p * m / n) for p, most in ((1, 64), (4, 16), (16, 4)) for m in (1, 4, 16, 64) if m <= most
+            for n in (1, 2, 4)]  # fmt: skip
+    runs = pd.DataFrame(rows, columns=["params", "micro", "gpus", "s"])
+    table = gp.read_table(runs, time="s", intrinsic="params,micro", extrinsic="gpus")
+    result = gp.fit(table, "c + a*params*micro/gpus", draws=20)
+    assert isinstance(result, FitResult)
+    shown = result.predict({"params": [4, 16], "micro": [16, 64], "gpus": 2})
+    # 4 with 64 and 16 with 16 are two doublings from a run, 16 with 64 is four.
+    assert shown["verdict"].tolist() == ["ok", "caution", "caution", "extrapolating-blind"]
+    assert "nearest run: params=" in shown["reason"].iloc[3]
+
+
+@pytest.mark.parametrize("model", ["usl", "generic"])
+@pytest.mark.parametrize("factor", ["batch", "layers"])
+def test_the_far_corner_of_a_diagonal_was_not_measured(model: str, factor: str) -> None:
+    n = np.repeat([1.0, 2, 4, 8, 16, 32], 2)
+    runs = pd.DataFrame({"workers": n, factor: 4 * n, "s": 9 / n + 0.5 + 0.01 * n})
+    result = gp.fit(runs, model, time="s", extrinsic="workers", intrinsic=factor, draws=20)
+    predicted = result.predict(pd.DataFrame({"workers": [1.0, 32, 32], factor: [128.0, 4, 128]}))
+    assert predicted.verdict.tolist()[:2] == ["extrapolating-blind"] * 2
+    assert "were never measured together" in predicted.reason[0]
+    assert "never" not in predicted.reason[2]
+
+
+# --- what a question leaves open is taken as it was in every run: the global batch grows, or the passes fall ---------
+
+#: 16 samples a worker in every run, and 256 samples a step in passes of four.
+GROWING = pd.DataFrame({"gpus": [8, 16, 32], "global_batch": [128, 256, 512], "s": [1.52, 1.56, 1.61]})
+PASSES = pd.DataFrame(
+    {"world_size": [8, 16, 32], "micro_batch": [4, 4, 4], "grad_accum": [8, 4, 2], "s": [3.12, 1.59, 0.84]}
+)
+
+
+def fitted(runs: pd.DataFrame, **roles: str) -> gp.FitResult:
+    result = gp.fit(runs, time="s", **roles)
+    assert isinstance(result, gp.FitResult)
+    return result
+
+
+def test_the_global_batch_grows_with_the_workers() -> None:
+    result = fitted(GROWING, extrinsic="gpus,global_batch")
+    assert result.predict({"gpus": 64})["global_batch"].tolist() == [1024.0]
+    # Given, it is as it is given.
+    assert result.predict({"gpus": 64, "global_batch": 512})["global_batch"].tolist() == [512.0]
+    answer = ask(result, {"gpus": 64}, Question())
+    assert not answer.taken
+    assert 0.85 < answer.numbers["efficiency"] < 1.0
+
+
+def test_passes_fall_as_the_workers_grow() -> None:
+    result = fitted(PASSES, extrinsic="world_size", intrinsic="micro_batch,grad_accum")
+    assert result.predict({"world_size": [16, 64, 256]})["grad_accum"].tolist() == [4.0, 1.0, 1.0]
+    answer = ask(result, {"world_size": 64}, Question())
+    # 256 samples at either count.
+    assert answer.numbers["throughput"] == pytest.approx(256 / answer.numbers["time"])
+    assert 0.7 < answer.numbers["efficiency"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        # One run with another batch: nothing follows.
+        GROWING.assign(global_batch=[128, 256, 256]),
+        # Both at every count: the ranges alone would say that they grow together.
+        pd.concat([GROWING, GROWING.assign(global_batch=[512, 256, 128], s=[5.9, 1.57, 0.6])]),
+    ],
+)
+def test_a_batch_that_was_free_is_not_taken_to_follow(changed: pd.DataFrame) -> None:
+    result = fitted(changed, extrinsic="gpus,global_batch")
+    with pytest.raises(gp.GenperfError, match="'global_batch' is missing"):
+        result.predict({"gpus": 64})
+
+
+def test_names_are_found_however_they_are_written(tmp_path: object) -> None:
+    from genperf.panel.reading import read_columns
+
+    runs = {"Nodes": [1, 2, 4], "Model": ["a", "a", "b"], "Samples/sec": [10.0, 19.0, 30.0]}
+    assert read_columns(runs).at({"nodes": "8", "model": "a"}) == {"Nodes": "8", "Model": "a"}
