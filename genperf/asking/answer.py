@@ -40,9 +40,14 @@ class Value:
 
     @property
     def line(self) -> str:
-        """The value and its interval on a line."""
+        """The quantity, its value and interval on a line."""
+        return f"{self.quantity}: {self.ends}"
+
+    @property
+    def ends(self) -> str:
+        """The value, its interval and its verdict."""
         value, lower, upper = map(three_digits, (self.value, self.lower, self.upper))
-        return f"{self.quantity}: {with_unit(value, self.unit)} ({lower} to {upper}; {self.verdict})"
+        return f"{with_unit(value, self.unit)} ({lower} to {upper}; {self.verdict})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

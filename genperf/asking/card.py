@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -59,6 +59,14 @@ class Glance(Protocol):
         """Of the verdict."""
 
     @property
+    def taken(self) -> Mapping[str, Any]:
+        """The factors that the question leaves open, as they are taken."""
+
+    @property
+    def others(self) -> Sequence[str]:
+        """A line for each other series that the question may mean."""
+
+    @property
     def notes(self) -> Sequence[str]:
         """What was done to read the table."""
 
@@ -93,7 +101,7 @@ def card(answer: Glance, width: int = 80, picture: bool = True, footer: bool = F
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     facts = answer.facts
     rows = rows_of(answer)
-    lines = [_header(answer, width), _titles(facts), *map(_row, rows)]
+    lines = [_header(answer, width), _titles(facts, join_values(answer.taken)), *map(_row, rows)]
     closing = [*_closing(answer), *([_footer(answer)] if footer and answer.read_as else [])]
     if picture and facts is not None:
         room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
@@ -149,12 +157,14 @@ def _source(facts: Facts) -> str:
     return f"{facts.source} · {facts.runs} run{'s' if facts.runs != 1 else ''}, {reach}"
 
 
-def _titles(facts: Facts | None) -> Text:
-    """Return the heads of the columns."""
+def _titles(facts: Facts | None, taken: str) -> Text:
+    """Return what the question left open, and the heads of the columns."""
     from rich.text import Text
 
-    interval, beside = heads_of(facts)
-    return Text(" " * sum(COLUMNS[:2]) + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
+    room, (interval, beside) = sum(COLUMNS[:2]), heads_of(facts)
+    taken = f"of {taken}" if taken else ""
+    taken = (taken if len(taken) < room else f"{taken[: room - 2]}…").ljust(room)
+    return Text(taken + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
 
 
 def heads_of(facts: Facts | None) -> tuple[str, str]:
@@ -291,6 +301,8 @@ def _closing(answer: Glance) -> Iterator[Text]:
     verdict = answer.verdict
     mark = f"{MARKS[verdict]} {verdict}"
     yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(answer.reason))
+    if answer.others:
+        yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
     if answer.facts is None:
         return
     kept = (note for note in answer.notes if note.startswith(EARLIER))

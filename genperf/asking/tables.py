@@ -572,7 +572,7 @@ class _Reader:
                 value = other._value(name, result, other._configuration(result, at), None)
             except GenperfError:
                 continue
-            lines.append(f"{join_values(levels)}: {value.line}")
+            lines.append(f"{join_values(levels)}: {value.ends}")
         return lines
 
 

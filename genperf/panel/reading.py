@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from genperf.arrays import Array, Index
-from genperf.errors import TableError
+from genperf.errors import TableError, listed
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
@@ -153,6 +153,7 @@ def read_columns(
     want: str | None = None,
     units: Mapping[str, str] | None = None,
     alone: bool = False,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> Reading:
     """Find what each column of a table is.
 
@@ -170,6 +171,8 @@ def read_columns(
         The units that stood in the cells of a column.
     alone : bool
         Whether a table that nothing scales is read as well: one of a single run.
+    names : mapping of str to sequence of str, optional
+        Columns of names that were taken apart, with the columns that hold what the names say.
 
     Raises
     ------
@@ -196,6 +199,7 @@ def read_columns(
     named = [*(at or {}), *(parse(str(work)).names if (work := (given or {}).get("work")) else ())]
     requested = {column for name in named if (column := column_named(name, columns)) is not None}
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
+    meanings |= _names_or_their_numbers(meanings, evidence, requested, names or {})
     meanings |= _something_measured(meanings, evidence, requested)
     # A header of a measurement that is only a letter or a unit: `s`.
     unnamed = {n: plain_name(n) for n, m in meanings.items() if m.role == "measured" and not headers[n].kind}
@@ -275,6 +279,29 @@ def _numbers_rows(evidence: Evidence) -> bool:
     """Return whether whole numbers go on by one from some number to another, each once: a number for each row."""
     known = np.sort(evidence.known)
     return len(known) >= LEAST_NUMBERED and bool(np.all(known % 1.0 == 0.0) and np.all(np.diff(known) == 1.0))
+
+
+def _names_or_their_numbers(
+    meanings: Mapping[str, Meaning],
+    evidence: Mapping[str, Evidence],
+    requested: set[str],
+    names: Mapping[str, Sequence[str]],
+) -> dict[str, Meaning]:
+    """Return which of names and what was read from them is no factor: one of them says it.
+
+    Names stay where they are kinds of runs, and hold neither a count nor a size that is known or that is asked about.
+    """
+    out: dict[str, Meaning] = {}
+    for name, made in names.items():
+        if name not in meanings or not {*made} <= {*meanings}:
+            continue
+        counted = any(meant_by(n) in LEVELS and evidence[n].varies for n in meanings if n not in made)
+        sizes = [n for n in made if meant_by(n) is not None or n in requested]
+        if meanings[name].role == "kind" and counted and not sizes:
+            out |= {n: Meaning("label", (f"'{name}' says it as well",)) for n in made}
+        elif name not in requested and meanings[name].role in ("kind", "label"):
+            out[name] = Meaning("label", (f"taken apart: {listed(made, 6)}",))
+    return out
 
 
 def _something_measured(

@@ -43,12 +43,17 @@ class Recognised:
     @cached_property
     def reading(self) -> Reading:
         """What each column is."""
-        return read_columns(self.columns, self.given, self.mapping, self.at, self.want, self.source.units)
+        return self._read(alone=False)
 
     @cached_property
     def alone(self) -> Reading:
         """What each column is, where the table may be of a single run."""
-        return read_columns(self.columns, self.given, self.mapping, self.at, self.want, self.source.units, alone=True)
+        return self._read(alone=True)
+
+    def _read(self, alone: bool) -> Reading:
+        names = {column: taken.made for column, taken in self.source.names.items()}
+        units = self.source.units
+        return read_columns(self.columns, self.given, self.mapping, self.at, self.want, units, alone, names)
 
     @cached_property
     def columns(self) -> dict[str, Cells]:

@@ -140,6 +140,11 @@ class Names:
     #: Takes a name apart.
     read: Callable[[str], Taken | None]
 
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The columns that hold what the names say."""
+        return (*self.columns.values(), *([self.kind_column] if self.kind_column else []))
+
     def of(self, name: str) -> dict[str, float | str]:
         """Return what a name says, measured or not: its numbers by column, and its kind; empty where it says nothing.
 
@@ -175,6 +180,8 @@ class Source:
     delimiter: str = ""
     #: What was done to read it as a table, in order.
     steps: tuple[Note, ...] = ()
+    #: The title above the table.
+    caption: str = ""
     #: What is read from the cells: numbers without their units, ± or footnotes, and columns made from names in others.
     read: Mapping[str, Objects] = field(default_factory=dict)
     #: The units that stood in cells.

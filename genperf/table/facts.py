@@ -56,6 +56,8 @@ _COUNT_WORDS = frozenset(
 )
 #: `16 procs`, `on 8 GPUs`.
 _COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)")
+#: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
+_BARE = re.compile(rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_DIGITS})(?=\s?(?P<unit>{_UNIT})?){_END}")
 #: A line that is one `key: word`.
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
@@ -132,6 +134,12 @@ def _counts(key: str) -> bool:
     return meant_by(key) in LEVELS
 
 
+@lru_cache(maxsize=20_000)
+def _stands_bare(key: str) -> bool:
+    """Tell whether a key may stand beside its number without a sign between them."""
+    return is_result(key) or not (_counts(key) or _words_of(key).isdisjoint(_COUNTERS))
+
+
 def _number(text: str, multiple: str = "") -> float:
     """Return the number in a fact; a clock in seconds."""
     clock = seconds_of([text])[0]
@@ -148,6 +156,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     [('Speed', 326.36, 'samples/sec'), ('accuracy', 0.76, '')]
     >>> list(facts_of("{'loss': 3.2, 'tokens_per_second': 17975}")), list(facts_of("Time  0.26 ( 0.31)"))
     ([('loss', 3.2, ''), ('tokens_per_second', 17975.0, '')], [('Time', 0.26, '')])
+    >>> list(facts_of("INFO step 10 loss 3.2 step_time 0.42 s"))
+    [('step', 10.0, ''), ('step_time', 0.42, 's')]
     >>> list(facts_of("time (ms) | forward: 43.4 | backward: 90.7")), list(facts_of("22.39 ms per sample on 16 procs"))
     ([('forward', 43.4, 'ms'), ('backward', 90.7, 'ms')], [('ms per sample', 22.39, ''), ('procs', 16.0, '')])
     """
@@ -158,7 +168,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
         return
     of_line = _UNIT_OF_LINE.search(line)
     taken: list[tuple[int, int]] = []
-    for pattern in (_FLAG, _PAIR, _AVERAGED, _ALONE, _COUNTED):
+    for pattern in (_FLAG, _PAIR, _AVERAGED, _ALONE, _COUNTED, _BARE):
         for match in pattern.finditer(line):
             start, end = match.span("value")
             if any(start < right and left < end for left, right in taken):
@@ -185,6 +195,8 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 continue
             if _NUMBERED.fullmatch(key) and unit and _kind_of(unit):
                 key, unit = unit, ""  # `epoch 3: 350 images/sec`
+            if pattern is _BARE and not _stands_bare(key):
+                continue
             clock = ":" in match["value"] or match["value"].endswith("s")
             if unit and not _kind_of(unit):
                 unit = ""
@@ -241,12 +253,33 @@ def begins_with_facts(text: str) -> bool:
 
 
 def runs_of(text: str) -> list[Run]:
-    """Return the runs that a text tells of: those under its headings, or else from one count to the next."""
-    by_heading = _runs(text, True) if re.search(r"(?m)^#{1,4} +\S", text) else []
-    return by_heading if len(by_heading) > 1 else _runs(text, False)
+    """Return the runs that a text tells of: under its headings, else from one count or chosen size to the next."""
+    by_heading = _runs(text, by_heading=True) if re.search(r"(?m)^#{1,4} +\S", text) else []
+    if len(by_heading) > 1:
+        return by_heading
+    runs = _runs(text)
+    size = _chosen_size(runs[0]) if len(runs) == 1 else None
+    return runs if size is None else _runs(text, size=size)
 
 
-def _runs(text: str, by_heading: bool) -> list[Run]:
+def _chosen_size(run: Run) -> str | None:
+    r"""Return the key that says of each block of a text what was measured in it: whole numbers before single results.
+
+    Examples
+    --------
+    >>> text = "Clients: 1\nlatency: 9 ms\nClients: 2\nlatency: 9.5 ms\nClients: 8\nlatency: 14 ms"
+    >>> [run.values["latency"] for run in runs_of(text)]
+    [[9.0], [9.5], [14.0]]
+    """
+    key, values = next(iter(run.values.items()), ("", []))
+    results = [len(v) for k, v in run.values.items() if is_result(k, run.units.get(k, ""))]
+    if len(values) < 3 or not _whole(values) or is_result(key) or len({*values}) < len(values):
+        return None
+    # Numbers at equal distances count the lines of a run.
+    return key if {*results} == {len(values)} and len({*np.diff(values).tolist()}) > 1 else None
+
+
+def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
     """Return the runs of a text, in order; those without a measurement belong to the one before."""
     runs = [Run()]
     for number, line in enumerate(_ESCAPE.sub("", text).replace("\r", "\n").split("\n"), 1):
@@ -260,7 +293,7 @@ def _runs(text: str, by_heading: bool) -> list[Run]:
         for key, value, unit in facts_of(line):
             before = run.values.get(run.spelled.get(plain_name(key), key))
             changed = not by_heading and before and isinstance(value, float) and value != before[-1]
-            if changed and _counts(key) and run.measured:
+            if changed and (_counts(key) or key == size) and run.measured:
                 runs.append(Run(run.settings(), dict(run.units), dict(run.spelled), line=number))
                 run = runs[-1]
             run.add(key, value, unit, tested)

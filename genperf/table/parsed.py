@@ -36,7 +36,8 @@ _EXTRAS = {
     "−": "minus sign of typesetting read in",
     ",": "separator of thousands removed from",
 }
-_SEPARATOR = re.compile(f"[, {_BLANKS}]")
+#: What parts thousands.
+SEPARATOR = re.compile(f"[, {_BLANKS}]")
 _LIST = re.compile(r"\[?\s*[0-9]{1,3}(?:\s*[,;]\s*[0-9]{1,3})*\s*\]?")
 _GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _EUROPEAN_GROUPS = re.compile(r"[+\-−]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?")
@@ -71,7 +72,7 @@ Parts(number='8', unit='', extras=('footnote',)))
     second = match["second"] or ""
     note = bool(match["note"]) or bool(re.fullmatch(r"\s*\[\d+\]", second) and "." not in second)
     number = match["number"]
-    there = (match["spread"], second and not note, note, "−" in number, _SEPARATOR.search(number))
+    there = (match["spread"], second and not note, note, "−" in number, SEPARATOR.search(number))
     # `12.5k tok/s`: a multiple of a unit.
     unit = " ".join(filter(None, (match["first"], match["unit"])))
     return Parts(number, match["before"] or unit, tuple(itertools.compress(_EXTRAS, there)))

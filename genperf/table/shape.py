@@ -14,7 +14,7 @@ from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, Names, Source, Taken, step
 from genperf.table.clean import filled, is_number, labels, number_in
-from genperf.table.parsed import parts_of
+from genperf.table.parsed import SEPARATOR, parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, meant_by, plain_name
@@ -22,6 +22,8 @@ from genperf.vocabulary.names import LEVELS, meant_by, plain_name
 #: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
 #: A guess: counts differ by more, clusters' noise by less.
 SCATTER = 0.15
+#: Words of a caption from which on it is a sentence, and names no column.
+LONGEST_NAME = 8
 #: Numbers in this range are years where all are.
 YEARS = (1900, 2100)
 _REPEAT = re.compile(rf"(?<![^\W\d_]){any_of('headers.run_of_several')}s?(?![^\W\d_])", re.IGNORECASE)
@@ -77,6 +79,9 @@ def melted(source: Source, named: Collection[str]) -> Source:
     ({'net': ['a', 'a', 'b'], 'GPUs': [1, 4, 1], 'value': ['10', '38', '20']}, array([2, 2, 3]))
     """
     families = _families(source.columns)
+    called = value_in(source.caption)
+    if called and any(family.value == _VALUE for family in families) and not any(f.value == called for f in families):
+        families = [replace(family, value=called if family.value == _VALUE else family.value) for family in families]
     if not families and not named:
         return _melted_names(source)
     melting = [column for family in families for column in sorted(family.columns, key=family.columns.__getitem__)]
@@ -104,6 +109,22 @@ def melted(source: Source, named: Collection[str]) -> Source:
     long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
     long = long.take(np.flatnonzero(measured))
     return _spread(long, families[0]) if len(families) == 1 and not repeated else long
+
+
+def value_in(caption: str) -> str:
+    """Return a header for the values of a table by the quantity or the unit in its caption; empty where it has none.
+
+    Examples
+    --------
+    >>> value_in("Throughput of ResNet-50 (images/s) on V100"), value_in("Times [ms]"), value_in("Average step time")
+    ('value (images/s)', 'value (ms)', 'Average step time')
+    >>> value_in("Results (ours)")
+    ''
+    """
+    units = [unit for unit in re.findall(r"[(\[]([^()\[\]]+)[)\]]", caption) if header_of(f"x ({unit})").kind]
+    if units:
+        return f"{_VALUE} ({units[0]})"
+    return caption if header_of(caption).kind and len(caption.split()) < LONGEST_NAME else ""
 
 
 #: Between the names of what stands in the first column and in the headers: `model \\ nodes`.
@@ -140,18 +161,19 @@ def _melted_names(source: Source) -> Source:
     if all(quantities) and of_headers == corner:
         cells = {"quantity" if n == corner else n: column for n, column in cells.items()}
     cells[of_headers] = np.array(holding * rows, dtype=object)
-    cells[_VALUE] = np.array([source.cells[n] for n in holding], dtype=object).T.reshape(-1)
-    measured = filled(cells[_VALUE])
+    value = value_in(source.caption) or _VALUE
+    cells[value] = np.array([source.cells[n] for n in holding], dtype=object).T.reshape(-1)
+    measured = filled(cells[value])
     shown = listed([f"'{column}'" for column in holding], 4)
-    text = f"{counted(len(holding), 'column')}: {shown} became rows of '{_VALUE}' with '{of_headers}'"
-    headers = {_VALUE: np.array(holding * rows, dtype=object)}
+    text = f"{counted(len(holding), 'column')}: {shown} became rows of '{value}' with '{of_headers}'"
+    headers = {value: np.array(holding * rows, dtype=object)}
     long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
     long = long.take(np.flatnonzero(measured))
     if "quantity" in long.cells and len({*long.cells["quantity"]}) == 1:
         # The only row names what was measured.
-        cells = {long.cells["quantity"][0] if n == _VALUE else n: c for n, c in long.cells.items() if n != "quantity"}
+        cells = {long.cells["quantity"][0] if n == value else n: c for n, c in long.cells.items() if n != "quantity"}
         return replace(long, cells=cells, headers={})
-    return _spread(long, Wide(of_headers, _VALUE, {}))
+    return _spread(long, Wide(of_headers, value, {}))
 
 
 def _spread(long: Source, family: Wide) -> Source:
@@ -299,7 +321,7 @@ def _float(cell: Any) -> float:
     if number == number or not isinstance(cell, str):
         return number
     parts = parts_of(cell.strip())
-    return number_in(parts.number.replace(",", "")) if parts is not None else number
+    return number_in(SEPARATOR.sub("", parts.number)) if parts is not None else number
 
 
 # --- counts inside names ---------------------------------------------------------------------------------------------

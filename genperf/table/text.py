@@ -19,6 +19,7 @@ from genperf.errors import Note, TableError, UnclearTableError, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
 from genperf.table.facts import is_result, source_of_records
+from genperf.table.latex import tabular_of
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of, is_other_word
@@ -75,9 +76,12 @@ def unmarked(cell: str) -> str:
 
 
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
-    """Read a delimited text."""
+    """Read a delimited text, or the first table of one in LaTeX."""
     if not text.strip():
         raise TableError("the file is empty", hint="a header line and a line per run are needed", where=name)
+    caption = ""
+    if delimiter is None and (tabular := tabular_of(text)) is not None:
+        text, caption, delimiter = *tabular, "\t"
     marked = _NAMED_DELIMITER.match(text)
     if marked:
         # As a comment it keeps its line, which messages count.
@@ -100,7 +104,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     else:
         several_blocks = []
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
-    records, several = _one_table(header + records)
+    records, several, title = _one_table(header + records)
     steps += several_blocks
     (line, head), *following = records
     if _is_header(head, [record for _, record in following[:FIRST_ROWS]]):
@@ -131,7 +135,16 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         for line, row in ragged.items()
     )
     steps += several
-    return source_of(name, columns, [*rows.values()], rows, ragged=rejected, delimiter=separator, steps=tuple(steps))
+    return source_of(
+        name,
+        columns,
+        [*rows.values()],
+        rows,
+        ragged=rejected,
+        delimiter=separator,
+        steps=tuple(steps),
+        caption=caption or title,
+    )
 
 
 def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None:
@@ -170,8 +183,8 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
     return (max(complete, key=numbers), len(complete)) if complete else None
 
 
-def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
-    """Return the records of the first table of a text, header first, with those of the tables of the same columns."""
+def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str]:
+    """Return the first table of a text, header first, with the tables of the same columns; its steps and its title."""
     tables: list[tuple[str, list[Record]]] = []
     title, gap = "", True
     rows = [row for _, row in records]
@@ -201,12 +214,12 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note]]:
     notes += [step(f"{above} lines above the header left out")] if above else []
     notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in others]
     if len(same) == 1:
-        return parted[chosen][1], notes
+        return parted[chosen][1], notes, parted[chosen][0]
     text = f"{len(same)} tables of the same columns read as one"
     if len({title for title, _ in same} - {""}) < len(same) or "table" in first:
-        return [(start, first), *(row for _, rows in same for row in rows)], [step(text), *notes]
+        return [(start, first), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
     titled = [(line, [title, *row]) for title, rows in same for line, row in rows if any(row)]
-    return [(start, ["table", *first]), *titled], [step(f"{text}: 'table' has their titles"), *notes]
+    return [(start, ["table", *first]), *titled], [step(f"{text}: 'table' has their titles"), *notes], ""
 
 
 def _has_scale(table: Sequence[Record]) -> bool:

@@ -206,3 +206,51 @@ def test_what_watched_the_runs_of_a_folder_is_left_out(tmp_path: Path) -> None:
         )
     answer = ask(str(tmp_path), at={"GPU": 8})
     assert answer.answers[0].value == pytest.approx(148 * 8**0.9, rel=0.15)
+
+
+LATEX = r"""
+\begin{table} \caption{Throughput of ResNet-50 (images/s).}
+\begin{tabular}{lrrrr}
+\toprule
+Framework & 1 GPU & 2 GPUs & 4 GPUs & 8 GPUs \\ \midrule
+DDP & 361.2 & \textbf{702.4} & 1\,371 & 2\,640 \\
+Other & 355 & 690.1 & 1\,340~$\pm$~2 & 2\,570 \\
+\end{tabular} \end{table}
+"""
+
+
+def test_a_table_of_latex_has_its_unit_in_the_caption_and_a_card_for_each_series(tmp_path: Path) -> None:
+    (tmp_path / "table.tex").write_text(LATEX, encoding="utf-8")
+    read = columns(tmp_path / "table.tex")
+    assert read["value (images/s)"][3:5] == ["2640.0", "355.0"]
+    answer = ask(tmp_path / "table.tex", at={"gpus": "16"})
+    assert answer.answers[0].unit == "images/s"
+    lines = answer.card().splitlines()
+    assert lines[1].startswith("of Framework=DDP ")
+    assert any(line.startswith("  other series  Framework=Other: ") for line in lines)
+
+
+def test_blocks_of_a_load_test_are_runs(tmp_path: Path) -> None:
+    block = "Concurrency: {n}\n  Requests per second: {rate} req/s\n  p99 latency: {late} ms\n"
+    runs = ((1, 12.3, 95), (2, 24.1, 97), (4, 46, 110), (8, 80.2, 160))
+    (tmp_path / "load.txt").write_text("".join(block.format(n=n, rate=r, late=p) for n, r, p in runs), encoding="utf-8")
+    read = columns(tmp_path / "load.txt")
+    assert read["Concurrency"] == ["1.0", "2.0", "4.0", "8.0"]
+    assert read["p99 latency"] == ["95.0", "97.0", "110.0", "160.0"]
+
+
+def test_a_number_behind_a_blank_is_a_fact_where_its_key_is_a_quantity(tmp_path: Path) -> None:
+    steps = "".join(f"INFO [Rank 0] epoch 0 step {n} loss 3.1 step_time 0.4{n} s\n" for n in range(5))
+    (tmp_path / "job.out").write_text(f"SLURM_NTASKS=8\n{steps}", encoding="utf-8")
+    assert columns(tmp_path / "job.out")["step_time"] == ["0.425"]
+
+
+def test_names_that_are_kinds_stay_series_and_those_that_hold_counts_do_not(tmp_path: Path) -> None:
+    rows = ["model,nodes * gpus,samples/s"]
+    for name, rate in (("net (mp=1)", 1650.0), ("net (mp=2)", 890.0), ("net (mp=1) with zero", 350.0)):
+        rows += [f"{name},{n}*8,{rate * n**0.97:.6g}" for n in (1, 2, 4)]
+    (tmp_path / "runs.csv").write_text("\n".join(rows), encoding="utf-8")
+    answer = ask(tmp_path / "runs.csv", at={"gpus": "64", "model": "net (mp=1)"})
+    assert answer.reading is not None
+    assert answer.reading.roles.texts["group"] == "model"
+    assert answer.answers[0].value == pytest.approx(1650.0 * 8**0.97, rel=0.03)
