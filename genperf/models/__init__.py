@@ -1,35 +1,27 @@
-"""The families of execution-time expressions: one small file each, registered here once.
+"""The families of execution-time expressions: registered here once.
 
 The command line, the documentation's table, `auto` and the tests read `MODELS`; adding a family is a file and a line.
 """
 
 from genperf.errors import ModelError, known_name
 from genperf.models import (
-    adam,
-    amdahl,
-    cntk,
-    ernest,
+    exchanges,
     generic,
-    goodput,
-    logarithmic,
-    parameter_server,
-    peer_to_peer,
+    jobs,
+    laws,
     pmnf,
-    power_law,
-    ring_allreduce,
     s_sgd,
-    topology,
     transformer,
     transformer_memory,
-    usl,
 )
 from genperf.models.family import Choice, Family, Overhead, held_at
 from genperf.vocabulary.names import ALIASES
 
 _REGISTERED = (
-    *(generic.FAMILY, amdahl.FAMILY, usl.FAMILY, ernest.FAMILY, logarithmic.FAMILY, power_law.FAMILY, topology.FAMILY),
-    *(ring_allreduce.FAMILY, parameter_server.FAMILY, peer_to_peer.FAMILY, s_sgd.FAMILY, *s_sgd.OVERLAPS.values()),
-    *(cntk.FAMILY, adam.FAMILY, goodput.FAMILY, pmnf.FAMILY, transformer.FAMILY, transformer_memory.FAMILY),
+    *(generic.FAMILY, laws.AMDAHL, laws.USL, laws.ERNEST, laws.LOGARITHMIC, laws.POWER_LAW, laws.TOPOLOGY),
+    *(exchanges.RING_ALLREDUCE, exchanges.PARAMETER_SERVER, exchanges.PEER_TO_PEER),
+    *(s_sgd.FAMILY, *s_sgd.OVERLAPS.values(), jobs.CNTK, jobs.ADAM, exchanges.GOODPUT),
+    *(pmnf.FAMILY, transformer.FAMILY, transformer_memory.FAMILY),
 )
 MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 

@@ -6,9 +6,8 @@ from typing import Literal
 
 from genperf.expression import Expression
 from genperf.models.compose import LEAST_COUNTS, SERIAL, compose
+from genperf.models.exchanges import among_peers, through_servers
 from genperf.models.family import Family
-from genperf.models.parameter_server import through_servers
-from genperf.models.peer_to_peer import among_peers
 from genperf.panel import Panel, Share, share
 
 Overlap = Literal["full", "part", "input", "gradients", "gradients-part", "none"]

@@ -15,7 +15,8 @@ from helpers import panel_with, runs_of, shell_of
 import genperf as gp
 from genperf.errors import FitError, GenperfError, ModelError
 from genperf.formula import Call, Name, Number, parse
-from genperf.models import ALIASES, MODELS, cntk, family_named
+from genperf.models import ALIASES, MODELS, family_named
+from genperf.models.jobs import cntk
 from genperf.models.network import checked_hints, network_of, with_devices_per_node
 from genperf.panel import Table
 from genperf.panel.axis import UNITS
@@ -574,7 +575,7 @@ def simulated(workers: int, computation: float, service: float, iterations: int)
 def test_workers_that_start_together_are_in_step_for_one_round(workers, iterations):
     """With 0.5 s of computation and 0.1 s of service the server has no pause from 6 workers on."""
     factors = panel_with(Factor(name, "extrinsic") for name in ("workers", "iterations", "batch"))
-    law = cntk.build(factors, "started queue")
+    law = cntk(factors, "started queue")
     columns = {"workers": np.array([float(workers)]), "iterations": np.array([float(iterations)]), "batch": np.ones(1)}
     values = {"i0": 0.0, "i1": 0.0, "q": 1.0, "a": 0.5, "c": 0.0, "s": 0.1, "rounds": 1.0}
     assert law.evaluate(columns, values)[0] == pytest.approx(simulated(workers, 0.5, 0.1, iterations))

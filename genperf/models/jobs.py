@@ -1,4 +1,4 @@
-"""A whole job on a cluster: every node reads the data, then one server serves all workers in every iteration."""
+"""Whole jobs and epochs: every node reads the data and one server serves all, or replicas of a partitioned model."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -19,7 +19,7 @@ IN_STEP = Constant("rounds", "shape", 0.0, 20.0, start=1.0, penalised=False)
 Server = Literal["queue", "started queue", "sum"]
 
 
-def build(factors: Panel, server: Server = "queue", job: bool = True, alone: bool = True) -> Expression:
+def cntk(factors: Panel, server: Server = "queue", job: bool = True, alone: bool = True) -> Expression:
     """Write the time of a whole job.
 
         queue           T = i0 + i1·D·n^q + K·max(t_w, s·n)
@@ -44,9 +44,9 @@ def build(factors: Panel, server: Server = "queue", job: bool = True, alone: boo
     --------
     >>> from genperf.panel.options import roles_of
     >>> panel = roles_of({"extrinsic": "workers, samples, iterations, batch"}).panel
-    >>> print(build(panel, "sum"))
+    >>> print(cntk(panel, "sum"))
     i0 + i1*samples*workers**q + iterations*a*batch + iterations*c + iterations*s*workers
-    >>> print(build(roles_of({"extrinsic": "workers, batch"}).panel, job=False))
+    >>> print(cntk(roles_of({"extrinsic": "workers, batch"}).panel, job=False))
     max(a*batch + c, s*workers)
     """
     work = share(factors)
@@ -70,7 +70,7 @@ def _queued(server: Server, load: str, iterations: str) -> str:
     return f"{in_step}*(compute + overhead + server) + (1 - {in_step})*{apart}"
 
 
-def candidates(factors: Panel) -> Sequence[Expression]:
+def cntk_candidates(factors: Panel) -> Sequence[Expression]:
     """Return the expressions of the servers, for jobs and, where the table does not show jobs, for single iterations.
 
     Where neither samples nor iterations vary, reading cannot be separated from a server whose time adds up. Only jobs
@@ -80,20 +80,69 @@ def candidates(factors: Panel) -> Sequence[Expression]:
     whole_jobs = lengths or (factors.has("samples") and factors.varies("samples"))
     sums = (True, False) if measured_alone(factors) else (True,)
     return [
-        build(factors),
-        *([build(factors, "started queue")] if lengths else []),
-        *([] if whole_jobs else [build(factors, job=False)]),
-        *(build(factors, "sum", job=whole_jobs, alone=alone) for alone in sums),
+        cntk(factors),
+        *([cntk(factors, "started queue")] if lengths else []),
+        *([] if whole_jobs else [cntk(factors, job=False)]),
+        *(cntk(factors, "sum", job=whole_jobs, alone=alone) for alone in sums),
     ]
 
 
-FAMILY = Family(
+CNTK = Family(
     name="cntk",
     equation="i0 + i1·samples·workers^q + iterations·max(a·batch + c, s·workers), after some in step, or the sum",
     source="Hashemi et al. 2016",
     purpose="whole jobs: initialisation that does not scale, and a server with a knee",
     uses=("samples", "iterations", "batch", "work", "servers"),
-    build=candidates,
+    build=cntk_candidates,
     # A server, storage or an oversubscribed switch: beyond its limit the workers wait.
     overheads=(Overhead("saturation", "sigma", "sigma*max(workers/limit - 1, 0)", "anywhere", shape="limit"),),
+)
+
+
+#: How well threads share the work: 0 not at all, 1 perfectly. By definition.
+THREADS = exponent("eta", 0.0, 1.0, start=0.5)
+
+
+def adam(factors: Panel) -> Expression:
+    """Write the time of an epoch on R replicas of P partitions with h threads each, and S servers.
+
+        T = (N/R)·[a·W/(P·h^η) + κ·h·W/P + β_a·A·(P−1)/P + α_a·(P−1)] + N/(R·b)·[β_w·M·R/S + α_w]
+
+    After Yan, Ruwase, He & Chilimbi (2015), "Performance modeling and scalability optimization of distributed deep
+    learning systems" (Adam): N samples of W operations each, threads that contend for memory, activations of A bytes
+    across the P − 1 cuts, M bytes of weights to the servers once in b samples. The formula is our derivation. The
+    replicas are `workers`; W is `work/batch`, since `work` is that of one worker's step. A factor that is always
+    the same, or that the table lacks, is in the coefficients.
+
+    Examples
+    --------
+    >>> from genperf.panel.options import roles_of
+    >>> panel = roles_of({"extrinsic": "replicas, partitions, servers"}).panel
+    >>> print(adam(panel))
+    a/replicas/partitions + alpha_a/replicas*(partitions - 1) + beta_w/servers
+    """
+    work = "*work/batch" if factors.has("work") and factors.has("batch") else ""
+    contended, parted = factors.varies("threads"), factors.varies("partitions")
+    # Each term, and whether some run has it.
+    rows = (
+        ("compute", f"a*samples{work}/workers/partitions" + "/threads**eta" * contended, True),
+        ("memory contention", f"kappa*threads*samples{work}/workers/partitions", contended),
+        ("activations", "beta_a*activations*samples/workers*(1 - 1/partitions)", parted and factors.has("activations")),
+        ("cuts", "alpha_a*samples/workers*(partitions - 1)", parted),
+        ("weights", "beta_w*bytes*samples/batch/servers", True),
+        ("exchange", "alpha_w*samples/batch/workers", factors.varies("batch")),
+    )
+    return compose("adam", {name: text for name, text, there in rows if there}, factors, shapes=[THREADS])
+
+
+ADAM = Family(
+    name="adam",
+    equation=(
+        "samples/workers·[a·W/(P·h^η) + κ·h·W/P + β_a·activations·(P − 1)/P + α_a·(P − 1)]"
+        " + samples/batch·[β_w·bytes/servers + α_w/workers], P partitions, h threads, W = work/batch"
+    ),
+    source="Yan et al. 2015",
+    purpose="epochs of replicated and partitioned models with sharded servers",
+    uses=("partitions", "threads", "servers", "samples", "batch", "work", "activations", "bytes"),
+    build=adam,
 )
