@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from genperf.errors import GenperfError
@@ -109,6 +110,8 @@ class Growth:
     whole: bool
     #: Whether the time of a step means something.
     of_steps: bool
+    #: What is assumed of the work of a step, in words; empty where it is known.
+    assumption: str = ""
     #: The throughput over that at the start.
     gain: Interval | None = None
     #: The cost of a further sample over that of one at the start; infinite where the throughput falls.
@@ -520,11 +523,9 @@ class Facts:
     runs: int
     #: What growing to the configuration brings.
     growth: Growth
-    #: Where more workers do less.
-    turn: Turn | None
     curve: Curve
-    limit: Limit
-    published: Published
+    #: What few answers show, by its name, and how it is computed where one does: `turn`, `limit`, `published`.
+    later: Mapping[str, Callable[[], Any]]
     #: Predictions of `auto` on published series that were judged like this one.
     record: Record | None
     #: What to measure next, or why nothing is proposed.
@@ -540,4 +541,24 @@ class Facts:
     quantities: Mapping[str, float]
     #: The units of further predicted quantities, by name.
     further: Mapping[str, str]
+    #: The median of the runs at the configuration, their ends, and how many they are; None where none was measured.
+    measured: tuple[Interval, int] | None = None
     plan: Planned | None = None
+
+    @cached_property
+    def turn(self) -> Turn | None:
+        """Where more workers do less."""
+        turn: Turn | None = self.later["turn"]()
+        return turn
+
+    @cached_property
+    def limit(self) -> Limit:
+        """What limits the configuration."""
+        limit: Limit = self.later["limit"]()
+        return limit
+
+    @cached_property
+    def published(self) -> Published:
+        """How the series compares with published ones."""
+        published: Published = self.later["published"]()
+        return published

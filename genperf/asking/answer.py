@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +33,18 @@ class Value:
     verdict: str
     reason: str
     at: dict[str, Any]
-    sentences: dict[str, str]
+    #: The sentences, which are made when they are read.
+    words: Callable[[Value], dict[str, str]] = lambda _: {}
+
+    @cached_property
+    def sentences(self) -> dict[str, str]:
+        """What is known of it, in words."""
+        return self.words(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {**vars(self), "sentences": dict(self.sentences)}
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "words"}
+        return {**plain, "sentences": dict(self.sentences)}
 
     @property
     def line(self) -> str:
@@ -174,7 +182,7 @@ def answer_of(facts: Facts) -> Answer:
     """Return the answer of a model: its predicted quantity, with all that is known of the configuration."""
     expected, at = facts.expected, dict(facts.at)
     trust = expected.verdict, expected.reason
-    value = Value(expected.name, expected.unit, *expected.value.ends, *trust, at, sentences_of(facts))
+    value = Value(expected.name, expected.unit, *expected.value.ends, *trust, at, lambda _: sentences_of(facts))
     return Answer((value,), facts, taken=dict(facts.taken))
 
 

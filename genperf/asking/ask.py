@@ -13,7 +13,7 @@ from genperf.asking.published import beside_published
 from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import Work, curve_of, growth_of, reported_of
+from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
 from genperf.facts import Curve, Expectation, Facts, Growth, Interval, Planned, Record
@@ -21,10 +21,12 @@ from genperf.normal.record import record_like
 from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import left_open, parts_given
 from genperf.panel.machine import PLACES
+from genperf.panel.panel import StepWork
 from genperf.prediction import Query
 from genperf.prediction.bands import Forecast
+from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
-from genperf.search.suggest import suggest
+from genperf.search.suggest import suggested
 
 ONE = "ask answers for one configuration"
 
@@ -97,10 +99,19 @@ def facts_of(
     """
     target, interval, work = single(query, ONE), question.interval, work_of(result, question)
     expected, row = predicted
-    growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per)
+    growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
-    advice = None if unmeasured else attempted(suggest, result, named)
-    turn = curve.turn("slower" if growth.whole else "throughput")
+    there = None if unmeasured else _forecast(curve, target)
+    advice = None
+    if there is not None:
+        lower, upper = (float(end[0]) for end in there.band(0.9, "confidence", result.floor))
+        now = Interval(expected.value.value, min(lower, expected.value.value), max(upper, expected.value.value))
+        advice = attempted(suggested, result, query, named, now, expected.verdict == VERDICTS[-1])
+    later = {
+        "turn": lambda: curve.turn("slower" if growth.whole else "throughput"),
+        "limit": lambda: limit_of(result, query.columns, interval, there),
+        "published": lambda: beside_published(result, curve, growth.target.count, work, question),
+    }
     return Facts(
         at=target,
         given=frozenset(map(str, named)),
@@ -110,10 +121,8 @@ def facts_of(
         source=Path(result.schema.source).name or "runs",
         runs=result.schema.rows,
         growth=growth,
-        turn=turn,
+        later=later,
         curve=_drawn(curve, growth, work, interval, result.floor),
-        limit=limit_of(result, query.columns, interval, None if unmeasured else _forecast(curve, target)),
-        published=beside_published(result, curve, growth.target.count, work, question),
         record=_record(result, query, curve, growth.target.count, expected.verdict),
         next_run=None if advice is None or isinstance(advice, GenperfError) else advice.next_run,
         no_run=advice.message if isinstance(advice, GenperfError) else "",
@@ -123,8 +132,16 @@ def facts_of(
         training=question.training,
         quantities=reported_of(result, query, expected, question.training, question.price),
         further={name: one.schema.target.unit for name, one in result.further.items()},
+        measured=_measured(result, target),
         plan=plan,
     )
+
+
+def _measured(result: FitResult, target: Mapping[str, Any]) -> tuple[Interval, int] | None:
+    """Return what the runs of one configuration measured."""
+    values = tuple(target[f.name] for f in result.schema.factors)
+    there = next((m for m in result.schema.medians if m.values == values), None)
+    return None if there is None else (Interval(there.value, there.lowest, there.highest), there.repeats)
 
 
 def _forecast(curve: Scaling, target: Mapping[str, Any]) -> Forecast:
@@ -132,7 +149,7 @@ def _forecast(curve: Scaling, target: Mapping[str, Any]) -> Forecast:
     return curve.forecast.at(np.array([curve.steps.nearest(float(target[curve.along]))]))
 
 
-def _drawn(curve: Scaling, growth: Growth, work: Work, interval: float, floor: float) -> Curve:
+def _drawn(curve: Scaling, growth: Growth, work: StepWork, interval: float, floor: float) -> Curve:
     """Return the curve from the smallest count to the configuration's, as throughputs where these are known."""
     steps, name = curve.steps, curve.quantity.name
     upto = max(growth.target.count, steps.largest) * 1.0001
@@ -149,7 +166,7 @@ def _drawn(curve: Scaling, growth: Growth, work: Work, interval: float, floor: f
     return Curve(
         curve.along,
         "throughput" if rated else name,
-        f"{work.sample}/s" if rated else curve.quantity.unit,
+        f"{work.unit}/s" if rated else curve.quantity.unit,
         interval,
         tuple(steps.counts[places].tolist()),
         tuple(Interval(*row) for row in ends.T.tolist()),

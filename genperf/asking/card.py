@@ -207,8 +207,12 @@ def _rows(answer: Glance) -> Iterator[Row]:
         yield _time_row(facts, beside)
     if (efficiency := growth.target.efficiency) is not None:
         before = None if beside is None else beside.efficiency
+        # That of weak scaling, where nothing shows the work of a step.
         yield Row(
-            "efficiency", _percent(efficiency.value), _percents(efficiency), _percent(before.value) if before else ""
+            "efficiency, weak" if growth.assumption else "efficiency",
+            _percent(efficiency.value),
+            _percents(efficiency),
+            _percent(before.value) if before else "",
         )
     yield from _money(facts)
     for name, unit in facts.further.items():

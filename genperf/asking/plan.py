@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from genperf.attribution.derived import Work
 from genperf.attribution.draws import curves_of
 from genperf.attribution.ladder import ladder
 from genperf.errors import GenperfError
 from genperf.facts import Choice, Interval, Paid, Plan, Planned
 from genperf.formula import call
 from genperf.formula.amounts import amount
+from genperf.panel.panel import StepWork
 from genperf.panel.quantities import paid_for, quantities_of
 from genperf.result import FitResult
 from genperf.search.evaluation import best_first, winners
@@ -51,7 +51,7 @@ def planned(
     result: FitResult,
     at: Mapping[str, Any],
     plan: Plan,
-    work: Work,
+    work: StepWork,
     price: Paid | None = None,
     per: str | None = None,
     interval: float = 0.9,
@@ -86,7 +86,7 @@ def planned(
     >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.99, 1.0, 1.02, 1.06]})
     >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*gpus")
     >>> plan = Plan(samples=1e9, deadline=15 * 86400.0)
-    >>> work = Work(gp.formula.parse("100*gpus").node)
+    >>> work = StepWork(gp.formula.parse("100*gpus").node)
     >>> print(plan_sentence(planned(result, {}, plan, work)))
     For 1 billion samples within 15 d, the cheapest count of 1 to 128 that keeps it is 9 gpus: 13.8 d (90 %: 13.1 to
     14.5) and 2,970 (90 %: 2,820 to 3,130) gpu-hours. No other is cheaper with a probability of 100 %. The fastest that
@@ -95,7 +95,7 @@ def planned(
     Goal(deadline=plan.deadline, budget=plan.budget).check()
     if plan.budget is not None and price is None:
         raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
-    if work.node is None:
+    if work.total is None:
         raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
     count = result.panel.along()
     steps = ladder(result, at, full_nodes=True)
@@ -105,7 +105,7 @@ def planned(
     predicted = result.predict_columns(source_of_columns(columns), interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     spent = "machine_hours" if price is None else "cost"
-    known = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.node)}, price, per)
+    known = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.total)}, price, per)
     follow = known.values(["total", spent], {**columns, result.schema.target.name: value})
     total, cost = follow["total"], follow[spent]
     late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
@@ -125,7 +125,7 @@ def planned(
         breaks = tuple(what for what, broken in limits.items() if broken[-1])
         here = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
         fails[-1] = True
-    about = (plan, count.name, tried, work.sample, work.whole, paid_for(result.panel, per)[0], price, interval)
+    about = (plan, count.name, tried, work.unit, work.whole, paid_for(result.panel, per)[0], price, interval)
     kept = np.flatnonzero(~(fails | late | dear))
     if not len(kept):
         cheapest, fastest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (cost, total))

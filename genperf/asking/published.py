@@ -6,16 +6,16 @@ from contextlib import suppress
 
 from genperf.asking.question import Question
 from genperf.attribution import Scaling
-from genperf.attribution.derived import Work
 from genperf.errors import GenperfError
 from genperf.facts import Cause, Published
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.exchange import exchange_of
 from genperf.normal.series import among_published, series_of, trains_networks
+from genperf.panel.panel import StepWork
 from genperf.result import FitResult
 
 
-def beside_published(result: FitResult, curve: Scaling, count: float, work: Work, question: Question) -> Published:
+def beside_published(result: FitResult, curve: Scaling, count: float, work: StepWork, question: Question) -> Published:
     """Return what is known of a series beside published ones.
 
     Parameters

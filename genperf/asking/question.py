@@ -6,15 +6,11 @@ from typing import Any
 
 import numpy.typing as npt
 
-from genperf.attribution.derived import Work
-from genperf.errors import FormulaError, did_you_mean, listed
 from genperf.facts import Expectation, Interval, Paid, Plan, Training
-from genperf.formula import Node, Number, names_in, substitute
-from genperf.panel import Panel
+from genperf.panel.panel import StepWork
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import Forecast
 from genperf.result import FitResult
-from genperf.scaling import KINDS
 
 
 @dataclass(frozen=True)
@@ -43,33 +39,9 @@ class Question:
     words: tuple[str, ...] = ()
 
 
-def work_of(result: FitResult, question: Question) -> Work:
-    """Return the samples of a step: what the user says, what a throughput was divided into, or what columns show."""
-    panel, kind = result.panel.within(question.constants), result.schema.scaling
-    if not result.schema.target.is_time:
-        return Work(None, question.sample, False, question.steps)
-    known = given_work(panel, question.work) if question.work else panel.measured_work or panel.samples
-    if known is None and kind is not None and KINDS[kind].shared:
-        return Work(None, result.schema.timed, True, question.steps)
-    constants = {name: Number(value) for name, value in question.constants.items()}
-    return Work(None if known is None else substitute(known, constants), question.sample, False, question.steps)
-
-
-def given_work(panel: Panel, work: str) -> Node:
-    """Return a work of a step over the columns of a model.
-
-    Raises
-    ------
-    FormulaError
-        For a name that the model does not have, with its place.
-    """
-    node, known = panel.over_columns(work), {*(f.name for f in panel.factors), *panel.constants}
-    unknown = min(names_in(node) - known, default=None)
-    if unknown is None:
-        return node
-    hint = did_you_mean(unknown, known) or f"--intrinsic {unknown}, or one of {listed(sorted(known))}"
-    what = f"'{unknown}' of the work of a step is no factor of the model"
-    raise FormulaError(what, text=work, column=max(work.find(unknown), 0), width=len(unknown), hint=hint)
+def work_of(result: FitResult, question: Question) -> StepWork:
+    """Return the work of a step: what the user says, what a throughput was divided into, or what columns show."""
+    return result.panel.within(question.constants).work_of_step(question.work, question.sample)
 
 
 def expectation(

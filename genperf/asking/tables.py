@@ -1,8 +1,9 @@
 """A table and a question → the columns' meaning, the series that is meant, and an answer for each measured quantity."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.options import MEASURED
 from genperf.panel.quantities import price_of
 from genperf.panel.read import read_with_roles
-from genperf.panel.reading import Reading, column_named
+from genperf.panel.reading import MAY_NAME, Reading, column_named
 from genperf.panel.requested import as_row, wanted_name
 from genperf.panel.roles import is_size
 from genperf.panel.tables import Recognised, recognised
@@ -265,7 +266,8 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
         if opened.want is not None and wants_step(opened.want) and is_step_rate(header):
             value, quantity, unit = inverted(value), opened.want, "s"
         sentences = measured_sentences(quantity, unit, value, at, reading.scale)
-        answers.append(Value(quantity, unit, *value[:3], "ok", "it was measured", dict(at), sentences))
+        words: Callable[[Value], dict[str, str]] = partial(lambda texts, _: texts, sentences)
+        answers.append(Value(quantity, unit, *value[:3], "ok", "it was measured", dict(at), words))
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
@@ -400,8 +402,9 @@ class _Reader:
             raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
         answers = {names[0]: self._value(names[0], first, configuration, answer)}
         if answer is not None and not self._of_steps(first):
-            plain = _plain_sentences(answers[names[0]], configuration)
-            answers[names[0]] = replace(answers[names[0]], sentences={**plain, "next": answer.sentences["next"]})
+            plain, whole = _plain_sentences(configuration), answer
+            words = lambda value: {**plain(value), "next": whole.sentences["next"]}  # noqa: E731
+            answers[names[0]] = replace(answers[names[0]], words=words)
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         along = stack_of(first.members) is None
         most = MAX_QUANTITIES if along else max(1, MOST_CELLS // len(self._counts))
@@ -423,6 +426,8 @@ class _Reader:
         if left and len(answers) >= most:
             notes.append(f"measured as well, and answered by --want: {listed(left)}")
         answers = {n: answers[n] for n in names if n in answers}
+        unclear = [n for n in reading.of("label") if MAY_NAME in reading.meanings[n].reasons]
+        notes += [f"'{n}' holds {MAY_NAME}; --want {quote_name(n)} predicts it" for n in unclear]
         notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
         notes += [note.text for note in first.notes if note.kind in FIT_NOTES]
         if "scaling" not in given and reading.roles.measured.get("scaling"):
@@ -528,9 +533,8 @@ class _Reader:
         # A value of a wide table has no header of its own.
         called = "throughput" if rate and name in self.opened.source.headers and not header.kind else name
         value, lower, upper = ends.tolist()
-        made = Value(called, unit, value, lower, upper, str(row["verdict"]), str(row["reason"]), at, {})
-        sentences = dict(answer.sentences) if answer is not None else _plain_sentences(made, configuration)
-        return replace(made, sentences=sentences)
+        words = answer.answers[0].words if answer is not None else _plain_sentences(configuration)
+        return Value(called, unit, value, lower, upper, str(row["verdict"]), str(row["reason"]), at, words)
 
     def _beyond(self, name: str, result: FitResult) -> str:
         """Return a line about the last of the multiples."""
@@ -557,10 +561,8 @@ class _Reader:
         factor = float(np.exp(np.nanmedian(constant[rows]) + moved))
         ends = sorted(factor * end**power for end in (answer.lower, answer.upper))
         unit = unit_of_column(name, self.reading.headers[name], self.opened.arguments(name))
-        made = replace(
-            answer, quantity=name, unit=unit, value=factor * answer.value**power, lower=ends[0], upper=ends[1]
-        )
-        return replace(made, sentences=_plain_sentences(made, answer.at))
+        value, words = factor * answer.value**power, _plain_sentences(answer.at)
+        return replace(answer, quantity=name, unit=unit, value=value, lower=ends[0], upper=ends[1], words=words)
 
     def _others(self, name: str, at: dict[str, str]) -> list[str]:
         """Return a line for each other series that the question may mean."""
@@ -588,11 +590,15 @@ def unit_of_column(name: str, header: Header, roles: Mapping[str, Any]) -> str:
     return f"{header.counted or 'samples'}/{header.unit}" + (f"/{device}" if header.shared else "")
 
 
-def _plain_sentences(answer: Value, configuration: Mapping[str, Any]) -> dict[str, str]:
-    """Return what to expect and how sure that is, of a quantity beside the first."""
-    value, lower, upper = map(three_digits, (answer.value, answer.lower, answer.upper))
-    return {
-        "expect": f"Expect {answer.quantity} of {with_unit(value, answer.unit)} at {join_values(configuration)}.",
-        "sure": f"A new run lies between {lower} and {with_unit(upper, answer.unit)}; "
-        f"{trust_text(answer.verdict, answer.reason)}.",
-    }
+def _plain_sentences(configuration: Mapping[str, Any]) -> Callable[[Value], dict[str, str]]:
+    """Return what makes the sentences of a quantity beside the first: what to expect, and how sure that is."""
+
+    def sentences(answer: Value) -> dict[str, str]:
+        value, lower, upper = map(three_digits, (answer.value, answer.lower, answer.upper))
+        return {
+            "expect": f"Expect {answer.quantity} of {with_unit(value, answer.unit)} at {join_values(configuration)}.",
+            "sure": f"A new run lies between {lower} and {with_unit(upper, answer.unit)}; "
+            f"{trust_text(answer.verdict, answer.reason)}.",
+        }
+
+    return sentences

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,16 @@ from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
 from genperf.facts import ENDS, Expectation, Growth, Interval, Paid, Stage, Training, ends_of
-from genperf.formula import Formula, Name, Node, Text, call, evaluate, parse, values_of
+from genperf.formula import Formula, Name, Text, call, evaluate, parse
 from genperf.formula.amounts import with_amounts
 from genperf.normal.record import departs
+from genperf.panel.panel import StepWork
 from genperf.panel.quantities import ONE, QUANTITIES, Quantities, paid_for, quantities_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
+from genperf.scaling import Scaling as Kind
 from genperf.table.cells import source_of_columns
 from genperf.words.quantity import heading, only_for_times
 
@@ -220,39 +221,25 @@ def reported_of(
     return {name: float(values[0]) for name, values in ends.items()}
 
 
-@dataclass(frozen=True)
-class Work:
-    """The samples of a step, and what they are called."""
-
-    #: Over the factors; None where nothing shows it.
-    formula: Node | None
-    sample: str = "samples"
-    #: Whether all workers share one amount of work whose samples are not known: an epoch, a job, a step.
-    whole: bool = False
-    #: Whether the time of a step means something: not where a throughput came without the work of a step.
-    of_steps: bool = True
-
-    def at(self, columns: Mapping[str, AnyArray]) -> Array | None:
-        """Return the samples of a step at some configurations; one where all share one amount of work."""
-        return None if self.node is None else values_of(self.node, columns)
-
-    @property
-    def node(self) -> Node | None:
-        """The samples of a step; one where all share one amount of work."""
-        return ONE if self.whole else self.formula
-
-
-def curve_of(result: FitResult, target: Mapping[str, Any], work: Work, interval: float) -> Scaling:
+def curve_of(result: FitResult, target: Mapping[str, Any], work: StepWork, interval: float) -> Scaling:
     """Return the predictions along the count of workers that growth to a configuration is read from."""
     count = result.panel.along()
     # The best count is looked for as far as a verdict trusts.
     upto = max(float(target[count.name]), 2.0**RULES.blind * count.upper)
-    steps = ladder(result, target, upto=upto, work=work.formula)
+    kind: Kind | None = "weak" if work.known == "assumed" else None
+    steps = ladder(result, target, upto=upto, kind=kind, work=None if work.whole else work.total)
     places = steps.of_growth(float(target[count.name]))
     return scaling_along(result, steps, interval=interval, places=np.unique(places))
 
 
-def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = None, per: str | None = None) -> Growth:
+def growth_of(
+    curve: Scaling,
+    count: float,
+    work: StepWork,
+    price: Paid | None = None,
+    per: str | None = None,
+    of_steps: bool = True,
+) -> Growth:
     """Return the smallest count, the largest measured one (the smallest for a target inside) and the target.
 
     Speed-up and efficiency are those of `scaling`. The cost of a further sample is that of the added machines over the
@@ -262,8 +249,8 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
     counts, panel = curve.steps.counts, curve.steps.panel
     _, first, last, *less = curve.steps.of_growth(count)
     # The cost is that of one sample.
-    steps = None if work.node is None else call("divide", ONE, work.node)
-    known = quantities_of(panel, {"work": work.node, "steps": steps, "value": Name(curve.quantity.name)}, price, per)
+    steps = None if work.total is None else call("divide", ONE, work.total)
+    known = quantities_of(panel, {"work": work.total, "steps": steps, "value": Name(curve.quantity.name)}, price, per)
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
     names = [name for name in ("machines", "work", "throughput", "cost") if known.has(name)]
     follow = {name: np.broadcast_to(v, counts.shape) for name, v in known.values(names, columns).items()}
@@ -290,9 +277,10 @@ def growth_of(curve: Scaling, count: float, work: Work, price: Paid | None = Non
         smallest=smallest,
         start=start,
         target=end,
-        sample=work.sample,
+        sample=work.unit,
         whole=work.whole,
-        of_steps=work.of_steps,
+        of_steps=of_steps,
+        assumption=work.assumption,
         gain=gain,
         marginal=marginal,
         chance=chance,

@@ -240,11 +240,11 @@ def _same(value: float | str, given: Any) -> bool:
 def _batch(schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None) -> Array:
     """Return what one device works on in a step: its samples, or a share of one amount; one where that is not known."""
     node = None if panel.of_jobs or work else panel.node("batch")
-    whole = parse(work, list(columns)).node if work else panel.measured_work or panel.samples
+    whole = parse(work, list(columns)).node if work else panel.step_work.total
     shared = schema.scaling is not None and KINDS[schema.scaling].shared
     if node is not None:
         return values_of(node, columns)
-    if whole is not None and not panel.of_jobs:
+    if whole is not None and not shared:
         return values_of(whole, columns) / devices
     return 1.0 / devices if shared else np.ones(len(devices))
 

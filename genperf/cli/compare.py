@@ -24,6 +24,7 @@ from genperf.cli.output import Output
     ),
     shared.PRICE,
     shared.PER,
+    shared.WORK,
     option("--maximize", is_flag=True, help="The largest value is the best, not the smallest."),
     shared.INTERVAL,
 )
@@ -35,6 +36,7 @@ def compare(
     changes: tuple[str, ...],
     price: str | None,
     per: str | None,
+    work: str | None,
     maximize: bool,
     interval: float,
     out: Output,
@@ -56,6 +58,7 @@ def compare(
         changed or over,
         maximize=maximize,
         price=paid_at(price, per),
+        work=work,
         interval=interval,
     )
     if out.written(ranking, ranking.table):

@@ -188,6 +188,7 @@ HINTS = option(
 MAPPING = option("--map", "mapping", metavar="FACTOR=COL", multiple=True, help="The column of a field's name.")
 PRICE = option("--price", metavar="X/h", help="Of one machine: 2/h; also /s, /min and /d.")
 PER = column("--per", metavar="COL", help="What the price is for: gpus or nodes; the workers where omitted.")
+WORK = option("--work", metavar="FORMULA", help="Samples of a step: 32*gpus; from the columns where omitted.")
 SAMPLES = option("--samples", metavar="N", help="The work in all, in the unit of the throughput or batch: 300B.")
 DEADLINE = option("--deadline", metavar="TIME", help="Of --samples: 5d; the upper end of the interval keeps it.")
 BUDGET = option("--budget", metavar="X", help="Of --samples: the money that it may cost; the upper end keeps it.")

@@ -43,6 +43,7 @@ from genperf.errors import GenperfError
     ),
     option("--maximize", metavar="FORMULA", help="A formula that is to be large, instead of --minimize."),
     option("--steps", metavar="FORMULA", help="The number of steps: '90*1281167/(workers*batch)'; one where omitted."),
+    shared.WORK,
     shared.SAMPLES,
     shared.DEADLINE,
     shared.BUDGET,
@@ -68,6 +69,7 @@ def optimize(
     minimize: str | None,
     maximize: str | None,
     steps: str | None,
+    work: str | None,
     samples: str | None,
     deadline: str | None,
     budget: str | None,
@@ -107,7 +109,8 @@ def optimize(
         varied, conditions = proposed.over, proposed.where
         out.notes(proposed.notes)
     within, money = amount_of(deadline, "--deadline"), amount_of(budget, "--budget")
-    job = search.Job(count, per, per_second(price), amount_of(samples, "--samples"), price if "/" in price else "")
+    price_text, size = price if "/" in price else "", amount_of(samples, "--samples")
+    job = search.Job(count, per, per_second(price), size, price_text, work and with_amounts(work))
     goal = search.Goal(most, within, money, fits, trusted, limits)
     optimum = search.optimize(fitted, varied, conditions, least, goal=goal, interval=interval, job=job, top=top)
     if out.written(optimum, optimum.best):

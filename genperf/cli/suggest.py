@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     option("--candidates", metavar="CSV", help="What could be measured; powers of two below the target where omitted."),
     option("-k", "--count", default=1, type=click.IntRange(min=1), help="How many to choose."),
     option("--within", metavar="10%|0.1", help="The half width of the target's interval to reach."),
+    shared.WORK,
     shared.INTERVAL,
     option(
         "--band",
@@ -45,6 +46,7 @@ def suggest(
     candidates: str | None,
     count: int,
     within: str | None,
+    work: str | None,
     interval: float,
     band: Band,
     group: str | None,
@@ -66,6 +68,7 @@ def suggest(
         candidates=candidates,
         k=count,
         interval=interval,
+        work=work,
         band=band,
     )
     if out.written(suggestion, suggestion.chosen):

@@ -232,8 +232,8 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in others.items()}
     frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
     read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
-    count, kind = counted_column(roles), None
-    if measurement.kind == "throughput" and count is not None:
+    kind, count = None, counted_column(roles) if measurement.kind == "throughput" else None
+    if count is not None:
         done = columns.number(TIME) * columns.number(measurement.column)
         kind = kind_of_work(done[usable], columns.number(count)[usable])
     factors = measure_factors(frame, roles.factors, roles.group)

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from genperf.arrays import AnyArray
-from genperf.errors import ModelError, TableError, suggest
-from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
+from genperf.arrays import AnyArray, Array
+from genperf.errors import FormulaError, ModelError, TableError, did_you_mean, listed, suggest
+from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute, values_of
 from genperf.formula.amounts import amount
 from genperf.panel.axis import Axis, axis_of, factor_of, several_nodes
 from genperf.panel.machine import Machine, rises_with
@@ -20,7 +20,7 @@ from genperf.panel.target import Target
 from genperf.scaling import KINDS, Scaling, is_whole
 from genperf.table import Factor
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of, counts_cores, meant_by
+from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of, counts_cores, counts_devices, meant_by
 
 #: The ways of a transformer beside data, as products, those of most ways first.
 _SPLITS = (
@@ -61,6 +61,43 @@ class Median(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     lowest: float
     highest: float
     repeats: int
+
+
+#: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
+#: Weak scaling has at most 1, but for noise and caches. Half and double answer as many questions
+#: (experiments/results/settings.md).
+LEAST_FALL = 1.5
+ONE = Number(1.0)
+
+
+@dataclass(frozen=True)
+class StepWork:
+    """The work of a step: what a throughput is the work per second of."""
+
+    #: Its samples, over the factors; one where all workers share one amount; None where nothing shows them.
+    total: Node | None = None
+    #: What it is in proportion to along the workers; None where all share one amount, and where nothing shows it.
+    proportional: Node | None = None
+    #: What it counts: samples, images; or the whole in the singular where all workers share it: an epoch, a job.
+    unit: str = "samples"
+    #: How it is known: `given` by a user, `measured` with a throughput, of the `columns`, by the kind of `scaling`,
+    #: `shared` by all workers, or `assumed`: nothing shows it, and each worker is taken to keep its own.
+    known: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all workers share one amount of work whose samples are not known."""
+        return self.known == "shared"
+
+    def at(self, columns: Mapping[str, AnyArray]) -> Array | None:
+        """Return the samples of a step at some configurations; one where all share one amount of work."""
+        return None if self.total is None else values_of(self.total, columns)
+
+    @property
+    def assumption(self) -> str:
+        """What is assumed, in words; empty where the work is known."""
+        text = "nothing shows the work of a step, and each device is taken to keep its own"
+        return text if self.known == "assumed" else ""
 
 
 class Described(Protocol):
@@ -393,20 +430,62 @@ class Panel:
         return parse(self.target.work).node if self.target is not None and self.target.work else None
 
     @cached_property
-    def step_work(self) -> Node | None:
-        """The work of a step as a formula over the factors: what a throughput is the work per second of.
+    def step_work(self) -> StepWork:
+        """The work of a step, as far as the columns, the group and the kind of scaling show it."""
+        return self.work_of_step()
 
-        It is the work that was divided by a measured throughput, or else the samples of a step. Where nothing shows
-        these but the work of one worker stays as they grow (weak scaling), it is the number of workers. None where
-        nothing shows it, as in strong scaling, where the work of a step is one and the same.
+    def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
+        """Return the work of a step, where a user may have given it as a formula over the columns.
+
+        Raises
+        ------
+        FormulaError
+            For a name that the model does not have, with its place.
         """
         if self.target is None or not self.target.is_time:
+            return StepWork(unit=unit)
+        ways = (("given", self._given_work(given)), ("measured", self.measured_work), ("columns", self.samples))
+        known, node = next((way for way in ways if way[1] is not None), ("", None))
+        if node is not None:
+            node = substitute(node, {name: Number(value) for name, value in self.constants.items()})
+            return StepWork(node, node, unit, known)
+        if self.scaling is not None and KINDS[self.scaling].shared:
+            return StepWork(ONE, None, self.timed, "shared")
+        if self.workers is None or self.target.throughput or (self.kind is not None and KINDS[self.kind].shared):
+            return StepWork(unit=unit)
+        count, power = Name(self.workers.name), KINDS[self.kind or "weak"].power
+        node = count if power == 0.0 else call("power", count, 1.0 + power)
+        if self.kind is not None:
+            return StepWork(None, node, unit, "scaling")
+        return StepWork(None, node, unit, "assumed") if self._may_scale_weakly else StepWork(unit=unit)
+
+    def _given_work(self, given: str | None) -> Node | None:
+        """Return the work of a step that a user gives, over the columns."""
+        if not given:
             return None
-        known = self.measured_work or self.samples
-        if known is not None or self.kind is None or self.workers is None or self.target.throughput:
-            return known
-        count, kind = Name(self.workers.name), KINDS[self.kind]
-        return None if kind.shared else count if kind.power == 0.0 else call("power", count, 1.0 + kind.power)
+        node, known = self.over_columns(given), {*(f.name for f in self.factors), *self.constants}
+        unknown = min(names_in(node) - known, default=None)
+        if unknown is None:
+            return node
+        hint = did_you_mean(unknown, known) or f"--intrinsic {unknown}, or one of {listed(sorted(known))}"
+        what = f"'{unknown}' of the work of a step is no factor of the model"
+        raise FormulaError(what, text=given, column=max(given.find(unknown), 0), width=len(unknown), hint=hint)
+
+    @property
+    def _may_scale_weakly(self) -> bool:
+        """Whether the workers are devices, and their times do not fall as those of shared work do."""
+        if self.workers is None or not counts_devices(self.workers.name) or len({m.values for m in self.medians}) < 2:
+            return False
+        counts, times = self.measured[self.workers.name], np.array([median.value for median in self.medians])
+        first, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
+        return bool(first / last < LEAST_FALL)
+
+    @property
+    def timed(self) -> str:
+        """What a time is of: a step, or an epoch or a job, whose work all workers share."""
+        if not self.of_jobs:
+            return "step"
+        return "epoch" if self.target is not None and "epoch" in self.target.column.lower() else "job"
 
     def find(self, canonical: str) -> Factor | None:
         """Return the column that is the factor, or None."""

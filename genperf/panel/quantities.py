@@ -13,7 +13,7 @@ from genperf.errors import GenperfError, ModelError, TableError
 from genperf.facts import CURRENCY, ENDS, Paid
 from genperf.formula import Call, Name, Node, Number, call, evaluate, names_in, parse, render, substitute
 from genperf.formula.amounts import DURATIONS, amount, with_amounts
-from genperf.panel.panel import Panel
+from genperf.panel.panel import ONE, Panel
 from genperf.vocabulary.names import LEVELS
 
 
@@ -58,7 +58,6 @@ LACKS: dict[str, tuple[str, str]] = {
 }
 #: What formulas read that no column of runs counts: a command, a question or the model gives it.
 GIVEN = frozenset({"value", "work", "steps", "machines", "price", "tokens", "peak"})
-ONE = Number(1.0)
 
 
 @cache
@@ -155,7 +154,9 @@ def quantities_of(
     """
     target, per = panel.target, per or (None if price is None else price.per)
     known: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
-    known |= {"value": None if target is None else Name(target.name), "work": panel.step_work}
+    work = panel.step_work
+    shown = None if work.known == "assumed" else work.proportional
+    known |= {"value": None if target is None else Name(target.name), "work": shown}
     if panel.counted_by_throughput == "tokens":
         known["sequence"] = ONE
     # Where a throughput was measured, the length of a step is a convention: one unit of its work is paid for.

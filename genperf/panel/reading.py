@@ -73,6 +73,8 @@ _SWITCHES = ("zero", "recomputation", "precision", "offload")
 #: Kind of a header → why its column is measured.
 _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}
 _HEADERS = {kind: f"its header or its unit is that of {what}" for kind, what in _KINDS.items()}
+#: Why a column of numbers is not predicted.
+MAY_NAME = "whole numbers without a unit, another one in each row: they may name the runs"
 #: Headers of one word that are times where something must have been measured, and their units.
 TIME_HEADERS = {"s": "s", "t": "s", "ms": "ms", "us": "us", "ns": "ns"}
 
@@ -205,6 +207,7 @@ def read_columns(
     unnamed = {n: plain_name(n) for n, m in meanings.items() if m.role == "measured" and not headers[n].kind}
     letters = {n: TIME_HEADERS[plain] for n, plain in unnamed.items() if plain in TIME_HEADERS}
     headers |= {n: replace(headers[n], kind="time", unit=unit) for n, unit in letters.items()}
+    meanings |= _names_of_runs(meanings, evidence, headers, requested | {*roles.by_column})
     if not any((given or {}).get(option) for option in ("status", "failed")):
         ending = ending_column(
             {n: columns[n] for n, m in meanings.items() if m.role in ("kind", "label", "setting", "constant")}
@@ -302,6 +305,25 @@ def _names_or_their_numbers(
         elif name not in requested and meanings[name].role in ("kind", "label"):
             out[name] = Meaning("label", (f"taken apart: {listed(made, 6)}",))
     return out
+
+
+def _names_of_runs(
+    meanings: Mapping[str, Meaning], evidence: Mapping[str, Evidence], headers: Mapping[str, Header], settled: set[str]
+) -> dict[str, Meaning]:
+    """Return the whole numbers that may be names: of no known header, another one in each row of measurements."""
+    counts = [n for n, m in meanings.items() if m.role == "setting" and canonical_of(n) in LEVELS]
+    # A setting with another value in each run is one only where no count tells the runs apart.
+    apart = any(len(evidence[n].levels) == len(evidence[n].texts) for n in counts)
+    roles = ("measured",) if apart or not counts else ("measured", "setting")
+    unknown = [n for n, m in meanings.items() if m.role in roles and not headers[n].kind and meant_by(n) is None]
+    names = [
+        n
+        for n in unknown
+        if n not in settled and not is_statistic(n) and len(evidence[n].texts) >= LEAST_NUMBERED
+        if np.all(evidence[n].known % 1.0 == 0.0) and len(np.unique(evidence[n].known)) == len(evidence[n].texts)
+    ]
+    by_header = any(m.role == "measured" and headers[n].kind for n, m in meanings.items())
+    return {n: Meaning("label", (MAY_NAME,)) for n in names} if by_header else {}
 
 
 def _something_measured(

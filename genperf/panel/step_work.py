@@ -12,6 +12,7 @@ from genperf.arrays import Array
 from genperf.errors import FormulaError, Note, TableError
 from genperf.formula import Name, Node, evaluate, quote_name, render
 from genperf.panel.options import Roles
+from genperf.panel.panel import LEAST_FALL
 from genperf.scaling import KINDS, LISTED, Scaling
 from genperf.table import Factor
 from genperf.vocabulary.headers import header_of
@@ -132,12 +133,6 @@ def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
         text = render(work)
         raise FormulaError("the work of a step is not above zero here", text=text, column=0, width=len(text))
     return values
-
-
-#: The median of T(fewest workers)/T(most workers), at the same batch, from which on all share one amount of work.
-#: Weak scaling has at most 1, but for noise and caches. Half and double answer as many questions
-#: (experiments/results/settings.md).
-LEAST_FALL = 1.5
 
 
 def with_job(table: Table) -> Table:

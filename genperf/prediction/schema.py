@@ -12,7 +12,7 @@ from genperf.discrepancy.product import NotNegative
 from genperf.panel import Panel
 from genperf.panel.panel import Median, panel_of
 from genperf.panel.target import TIME, Target
-from genperf.scaling import Scaling, is_whole
+from genperf.scaling import Scaling
 from genperf.table import Factor, Role
 
 if TYPE_CHECKING:
@@ -76,9 +76,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     @property
     def timed(self) -> str:
         """What a time is of: a step, or an epoch or a job, whose work all workers share."""
-        if not is_whole(self.scaling):
-            return "step"
-        return "epoch" if "epoch" in self.target.column.lower() else "job"
+        return self.panel.timed
 
     @property
     def varying(self) -> tuple[Factor, ...]:

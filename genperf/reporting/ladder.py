@@ -9,9 +9,9 @@ import pandas as pd
 from genperf.arrays import Index
 from genperf.asking.question import Question
 from genperf.attribution import Scaling
-from genperf.attribution.derived import Work
 from genperf.errors import GenperfError, counted
 from genperf.formula import call
+from genperf.panel.panel import StepWork
 from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE, beside, paid_for, quantities_of
 from genperf.result import FitResult
 from genperf.table.cells import frame_of
@@ -44,7 +44,7 @@ def with_ends(row: Mapping[Any, Any], name: str, written: Callable[[float], str]
 
 
 def ladder_rows(
-    result: FitResult, answer: Scaling, places: Index, work: Work, question: Question
+    result: FitResult, answer: Scaling, places: Index, work: StepWork, question: Question
 ) -> tuple[str, pd.DataFrame]:
     """Return what a machine is called, and the table."""
     steps, target = answer.steps, answer.quantity
@@ -65,7 +65,7 @@ def ladder_rows(
     })  # fmt: skip
     samples = work.at(columns)
     if target.throughput and samples is not None:
-        shown = {f"{work.sample}/s": samples / seconds, "lower": samples / upper, "upper": samples / lower}
+        shown = {f"{work.unit}/s": samples / seconds, "lower": samples / upper, "upper": samples / lower}
     else:
         shown = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
     frame = frame.assign(**shown)
@@ -76,9 +76,9 @@ def ladder_rows(
     frame["verdict"] = predicted["verdict"].to_numpy()
     per = question.per or ("nodes" if result.panel.nodes is not None else None)
     if question.plan is not None:
-        if work.node is None:
+        if work.total is None:
             raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-        given = {"steps": call("divide", question.plan.samples, work.node)}
+        given = {"steps": call("divide", question.plan.samples, work.total)}
         hours = quantities_of(result.panel, given, per=per).intervals(
             ["total", "machine_hours"], columns, [value, lower, upper]
         )

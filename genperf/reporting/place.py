@@ -14,7 +14,6 @@ from genperf.asking.plan import plan_of, planned
 from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
-from genperf.attribution.derived import Work
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
@@ -22,6 +21,7 @@ from genperf.facts import Expectation, Facts, Growth, Plan
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured, parts_given
 from genperf.panel.machine import PLACES
+from genperf.panel.panel import StepWork
 from genperf.panel.quantities import price_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.bands import Forecast
@@ -177,7 +177,7 @@ class Place:
         return self.forecast.at(np.array([self.scaling.steps.nearest(self.count)]))
 
     @cached_property
-    def work(self) -> Work:
+    def work(self) -> StepWork:
         """The samples of a step."""
         return work_of(self.result, self.question)
 
@@ -214,7 +214,7 @@ class Place:
             what, unit = THROUGHPUT[0], f"{samples_called(rated)}/s"
             rate, low, high = (float(row[name][0]) for name in THROUGHPUT)
             ends = rate, low, high
-        return Answer((Value(what, unit, *ends, expected.verdict, expected.reason, self.values, {}),))
+        return Answer((Value(what, unit, *ends, expected.verdict, expected.reason, self.values),))
 
     @property
     def shown(self) -> str:

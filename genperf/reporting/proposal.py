@@ -12,8 +12,8 @@ import pandas as pd
 from genperf import __version__
 from genperf.asking.question import Question
 from genperf.attribution import Scaling, scaling
-from genperf.attribution.derived import Work
 from genperf.errors import GenperfError
+from genperf.panel.panel import StepWork
 from genperf.prediction.verdict import RULES, VERDICTS
 from genperf.reporting.ladder import ladder_rows, ladder_table, percent, with_ends
 from genperf.reporting.place import (
@@ -60,7 +60,7 @@ def proposal_page(
     # Beyond it every verdict is blind.
     upto = max(largest * 2.0**RULES.blind, target or 0.0)
     at = place.scaling.at if target is None else place.values
-    far, formula = EVALUATED_MULTIPLE * upto, place.work.formula
+    far, formula = EVALUATED_MULTIPLE * upto, None if place.work.whole else place.work.total
     answer = scaling(result, at, along=name, upto=far, level=limit, interval=view.interval, work=formula)
     if answer.refusal:
         raise GenperfError(answer.refusal, hint="--work '32*gpus', --scaling strong, or a column of the batch")
@@ -92,7 +92,7 @@ def proposal_page(
 
 
 def _findings(
-    answer: Scaling, rows: pd.DataFrame, limit: float, requested: float, question: Question, work: Work, hours: str
+    answer: Scaling, rows: pd.DataFrame, limit: float, requested: float, question: Question, work: StepWork, hours: str
 ) -> tuple[str, ...]:
     """Return the largest measured count, the largest count that keeps the efficiency, and the request."""
     name, last = answer.along, float(answer.steps.counts[-1])
@@ -114,7 +114,7 @@ def _findings(
     efficiency = with_ends(row, "efficiency", percent, " %")
     if question.plan is None:
         return (*lines, f"Efficiency at {there}: {efficiency}.")
-    many = f"{three_digits(question.plan.samples)} {work.sample}{'s' if work.whole else ''}"
+    many = f"{three_digits(question.plan.samples)} {work.unit}{'s' if work.whole else ''}"
     used, wall = (with_ends(row, f"{what}hours", three_digits) for what in ("machine_", ""))
     request = f"Request: {used} {hours} for {many} at {there}, in {wall} hours, with an efficiency of {efficiency}."
     return (*lines, request)

@@ -239,7 +239,8 @@ GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
-    paid, work = _paid(panel, job), panel.step_work
+    paid, known_work = _paid(panel, job), panel.step_work
+    work = None if known_work.known == "assumed" else known_work.proportional
     given: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None:
         given["steps"] = call("divide", Name("samples"), work)

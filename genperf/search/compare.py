@@ -19,13 +19,13 @@ from genperf.models import MODELS
 from genperf.models.network import BANDWIDTH, HINTS
 from genperf.panel import Table
 from genperf.panel.configurations import kept_beside
+from genperf.panel.panel import StepWork
 from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, beside, quantities_of
 from genperf.panel.target import Target
 from genperf.peaks import link_rate
 from genperf.prediction import read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, answering
-from genperf.scaling import KINDS
 from genperf.search.evaluation import JOINT_DRAWS, winners
 from genperf.search.problem import models_of
 from genperf.search.suggest import uncertainty
@@ -109,6 +109,7 @@ def compare(
     *,
     maximize: bool = False,
     price: Paid | None = None,
+    work: str | None = None,
     interval: float = 0.9,
     seed: int = 0,
     **configuration: Any,
@@ -132,6 +133,8 @@ def compare(
         Whether the largest value is the best; else the smallest.
     price : Paid, optional
         Then, and for changes, alternatives have the cost of their work and the probability that it is the least.
+    work : str, optional
+        The samples of a step, a formula over the columns; from the columns where omitted.
     interval : float
         Nominal coverage.
     seed : int
@@ -160,7 +163,8 @@ def compare(
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
     first = answering(models[0][1], rest)
     column = CHANGE if changes else _over(first, over if isinstance(over, str) else None, rest, groups)
-    tables, draws, works, costs, notes = [], [], list[Array | None](), list[Array | None](), list[str]()
+    tables, draws, costs, notes = [], [], list[Array | None](), list[str]()
+    of_steps, works = list[StepWork](), list[Array | None]()
     for place, (group, model) in enumerate(models):
         result = answering(model, rest, *changes)
         called, frame, rates = _alternatives(result, rest, column, changes)
@@ -176,22 +180,24 @@ def compare(
         predicted = predicted.reset_index(drop=True).assign(**beside(result.panel.within(group), columns, ends))
         tables.append(pd.concat([names.reset_index(drop=True), predicted], axis=1))
         draws.append(uncertainty(result, columns).joint_draws(JOINT_DRAWS, seed + place) + network)
-        step = None if maximize else result.panel.within(group).step_work
-        works.append(None if step is None else values_of(step, columns))
-        costs.append(_cost(result, group, columns, price) if changes or price is not None else None)
+        step = result.panel.within(group).work_of_step(work)
+        of_steps.append(step)
+        works.append(None if maximize or step.proportional is None else values_of(step.proportional, columns))
+        costs.append(_cost(result, step, columns, price) if changes or price is not None else None)
     table, drawn = pd.concat(tables, ignore_index=True), np.hstack(draws)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
     quantity = first.schema.target
-    work, cost = _joined(works), _joined(costs)
+    done, cost = _joined(works), _joined(costs)
     ends = [table[end].to_numpy(float) for end in (quantity.name, "lower", "upper")]
     rated: dict[str, Array] = {}
     priced: dict[str, Array] = {}
     if cost is not None:
         priced = {"cost": ends[0] * cost, "cheapest": winners(drawn + np.log(cost)).mean(axis=0)}
-    if work is not None and (quantity.throughput or np.ptp(np.log(work)) > SAME_WORK):
-        drawn = drawn - np.log(work)
-        rated = dict(zip(THROUGHPUT, (work / ends[0], work / ends[2], work / ends[1]), strict=True))
+    if done is not None and (quantity.throughput or np.ptp(np.log(done)) > SAME_WORK):
+        drawn = drawn - np.log(done)
+        rated = dict(zip(THROUGHPUT, (done / ends[0], done / ends[2], done / ends[1]), strict=True))
+        notes += dict.fromkeys(f"{text}; --work says otherwise" for step in of_steps if (text := step.assumption))
     drawn = -drawn if maximize else drawn
     values = rated[THROUGHPUT[0]] if rated else ends[0]
     order = (-values if rated or maximize else values).argsort(kind="stable")
@@ -210,8 +216,9 @@ def compare(
     difference = drawn[:, order[1]] - drawn[:, order[0]]
     low, high = np.quantile(difference, ends_of(interval))
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
-    whole = "" if work is not None else with_article(first.schema.timed)
-    sentence += _cheapest_sentence(ranked, columns_of_names, price, whole or "a million samples")
+    amount = "a million samples" if all(step.total is not None for step in of_steps) else "a million steps of one"
+    whole = with_article(first.schema.timed) if done is None else amount
+    sentence += _cheapest_sentence(ranked, columns_of_names, price, whole)
     notes += [] if rated else _batch_notes(ranked, groups)
     if isinstance(fitted, GroupedResult):
         notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
@@ -242,15 +249,13 @@ def _joined(parts: Sequence[Array | None]) -> Array | None:
     return np.concatenate(known) if len(known) == len(parts) else None
 
 
-def _cost(result: FitResult, group: Mapping[str, str], columns: Mapping[str, Any], price: Paid | None) -> Array | None:
+def _cost(result: FitResult, step: StepWork, columns: Mapping[str, Any], price: Paid | None) -> Array | None:
     """Return what a second costs over the work of a step, shape (rows,); None where work or machines are not known.
 
     Of a million samples, or of what all workers share; in the money of the price, or else in machine-hours.
     """
-    schema = result.schema
-    shared = schema.scaling is not None and KINDS[schema.scaling].shared
-    work = result.panel.within(group).step_work or (ONE if shared else None)
-    if work is None or not schema.target.is_time or (price is None and result.panel.counted_node is None):
+    work = step.proportional or step.total
+    if work is None or not result.schema.target.is_time or (price is None and result.panel.counted_node is None):
         return None
     steps = call("divide", 1.0 if work == ONE else 1e6, work)
     known = quantities_of(result.panel, {"value": ONE, "steps": steps}, price)

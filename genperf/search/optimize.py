@@ -391,7 +391,9 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     constraints = [in_model_names(text, schema) for text in task.where]
     constraints += capacity_constraints(goal.capacity, schema, result.further)
     constraints += [] if goal.budget is None else [f"cost <= {goal.budget!r}"]
-    job, work = _in_model_names(task.job, schema), result.panel.within(group).step_work
+    job = _in_model_names(task.job, schema)
+    step = result.panel.within(group).work_of_step(job.work)
+    work = step.proportional
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
     space = checked_space(grid, schema, [*constraints, *aims, *job.formulas], group)
     chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work, bool(group))
@@ -400,7 +402,8 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     if goal.maximize is not None:
         minimize = f"-({goal.maximize})"
     aim = schema.target.name if minimize is None else in_model_names(minimize, schema)
-    words = Vocabulary(schema.target, result.panel, space.names, space.texts, tuple(result.further), work)
+    further = tuple(result.further)
+    words = Vocabulary(schema.target, result.panel, space.names, space.texts, further, work, step.known == "assumed")
     by_work = bool(schema.target.throughput) or "throughput" in aim
     problem = read_problem(words, constraints, aim, job, per_unit=not job.sized and by_work and work is not None)
     search = Search(result, space, problem, task.interval, goal)
@@ -411,6 +414,7 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     front, thinned = _front(search, evaluation, positions)
     notes = [
         ("most_throughput", "" if not chosen or schema.target.throughput else _MOST_THROUGHPUT),
+        ("work_assumed", f"{step.assumption}; --work says otherwise" if step.assumption and by_work else ""),
         ("may_not_fit", _may_not_fit(search, evaluation)),
         ("price", _price(result, task.job)),
         ("per_step", _per_step(search, minimize, job)),
@@ -453,9 +457,9 @@ def _work_varies(schema: Schema, space: Space, work: Node | None, grouped: bool)
 
 def _in_model_names(job: Job, schema: Schema) -> Job:
     """Return a job whose formulas read the model's columns."""
-    steps, per = (t if t is None else in_model_names(str(t), schema) for t in (job.steps, job.per))
+    steps, per, work = (t if t is None else in_model_names(str(t), schema) for t in (job.steps, job.per, job.work))
     price = in_model_names(job.price, schema) if isinstance(job.price, str) else job.price
-    return replace(job, steps=steps, per=per, price=price)
+    return replace(job, steps=steps, per=per, price=price, work=work)
 
 
 def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.DataFrame, str]:
@@ -582,7 +586,7 @@ def _per_step(search: Search, minimize: str | None, job: Job) -> str:
     what = target.name if minimize is None else minimize
     if not target.is_time or target.throughput or what not in (target.name, "cost") or job.sized:
         return ""
-    samples = search.result.panel.samples
+    samples = search.result.panel.work_of_step(job.work).total
     if samples is None or not search.space.varied & names_in(samples):
         return ""
     text = f"the {what} is that of a step, and steps of different numbers of samples are compared"

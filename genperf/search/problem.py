@@ -36,6 +36,8 @@ class Job:
     samples: float | None = None
     #: The price as it was given, with its time: `2.5/h`.
     price_text: str = ""
+    #: The samples of a step, a formula over the columns; from the columns where omitted.
+    work: str | None = None
 
     @property
     def sized(self) -> bool:
@@ -50,7 +52,7 @@ class Job:
     @property
     def formulas(self) -> list[str]:
         """The formulas there are."""
-        return [str(self.price), *(text for text in (self.per, self.steps) if text is not None)]
+        return [str(self.price), *(text for text in (self.per, self.steps, self.work) if text is not None)]
 
 
 #: Verdicts of predictions that may be recommended with `trusted`.
@@ -166,8 +168,9 @@ class Vocabulary:
     texts: tuple[str, ...]
     #: The further quantities that it predicts beside.
     further: tuple[str, ...] = ()
-    #: The work of a step, where it is known.
+    #: The work of a step, where it is known, or what it is assumed to be in proportion to.
     work: Node | None = None
+    assumed: bool = False
 
     @property
     def predicted(self) -> tuple[str, ...]:
@@ -276,11 +279,11 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     if job.steps is not None:
         given["steps"] = words.count("--steps", job.steps)
     elif job.samples is not None or per_unit:
-        if words.work is None:
+        if words.work is None or (words.assumed and job.samples is not None):
             raise ModelError(
                 "the work of a step is not known: no throughput was measured, and no column is a batch",
-                hint="--steps FORMULA in place of --samples, for example --steps '1e6/(32*workers)'; of epochs "
-                "--steps 90",
+                hint="--work '32*workers'; or --steps FORMULA in place of --samples, for example "
+                "--steps '1e6/(32*workers)'; of epochs --steps 90",
             )
         given["steps"] = call("divide", 1.0 if job.samples is None else job.samples, words.work)
     given["machines"] = counted if job.per is None else words.count("--per", job.per)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -236,16 +236,19 @@ class Suggestions(Shown):
     quantity: Target
     #: What to measure next, as numbers.
     next_run: NextRun
+    #: The throughput at the target, where the work of a step was given.
+    throughput: Interval | None = None
 
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        return next_sentence(self.next_run, self.quantity.unit)
+        return next_sentence(self.next_run, "samples/s" if self.throughput else self.quantity.unit, self.throughput)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         plain = super().to_dict()
         del plain["next_run"]
+        plain["throughput"] = None if self.throughput is None else self.throughput.value
         plain["sentence"] = self.sentence
         return {self.quantity.name if name == "value" else name: value for name, value in plain.items()}
 
@@ -253,6 +256,19 @@ class Suggestions(Shown):
     def content(self) -> list[Line]:
         """The batch to measure, and the answer in words."""
         return [("what to measure next", self.chosen), self.sentence]
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What could be measured, what it costs, and what is to be reached by it: see `suggest`."""
+
+    cost: str = "workers"
+    candidates: str | Path | pd.DataFrame | None = None
+    k: int = 1
+    within: float | None = None
+    interval: float = 0.9
+    band: Band = "confidence"
+    work: str | None = None
 
 
 def suggest(
@@ -265,6 +281,7 @@ def suggest(
     within: float | None = None,
     interval: float = 0.9,
     band: Band = "confidence",
+    work: str | None = None,
 ) -> Suggestions:
     """Return what to measure next.
 
@@ -291,6 +308,8 @@ def suggest(
         Nominal coverage of the target's interval.
     band : {"confidence", "prediction"}
         Of the mean, or of a new run, whose noise no measurement takes away.
+    work : str, optional
+        The samples of a step, a formula over the columns: the answer is then about the throughput, and costs read it.
 
     Raises
     ------
@@ -316,36 +335,51 @@ def suggest(
     query = result.query(target)
     if query.rows != 1:
         raise GenperfError(f"suggest takes one target, got {query.rows}", hint="one value for each factor")
+    predicted = predicted_columns(result, query, interval, band)
+    now = Interval(*(float(predicted[c][0]) for c in (result.schema.target.name, "lower", "upper")))
+    blind = predicted["verdict"][0] == VERDICTS[-1]
+    options = Measurements(cost, candidates, k, within, interval, band, work)
+    return suggested(result, query, target, now, blind, options)
+
+
+def suggested(
+    result: FitResult,
+    query: Query,
+    target: Collection[str],
+    now: Interval,
+    blind: bool,
+    options: Measurements = Measurements(),
+) -> Suggestions:
+    """Return what to measure next where the interval at the target is known `now`, and whether its verdict is blind."""
+    within, work = options.within, options.work
     values = {n: v[0] for n, v in query.columns.items()}
     given = {result.panel.meant(str(n)) for n in target}
     named = {n: v for n, v in values.items() if n in given} or values
-    quantity = result.schema.target
-    predicted = predicted_columns(result, query, interval, band)
-    value, lower, upper = (float(predicted[c][0]) for c in (quantity.name, "lower", "upper"))
+    quantity, (value, lower, upper) = result.schema.target, now.ends
     width = (upper - lower) / (2.0 * value)
-
-    blind = predicted["verdict"][0] == VERDICTS[-1]
     met = within is not None and width <= within and not blind
     if met:
         names = [*query.columns, quantity.name, "cost", "width", "gain", "gain_per_cost"]
         chosen = ranked = pd.DataFrame(columns=names)
     else:
-        options = _candidates(result, query, candidates)
-        both = {n: np.concatenate([options.columns[n], query.columns[n]]) for n in query.columns}
+        places = _candidates(result, query, options.candidates)
+        both = {n: np.concatenate([places.columns[n], query.columns[n]]) for n in query.columns}
         parts = forecasts(result.members, both)
         central = central_times(result.members, both, parts)[:-1]
-        prices = _costs(result, options, central, cost)
+        prices = _costs(result, places, central, options.cost, work)
         start = knowledge(result, both, parts)
-        run = float(start.noise[-1]) if band == "prediction" else 0.0
-        ranking = _Ranking(pd.DataFrame({**options.columns, quantity.name: central, "cost": prices}), start, width, run)
+        run = float(start.noise[-1]) if options.band == "prediction" else 0.0
+        ranking = _Ranking(pd.DataFrame({**places.columns, quantity.name: central, "cost": prices}), start, width, run)
         ranked = ranking.of(start)
-        chosen = ranking.batch(ranked, k, within)
+        chosen = ranking.batch(ranked, options.k, within)
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
-    places = places_of(values, named, chosen)
-    following_run = NextRun(named, places, Interval(value, lower, upper), width, after, within, met, beyond)
-    ends = value, lower, upper
-    return Suggestions(values, *ends, interval, width, within, met, chosen, ranked, quantity, following_run)
+    following_run = NextRun(named, places_of(values, named, chosen), now, width, after, within, met, beyond)
+    rate = None
+    if work is not None and (samples := result.panel.work_of_step(work).at(query.columns)) is not None:
+        rate = Interval(*(float(samples[0] / end) for end in (value, upper, lower)))
+    there = (*now.ends, options.interval, width, within, met)
+    return Suggestions(values, *there, chosen, ranked, quantity, following_run, rate)
 
 
 #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With a
@@ -450,7 +484,7 @@ def _doublings(first: float, last: float, per_node: float | None) -> Array:
     return np.asarray(counts[(counts >= first) & (counts < last)])
 
 
-def _costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Array:
+def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: str | None) -> Array:
     """Return what measuring each configuration costs, shape (rows,).
 
     For a model of a time it is the formula times the predicted seconds. A formula that reads the predicted quantity by
@@ -460,7 +494,7 @@ def _costs(result: FitResult, query: Query, predicted: Array, cost: str) -> Arra
     formula = parse_number(cost, None, [f.name for f in result.schema.factors if not f.numeric], logical=False)
     columns: dict[str, Any] = {**query.columns, quantity.name: predicted}
     nodes = {}
-    known = quantities_of(result.panel)
+    known = quantities_of(result.panel, None if work is None else {"work": result.panel.work_of_step(work).total})
     for name in formula.names - {*columns}:
         node = known.node(name) if name in QUANTITIES and known.has(name) else result.panel.formula(name)
         if node is None:

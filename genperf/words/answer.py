@@ -7,7 +7,7 @@ from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence
 from genperf.words.next_run import next_sentence
-from genperf.words.numbers import join_values, prose
+from genperf.words.numbers import join_values, prose, three_digits, with_unit
 from genperf.words.plan import plan_sentence
 from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
 from genperf.words.quantity import further_words, with_interval
@@ -36,7 +36,7 @@ def sentences_of(facts: Facts) -> dict[str, str]:
     likely = turn is not None and (turn.count.value < float("inf") or turn.reached >= LEAST_CHANCE)
     sentences = {
         "plan": "" if facts.plan is None else plan_sentence(facts.plan),
-        "expect": expect_sentence(facts.expected, growth, places, further),
+        "expect": prose(measured_text(facts, places), expect_sentence(facts.expected, growth, places, further)),
         "training": training_sentence(facts.training, facts.quantities),
         "sure": sure_sentence(facts.expected, growth, "" if unjudged else worth_text(facts.record)),
         "pays": pays_sentence(growth, facts.expected),
@@ -49,6 +49,20 @@ def sentences_of(facts: Facts) -> dict[str, str]:
         "next": _next(facts),
     }
     return {what: prose(text) for what, text in sentences.items() if text}
+
+
+def measured_text(facts: Facts, places: str) -> str:
+    """Return what was measured at the configuration; empty where nothing was."""
+    if facts.measured is None:
+        return ""
+    (ends, runs), growth = facts.measured, facts.growth
+    numbers, unit = ends.ends, facts.expected.unit
+    if growth.target.rate is not None and not growth.whole:
+        work = growth.target.rate * growth.target.value
+        numbers, unit = (work / ends.value, work / ends.upper, work / ends.lower), f"{growth.sample}/s"
+    middle, low, high = map(three_digits, numbers)
+    note = f"median of {runs} runs, {low} to {high}" if runs > 1 else "one run"
+    return f"measured: {with_unit(middle, unit)} at {places} ({note})"
 
 
 def _nodes_wanted(facts: Facts) -> str:

@@ -44,6 +44,7 @@ def expect_sentence(expected: Expectation, growth: Growth, places: str, further:
         if growth.target.efficiency is None:
             request = f"throughput and efficiency need {question}"
             return prose(f"expect a step of {plain} at {places}", *further, request)
+        efficiency = ": ".join(filter(None, (growth.assumption, efficiency)))
         return prose(f"expect a step of {plain} at {places}", efficiency, *further, f"the throughput needs {question}")
     first = count_text(growth.smallest.count, growth.name)
     grows = growth.target.count > growth.smallest.count

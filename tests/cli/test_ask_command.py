@@ -74,13 +74,14 @@ def test_a_smaller_cloud_price_and_the_unit_of_work_move_nothing_else(shell: She
     assert answer(shell, "--work", work, at="gpus=8")["throughput"] == pytest.approx(2905.4, rel=0.03)
 
 
-def test_a_time_without_work_has_no_efficiency_but_the_question(shell: Shell) -> None:
+def test_a_time_without_work_has_the_efficiency_of_devices_that_keep_their_own(shell: Shell) -> None:
     Path("runs.csv").write_text("gpus,step_ms\n1,100\n2,104\n4,109\n8,113\n")
     status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=16")
     assert status == 0
     assert "--time step_ms --unit ms" in out
-    assert "efficiency need the work of a step: --work '32*gpus'" in out
-    assert "an efficiency of" not in out
+    assert "each device is taken to keep its own: the efficiency is" in " ".join(out.split())
+    assert "throughput needs the work of a step: --work '32*gpus'" in " ".join(out.split())
+    assert "efficiency, weak" in shell("ask", "runs.csv", "--at", "gpus=16")[1]
     told = answer(shell, "--work", "32*gpus", at="gpus=16")
     assert told["throughput"] == pytest.approx(32 * 16 / float(str(told["time"])))
 

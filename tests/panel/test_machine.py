@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -162,6 +163,58 @@ def test_numbers_of_runs_are_no_measurements() -> None:
     runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [1.0, 1.1, 1.2, 1.25], "run_id": [4, 9, 12, 40]})
     runs = runs.assign(Auftrag=[1001, 1002, 1003, 1004], job=[77, 78, 80, 81])
     assert [one["quantity"] for one in gp.ask(runs, gpus=16).to_dict()["answers"]] == ["s"]
+
+
+@pytest.mark.parametrize("numbers", [[4, 9, 12, 40], [88213, 87120, 90311, 90318]])
+def test_whole_numbers_of_no_known_header_may_name_the_runs(numbers: list[int]) -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [1.0, 1.1, 1.2, 1.25], "Vorgang": numbers})
+    reply = gp.ask(runs, gpus=16)
+    assert [one.quantity for one in reply.answers] == ["s"]
+    assert gp.ask(runs, want="Vorgang", gpus=16).answers[0].quantity == "Vorgang"
+    # A setting is one that repeats, and a throughput of a network has no other measurement beside it.
+    rates = pd.DataFrame({"gpus": [1, 2, 4, 8], "resnet50": [410, 792, 1530, 2905]})
+    assert gp.ask(rates, gpus=16).answers[0].quantity == "resnet50"
+
+
+def test_numbers_of_repeated_counts_are_no_factor() -> None:
+    runs = pd.DataFrame(
+        {"gpus": [1, 2, 4, 8] * 2, "s": [1.0, 1.1, 1.2, 1.25] * 2, "lauf": [4, 9, 12, 40, 41, 50, 52, 64]}
+    )
+    assert gp.ask(runs, gpus=16).read_as.startswith("read as: --time s --extrinsic gpus; left out: lauf")
+
+
+def test_a_measured_configuration_has_its_measurement() -> None:
+    runs = pd.DataFrame({"gpus": [1, 1, 2, 4], "batch": 8, "s": [1.0, 1.2, 1.25, 1.6]})
+    assert gp.ask(runs, gpus=2).sentences["expect"].startswith("Measured: 12.8 samples/s at gpus=2 (one run).")
+    assert "(median of 2 runs, 6.67 to 8)" in gp.ask(runs, gpus=1).sentences["expect"]
+    assert "easured" not in gp.ask(runs, gpus=8).sentences["expect"]
+
+
+def test_the_work_of_a_step_is_the_same_in_every_command(tmp_path: Path) -> None:
+    """Each device keeps its own where nothing shows the work; what a user gives replaces that."""
+    table = tmp_path / "runs.csv"
+    pd.DataFrame({"gpus": [1, 2, 4, 8], "step_s": [1.0, 1.1, 1.2, 1.25]}).to_csv(table, index=False)
+    assumed = "each device is taken to keep its own"
+
+    def reply(*options: str) -> dict[str, Any]:
+        out: dict[str, Any] = json.loads(one_answer.command(*options[:1], table, *options[1:], "--json"))
+        return out
+
+    asked = reply("ask", "--at", "gpus=16")
+    ranked = reply("compare", "--at", "gpus=8", "--or", "gpus=16")
+    optimum = reply("optimize", "--over", "gpus=8,16")
+    assert assumed in asked["sentences"]["expect"]
+    assert assumed in " ".join(ranked["notes"])
+    assert assumed in str(optimum["notes"])
+    assert [ranked["ranking"][0]["change"], optimum["best"][0]["gpus"]] == ["gpus=16", 16]
+    work = ("--work", "32*gpus")
+    asked, ranked = reply("ask", "--at", "gpus=16", *work), reply("compare", "--at", "gpus=8", "--or", "gpus=16", *work)
+    optimum, advice = reply("optimize", "--over", "gpus=16", *work), reply("suggest", "--target", "gpus=16", *work)
+    rates = [asked["throughput"], ranked["ranking"][0]["throughput"], optimum["best"][0]["throughput"]]
+    assert [*rates, advice["throughput"]] == pytest.approx([512 / asked["time"]] * 4)
+    assert assumed not in str([asked, ranked, optimum])
+    shared = reply("compare", "--at", "gpus=8", "--or", "gpus=16", "--work", "1024")
+    assert shared["ranking"][0]["change"] == "as it is"
 
 
 def test_a_corner_that_no_run_was_near_is_not_ok() -> None:
