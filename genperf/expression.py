@@ -19,7 +19,7 @@ Kind = Literal["coefficient", "exponent", "level", "shape"]
 Part = Literal["scale", "intrinsic", "extrinsic", "step", "level"]
 
 
-class Meaning(NamedTuple):
+class ConstantMeaning(NamedTuple):
     """The meaning of a constant for the factors, where its family has one."""
 
     #: The *scale* of a term, the power of an *intrinsic* or *extrinsic* factor, the *step* of a count between alone and
@@ -59,7 +59,7 @@ class Constant:
     unit: str = ""
     #: What counts as one in the penalty, of a constant that is no coefficient: a smaller size is pulled harder.
     size: float = 1.0
-    meaning: Meaning | None = None
+    meaning: ConstantMeaning | None = None
 
 
 def coefficient(name: str, unit: str = "s") -> Constant:

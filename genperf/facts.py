@@ -96,7 +96,7 @@ class Paid:
 
 
 @dataclass(frozen=True)
-class Growth:
+class GrowthCounts:
     """Counts of workers side by side: the smallest, the one that growth begins at, and that of the configuration."""
 
     #: The column that counts the workers, and that of what is paid for.
@@ -522,7 +522,7 @@ class Facts:
     source: str
     runs: int
     #: What growing to the configuration brings.
-    growth: Growth
+    growth: GrowthCounts
     curve: Curve
     #: What few answers show, by its name, and how it is computed where one does: `turn`, `limit`, `published`.
     later: Mapping[str, Callable[[], Any]]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from genperf.discrepancy import Axis, Discrepancy, Extrapolation, Part, Process, Product, Stack
+from genperf.discrepancy import Discrepancy, Extrapolation, KernelAxis, MeanProcess, Process, Product, Stack
 from genperf.discrepancy.series import walk_from
 from genperf.discrepancy.stack import NORMAL
 
@@ -38,7 +38,7 @@ def walk_along(
 def stacked(
     anchors: Mapping[str, Sequence[Any]],
     residuals: Sequence[float] | np.ndarray,
-    axes: Sequence[Axis],
+    axes: Sequence[KernelAxis],
     *,
     size: float = 1e-6,
     local: float = 1.0,
@@ -52,6 +52,6 @@ def stacked(
     }
     kernel = Product(tuple(axes), size, local)
     ones = np.ones(len(residuals))
-    parts = tuple(Part(kernel, np.array(residuals, float), noise, ones, w) for w in weights)
+    parts = tuple(MeanProcess(kernel, np.array(residuals, float), noise, ones, w) for w in weights)
     stack = Stack(columns, parts, NORMAL)
     return [Process(stack, k) for k in range(len(parts))]

@@ -18,9 +18,9 @@ from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, reposi
 from genperf import datasets
 from genperf.errors import GenperfError
 from genperf.one_run import published
-from genperf.one_run.networks import Network
+from genperf.one_run.networks import TrainedNetwork
 from genperf.one_run.published import Reference, place_of, reference
-from genperf.one_run.run import Run, run_of_row
+from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import SAME, utilisation_of
 from genperf.peaks import devices
 
@@ -80,11 +80,11 @@ def conventions(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["source", "same", "convention"])
 
 
-def like(row: pd.Series) -> Run:
+def like(row: pd.Series) -> TrainingRun:
     """Return a run of the device, the precision and the size of a row."""
     active = row["active"] if row["active"] == row["active"] else 7e9
-    network = Network("", 2.0 * active if row["mixture"] else active, active)
-    return Run(devices().get(row["family"]), None, 1.0, None, network, precision=row["precision_class"])
+    network = TrainedNetwork("", 2.0 * active if row["mixture"] else active, active)
+    return TrainingRun(devices().get(row["family"]), None, 1.0, None, network, precision=row["precision_class"])
 
 
 def coverage(table: pd.DataFrame, known: Reference, left_out: bool = True) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 
 from genperf.asking.card import html, plain
 from genperf.errors import GenperfError, listed
-from genperf.facts import Facts, Growth
+from genperf.facts import Facts, GrowthCounts
 from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
 from genperf.words.answer import sentences_of
@@ -200,7 +200,7 @@ def _growing(facts: Facts) -> dict[str, Any]:
     return numbers | _costs(growth)
 
 
-def _costs(growth: Growth) -> dict[str, Any]:
+def _costs(growth: GrowthCounts) -> dict[str, Any]:
     """Return whether growing pays, and what it costs, by name."""
     if not growth.grows or growth.marginal is None:
         return {}

@@ -16,14 +16,14 @@ from genperf.attribution.comparison import single
 from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
-from genperf.facts import Curve, Expectation, Facts, Growth, Interval, Planned, Record
+from genperf.facts import Curve, Expectation, Facts, GrowthCounts, Interval, Planned, Record
 from genperf.normal.record import record_like
 from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import left_open, parts_given
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import StepWork
 from genperf.prediction import Query
-from genperf.prediction.bands import Forecast
+from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
 from genperf.search.suggest import suggested
@@ -144,12 +144,12 @@ def _measured(result: FitResult, target: Mapping[str, Any]) -> tuple[Interval, i
     return None if there is None else (Interval(there.value, there.lowest, there.highest), there.repeats)
 
 
-def _forecast(curve: Scaling, target: Mapping[str, Any]) -> Forecast:
+def _forecast(curve: Scaling, target: Mapping[str, Any]) -> MixtureForecast:
     """Return what all draws predict at the configuration, which the curve passes through."""
     return curve.forecast.at(np.array([curve.steps.nearest(float(target[curve.along]))]))
 
 
-def _drawn(curve: Scaling, growth: Growth, work: StepWork, interval: float, floor: float) -> Curve:
+def _drawn(curve: Scaling, growth: GrowthCounts, work: StepWork, interval: float, floor: float) -> Curve:
     """Return the curve from the smallest count to the configuration's, as throughputs where these are known."""
     steps, name = curve.steps, curve.quantity.name
     upto = max(growth.target.count, steps.largest) * 1.0001

@@ -8,7 +8,7 @@ import numpy as np
 from genperf.arrays import Mask
 from genperf.errors import TableError, counted
 from genperf.formula.amounts import amount
-from genperf.panel.evidence import Evidence
+from genperf.panel.evidence import ColumnEvidence
 from genperf.panel.reading import Reading, column_named
 from genperf.panel.tables import Recognised
 from genperf.table.cells import Source
@@ -63,7 +63,7 @@ def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
     return rows
 
 
-def _same(evidence: Evidence, text: str) -> Mask:
+def _same(evidence: ColumnEvidence, text: str) -> Mask:
     value = amount(text)
     if value is None or not evidence.numeric:
         return np.array([one.strip().lower() == text.strip().lower() for one in evidence.texts.tolist()], dtype=bool)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from genperf.facts import Expectation, Interval, Paid, Plan, Training
 from genperf.panel.panel import StepWork
 from genperf.prediction import Query, predicted_columns
-from genperf.prediction.bands import Forecast
+from genperf.prediction.bands import MixtureForecast
 from genperf.result import FitResult
 
 
@@ -45,7 +45,7 @@ def work_of(result: FitResult, question: Question) -> StepWork:
 
 
 def expectation(
-    result: FitResult, query: Query, interval: float, forecast: Forecast | None = None
+    result: FitResult, query: Query, interval: float, forecast: MixtureForecast | None = None
 ) -> tuple[Expectation, dict[str, npt.NDArray[Any]]]:
     """Return the prediction at one configuration, whose forecast may be known, and the columns of `predict` there."""
     quantity = result.schema.target

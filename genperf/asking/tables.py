@@ -34,7 +34,7 @@ from genperf.models.network import checked_hints
 from genperf.one_run import about, about_words, is_run, run_in
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
-from genperf.panel.evidence import Evidence
+from genperf.panel.evidence import ColumnEvidence
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.options import MEASURED
 from genperf.panel.quantities import price_of
@@ -248,7 +248,7 @@ def ask_recognised(
     else:
         wanted = _resolved(opened.reading, opened.at)
         series = _series(opened.reading, wanted)
-        answer = _Reader(opened, series, question or Question(), seed).answered(wanted)
+        answer = _QuantityReader(opened, series, question or Question(), seed).answered(wanted)
     return replace(answer, notes=(*requested.notes, *answer.notes))
 
 
@@ -296,7 +296,7 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
     return wanted
 
 
-def _rows_with(evidence: Evidence, text: str) -> Mask:
+def _rows_with(evidence: ColumnEvidence, text: str) -> Mask:
     """Return which rows have a level: by its text, else the number that it stands for, nearest first."""
     same = np.char.lower(np.char.strip(evidence.texts.astype(str))) == text.strip().lower()
     value = amount(text)
@@ -308,7 +308,7 @@ def _rows_with(evidence: Evidence, text: str) -> Mask:
     return np.asarray((away <= SAME_LEVEL) & (away == nearest) & np.isfinite(away))
 
 
-def _no_level(name: str, text: str, evidence: Evidence) -> TableError:
+def _no_level(name: str, text: str, evidence: ColumnEvidence) -> TableError:
     """Return the error of a level that no run has, with the nearest ones; a count may be any above zero."""
     levels = list(evidence.levels)
     if evidence.numeric and amount(text) is not None:
@@ -368,7 +368,7 @@ def default_series(counts: Mapping[tuple[str, ...], Array]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Reader:
+class _QuantityReader:
     """A table that is read once for each quantity, and the series that is meant."""
 
     opened: Recognised

@@ -13,7 +13,7 @@ from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
 from genperf.facts import ENDS, Interval, Turn
 from genperf.panel.target import Target
-from genperf.prediction.bands import Forecast
+from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.words.numbers import count_text, join_values, three_digits
 from genperf.words.quantity import heading, only_for_times, scaling_question
@@ -94,7 +94,7 @@ def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()))
 
 
-class Shown(ABC):
+class PrintedAnswer(ABC):
     """An answer that is printed as tables and sentences; its first table is its frame."""
 
     @property
@@ -117,9 +117,9 @@ class Shown(ABC):
                 plain[each.name] = records(value)
             elif isinstance(value, tuple):
                 plain[each.name] = [list(one) if isinstance(one, tuple) else one for one in value]
-            elif isinstance(value, Shown):
+            elif isinstance(value, PrintedAnswer):
                 plain[each.name] = value.to_dict()
-            elif not isinstance(value, (Curves, Forecast, Ladder)):
+            elif not isinstance(value, (Curves, MixtureForecast, Ladder)):
                 plain[each.name] = value
         return plain
 
@@ -143,7 +143,7 @@ def _text(frame: pd.DataFrame) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scaling(Shown):
+class Scaling(PrintedAnswer):
     """The predicted value along the count of workers; for a time also how well more workers are used."""
 
     #: The factor that counts the workers.
@@ -179,7 +179,7 @@ class Scaling(Shown):
     steps: Ladder
     #: ln of the predicted value of each draw there: how the rows vary together, and each by itself.
     curves: Curves
-    forecast: Forecast
+    forecast: MixtureForecast
     #: What a time is of: a step.
     timed: str = "step"
 
@@ -248,7 +248,7 @@ class Scaling(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitivity(Shown):
+class Sensitivity(PrintedAnswer):
     """The share of the prediction's variance over a domain that each factor makes (Sobol indices)."""
 
     #: Variance of the predicted quantity (whatever it is), or of its logarithm.
@@ -278,7 +278,7 @@ class Sensitivity(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importance(Shown):
+class Importance(PrintedAnswer):
     """By how much a learner's error grows when a factor's values are shuffled."""
 
     #: A row per model and factor: `model, factor, importance, deviation, error`; in per cent.
@@ -293,7 +293,7 @@ class Importance(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class Comparison(PrintedAnswer):
     """Why the predicted value differs between configurations A and B."""
 
     #: `a`, `b`: the two configurations (with the group, where two models are compared).
@@ -348,7 +348,7 @@ class Comparison(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Shown):
+class Explanation(PrintedAnswer):
     """The parts of a predicted value, and how the factors move it."""
 
     model: str

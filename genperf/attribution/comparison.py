@@ -9,7 +9,7 @@ import pandas as pd
 from genperf.arrays import Array, Integers
 from genperf.attribution.answers import Comparison
 from genperf.attribution.draws import curves_of, quantiles
-from genperf.attribution.terms import FORM, HIDDEN, PAIRED_DRAWS, Parts, parts_of, serving
+from genperf.attribution.terms import FORM, HIDDEN, PAIRED_DRAWS, TermParts, parts_of, serving
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
@@ -160,21 +160,21 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
     return (texts[0] or "A", texts[1] or "B")
 
 
-def _aligned(values: Array, parts: Parts, terms: list[str]) -> Array:
+def _aligned(values: Array, parts: TermParts, terms: list[str]) -> Array:
     """Return values by term, zero for terms that the parts do not have."""
     out = np.zeros((*values.shape[:-1], len(terms)))
     out[..., [terms.index(name) for name in parts.names]] = values
     return out
 
 
-def _spread(parts: Parts, seed: int) -> Integers:
+def _spread(parts: TermParts, seed: int) -> Integers:
     """Return draws by their shares, in an order that is independent of that of another model's."""
     places = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS
     chosen = np.searchsorted(np.cumsum(parts.draw_shares), places)
     return np.random.default_rng(seed).permutation(np.minimum(chosen, len(parts.draw_shares) - 1))
 
 
-def _hidden(result: FitResult, parts: Parts, row: int, query: Query) -> dict[str, float]:
+def _hidden(result: FitResult, parts: TermParts, row: int, query: Query) -> dict[str, float]:
     """Return what each overlap hides, all members by weight: a name for each `max` of a total, after its branches.
 
     Amounts are at most zero, as those of the row `hidden by overlap`, and add up to it.

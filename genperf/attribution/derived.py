@@ -13,7 +13,7 @@ from genperf.attribution.answers import Scaling
 from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import efficiency_at, scaling_along
 from genperf.errors import FormulaError, GenperfError, counted
-from genperf.facts import ENDS, Expectation, Growth, Interval, Paid, Stage, Training, ends_of
+from genperf.facts import ENDS, Expectation, GrowthCounts, Interval, Paid, Stage, Training, ends_of
 from genperf.formula import Formula, Name, Text, call, evaluate, parse
 from genperf.formula.amounts import with_amounts
 from genperf.normal.record import departs
@@ -239,7 +239,7 @@ def growth_of(
     price: Paid | None = None,
     per: str | None = None,
     of_steps: bool = True,
-) -> Growth:
+) -> GrowthCounts:
     """Return the smallest count, the largest measured one (the smallest for a target inside) and the target.
 
     Speed-up and efficiency are those of `scaling`. The cost of a further sample is that of the added machines over the
@@ -271,7 +271,7 @@ def growth_of(
         places, logarithms = curve.steps.measured
         best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
         peak = float(counts[best]) if best < max(places, default=0) and best < first else None
-    return Growth(
+    return GrowthCounts(
         name=curve.along,
         paid_name=paid_for(panel, per)[0] if known.has("machines") else curve.along,
         smallest=smallest,

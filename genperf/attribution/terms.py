@@ -14,7 +14,7 @@ from genperf.attribution.elasticity import doublings_at
 from genperf.facts import Interval, Limit, Part, ends_of
 from genperf.models import MODELS
 from genperf.prediction import Member, Query, central_times, forecasts, stack_of
-from genperf.prediction.bands import Forecast
+from genperf.prediction.bands import MixtureForecast
 from genperf.result import FitResult
 from genperf.vocabulary.names import noun_of
 from genperf.words.limit import SAME, SAME_WITH_COMPUTATION
@@ -83,7 +83,7 @@ FORM = "unexplained"
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class TermParts:
     """The parts of the predicted values at some configurations, in the unit of the target."""
 
     #: The terms of all members, then `HIDDEN` and `FORM` where they are needed.
@@ -109,13 +109,13 @@ class Parts:
 
 
 def parts_of(
-    result: FitResult, columns: Mapping[str, Any], forecast: Forecast | None = None, drawn: bool = True
-) -> Parts:
+    result: FitResult, columns: Mapping[str, Any], forecast: MixtureForecast | None = None, drawn: bool = True
+) -> TermParts:
     """Return the parts of the predicted values.
 
     Parameters
     ----------
-    forecast : Forecast, optional
+    forecast : MixtureForecast, optional
         That of the rows, where it is known.
     drawn : bool
         Whether the parts in every draw are needed; there are none otherwise.
@@ -145,7 +145,7 @@ def parts_of(
         draws = draws.swapaxes(0, 1)
     weights = np.array([m.central_weight for m in members])
     whole = np.array(best) / of_members[:, None, :]
-    return Parts(names, whole, draws, of_members, central, weights / weights.sum(), draw_shares)
+    return TermParts(names, whole, draws, of_members, central, weights / weights.sum(), draw_shares)
 
 
 def _split(
@@ -242,7 +242,9 @@ def named(terms: Collection[str], factors: Collection[str]) -> bool:
     return not any(term in factors or "×" in term or " / " in term or term.startswith("term ") for term in terms)
 
 
-def limit_of(result: FitResult, columns: Mapping[str, Any], interval: float, forecast: Forecast | None = None) -> Limit:
+def limit_of(
+    result: FitResult, columns: Mapping[str, Any], interval: float, forecast: MixtureForecast | None = None
+) -> Limit:
     """Return the terms at one configuration, largest first; of terms without a field's name what doublings do."""
     target = result.schema.target
     count = result.panel.axis.factor

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from genperf.arrays import AnyArray, Array
-from genperf.causes.laws import FORMS, LAW_MISFIT, MOST_RUNS, NONE, NOTHING_WRONG, Evidence, Runs, evidence_of
+from genperf.causes.laws import FORMS, LAW_MISFIT, MOST_RUNS, NONE, NOTHING_WRONG, CauseEvidence, Runs, evidence_of
 from genperf.errors import GenperfError, suggest
 from genperf.facts import Cause
 from genperf.formula import names_in, parse, values_of
@@ -20,7 +20,7 @@ from genperf.panel.configurations import devices_and_nodes
 from genperf.panel.panel import Median, Panel
 from genperf.panel.reading import column_named
 from genperf.panel.target import phase_seconds
-from genperf.prediction import Fitted
+from genperf.prediction import PredictedFrom
 from genperf.prediction.schema import Schema, schema_of
 from genperf.scaling import KINDS, is_whole
 from genperf.table.cells import with_columns
@@ -80,10 +80,10 @@ class Diagnosis:
 
 
 def why(
-    runs: Table | Fitted,
+    runs: Table | PredictedFrom,
     at: Mapping[str, Any] | None = None,
     *,
-    sound: Mapping[str, Any] | Table | Fitted | None = None,
+    sound: Mapping[str, Any] | Table | PredictedFrom | None = None,
     work: str | None = None,
     hints: Mapping[str, str] | None = None,
 ) -> Diagnosis:
@@ -142,7 +142,7 @@ def why(
 
 
 def _measured(
-    runs: Table | Fitted, at: Mapping[str, Any] | None, work: str | None, hints: Mapping[str, str] | None
+    runs: Table | PredictedFrom, at: Mapping[str, Any] | None, work: str | None, hints: Mapping[str, str] | None
 ) -> Runs:
     """Return the measured steps at given levels, with the phases of a table; of open factors those with most runs."""
     if isinstance(runs, Table):
@@ -266,7 +266,7 @@ def _scatter(median: Median) -> float:
     return float(np.log(median.highest / median.lowest) / min(np.sqrt(median.repeats), 3.0))
 
 
-def _phase(table: Table | Fitted, part: str, chosen: list[int]) -> Array:
+def _phase(table: Table | PredictedFrom, part: str, chosen: list[int]) -> Array:
     """Return the median seconds of a part of a step at some configurations, nan where it was not measured."""
     needed, further = _PHASES[part]
     if not isinstance(table, Table) or not table.phases.keys() >= {*needed}:
@@ -276,7 +276,7 @@ def _phase(table: Table | Fitted, part: str, chosen: list[int]) -> Array:
     return seconds.groupby(table.configuration).median().reindex(chosen).to_numpy(float)
 
 
-def _cause(evidence: Evidence, runs: Runs, chances: Mapping[str, float]) -> Cause:
+def _cause(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) -> Cause:
     """Return a cause with what speaks for it and against it."""
     form = evidence.form
     row = int(np.argmax(np.where(runs.slow, runs.devices, 0.0)))
@@ -294,7 +294,7 @@ def _cause(evidence: Evidence, runs: Runs, chances: Mapping[str, float]) -> Caus
     return Cause(form.cause, chances[form.cause], supports, against, form.decide_by.format(**about))
 
 
-def _against(evidence: Evidence, runs: Runs, chances: Mapping[str, float]) -> str:
+def _against(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) -> str:
     """Return what speaks against a cause: a run that its law misses, causes as likely, what was not measured."""
     cause = evidence.form.cause
     away = np.log(runs.seconds / evidence.parts["total"])

@@ -186,7 +186,7 @@ LEAST_LAW_VARIANCE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class CauseEvidence:
     """What runs show of one form: ln of their density, and the step at the likeliest parameters."""
 
     form: Form
@@ -230,7 +230,7 @@ def parts_of(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[str, A
     return {**parts, "waits": waits * total, "total": (1.0 + waits) * total}
 
 
-def evidence_of(runs: Runs, form: Form, seed: int = 0) -> Evidence:
+def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
     """Return the evidence of runs for a form, by adaptive importance sampling (Cappé et al. 2004).
 
     p(runs | form) ≈ 1/K·Σ p(runs | θ_k)·p(θ_k)/q(θ_k)      θ_k drawn from q, the last round's normal distribution
@@ -259,7 +259,7 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> Evidence:
     central = medians * np.exp(spreads * draws[int(np.argmax(posterior))])
     parts = parts_of({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
     shown = {name: np.broadcast_to(part, (1, len(logarithms)))[0] for name, part in parts.items()}
-    return Evidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), shown)
+    return CauseEvidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), shown)
 
 
 def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:

@@ -80,7 +80,7 @@ def report(
     """
     from genperf.cli.options import capacities, configuration, group_at, measured_column, one_group, read
     from genperf.fitting import fit
-    from genperf.reporting import Job, View, held_out, page, proposal_page
+    from genperf.reporting import PageJob, View, held_out, page, proposal_page
     from genperf.result import is_model, load_model, with_scaling
 
     output = str(out.output)
@@ -105,7 +105,7 @@ def report(
         fitted = one_group(fitted, only, source, "--only")
     # A page cannot contain a byte that is no text.
     heading = None if title is None else title.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    job, most = Job(price, per, samples, deadline, budget), capacities(capacity, fitted)
+    job, most = PageJob(price, per, samples, deadline, budget), capacities(capacity, fitted)
     view = View(wanted, along, interval, heading, job, most)
     with progress(out.quiet):
         if proposal:

@@ -18,7 +18,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0.0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
 
 
-class Axis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class KernelAxis(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One factor of the product, with the standard deviations of ln T that it may explain.
 
     numbers   V(x, z) = linear²·x·z + smooth²·exp(−(x − z)²/2·length²) + each²·1[x = z]
@@ -75,7 +75,7 @@ class Size(NamedTuple):
     #: such size.
     usual: Mapping[str, float]
     #: The part of V, of the size's square v, x, z and the axis; none of a size that enters otherwise.
-    part: Callable[[float, AnyArray, AnyArray, Axis], AnyArray] | None = None
+    part: Callable[[float, AnyArray, AnyArray, KernelAxis], AnyArray] | None = None
     #: The same in JavaScript.
     script: str = ""
     #: The size without which it has no effect.
@@ -130,7 +130,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
            [4.01]])
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[KernelAxis, ...]
     #: s: standard deviation of the level, and above what the effects of two factors multiply.
     size: Positive
     #: l.

@@ -18,7 +18,7 @@ NORMAL = NormalDist().inv_cdf(0.95)
 BLOCK = 2_000_000
 
 
-class Part(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+class MeanProcess(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """The process about one mean."""
 
     kernel: Product
@@ -60,7 +60,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
     #: Shape (anchors,). The factors where T was measured: numbers, or labels.
     anchors: dict[str, Array]
-    parts: tuple[Part, ...]
+    parts: tuple[MeanProcess, ...]
     #: Standard deviations to either side of a 90 % interval inside the range.
     width: Positive
     beyond: tuple[Beyond, ...] = ()

@@ -12,7 +12,7 @@ import numpy as np
 
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, Note, counted
-from genperf.estimate.grow import NO_GROWTH, Growth, GrowthProblem, grow
+from genperf.estimate.grow import NO_GROWTH, GrowthProblem, GrowthRules, grow
 from genperf.estimate.options import LAMBDA_PATH, FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.estimate.problem import CONTINUED_STARTS, continued_starts, problem_of, spread_starts
@@ -205,7 +205,7 @@ def judged_rows(rows: int, rng: np.random.Generator) -> Index:
 
 
 def candidates_of(
-    expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, growth: Growth = NO_GROWTH
+    expressions: Sequence[Expression], table: Table, options: FitOptions, seed: int, growth: GrowthRules = NO_GROWTH
 ) -> list[Candidate]:
     """Fit expressions with the requested λ, and compute their errors on held-out rows.
 

@@ -8,7 +8,7 @@ import numpy as np
 from genperf.errors import FitError, Note
 from genperf.estimate.alike import at_once, estimate_alike
 from genperf.estimate.candidates import STARTS_BESIDE, Candidate, affordable, best_of, candidates_of
-from genperf.estimate.grow import NO_GROWTH, Growth, huber_weights
+from genperf.estimate.grow import NO_GROWTH, GrowthRules, huber_weights
 from genperf.estimate.options import LAMBDA_PATH, FitOptions
 from genperf.estimate.outcome import Fitted, estimated
 from genperf.estimate.prepare import in_order
@@ -28,7 +28,7 @@ def estimate(
     options: FitOptions,
     seed: int,
     choice: Choice = "search",
-    growth: Growth = NO_GROWTH,
+    growth: GrowthRules = NO_GROWTH,
 ) -> Ensemble:
     """Fit the best of some expressions to a table.
 
@@ -40,7 +40,7 @@ def estimate(
         With its repeats: each configuration's median is fitted.
     choice : {"search", "laws", "largest"}
         What the expressions are, where there are several.
-    growth : Growth
+    growth : GrowthRules
         Which of them may grow interactions.
 
     Raises

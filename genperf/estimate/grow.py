@@ -141,7 +141,7 @@ def _shrunk(
 
 
 @dataclass(frozen=True)
-class Growth:
+class GrowthRules:
     """Which expressions may grow, and by what."""
 
     #: Fewest terms first.
@@ -153,7 +153,7 @@ class Growth:
     sized: tuple[Expression, ...] = ()
 
 
-NO_GROWTH = Growth()
+NO_GROWTH = GrowthRules()
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +205,7 @@ class GrowthProblem:
         plain = np.where(self.kinds >= 0, sizes[self.kinds], scale) if sizes.size else scale
         return np.concatenate([plain, np.repeat(sizes[self.learned :], self.counts[kept])])
 
-    def expression(self, part: Part) -> Expression:
+    def expression(self, part: GrownPart) -> Expression:
         """Return the expression with a part's interactions; all constants have their learned sizes."""
         whole = with_interactions(self.base, [self.offered[k] for k in part.kept])
         each = self.scales(np.array([c.size for c in self.base.constants]), part.kept, part.sizes)
@@ -215,7 +215,7 @@ class GrowthProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class GrownPart:
     """How far an expression has grown on a part of the rows."""
 
     #: Shape (rows,). The rows that count.
@@ -232,7 +232,7 @@ class Part:
     constants: Array
 
 
-def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Part]:
+def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[GrownPart]:
     """Grow an expression on parts of the rows of a table, each by itself.
 
     Parameters
@@ -248,13 +248,13 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[Part]:
     for alone, counted in zip(constants, rows, strict=True):
         weights = np.where(counted, growing.problem.weights, 0.0)
         problem = _problem(growing, offered, sizes, weights, growing.problem.penalty.strength)
-        parts.append(Part(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
+        parts.append(GrownPart(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
     for _ in range(KIND_CYCLES if growing.learned else SIZE_CYCLES):
         parts = _polished(growing, [_relearned(growing, part) for part in parts])
     return parts
 
 
-def _relearned(growing: GrowthProblem, part: Part) -> Part:
+def _relearned(growing: GrowthProblem, part: GrownPart) -> GrownPart:
     """Learn the sizes about the last polish, and prune the interactions that come to nothing."""
     plain, kinds, at = len(part.alone), growing.learned, part.constants
     weights = np.where(part.counted, growing.problem.weights, 0.0)
@@ -267,10 +267,10 @@ def _relearned(growing: GrowthProblem, part: Part) -> Part:
     at = np.concatenate([at[:plain], at[plain:][alive[of_effects]]])
     kept, sizes = part.kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
     strength = max(2.0 * variance / part.counted.sum(), LEAST_STRENGTH)
-    return Part(part.counted, kept, sizes, _problem(growing, kept, sizes, robust, strength), part.alone, at)
+    return GrownPart(part.counted, kept, sizes, _problem(growing, kept, sizes, robust, strength), part.alone, at)
 
 
-def _polished(growing: GrowthProblem, parts: Sequence[Part]) -> list[Part]:
+def _polished(growing: GrowthProblem, parts: Sequence[GrownPart]) -> list[GrownPart]:
     """Polish each part from what was learned, and from the constants of the last polish."""
     plain = len(parts[0].alone)
     starts = [np.vstack([part.constants, np.concatenate([part.alone, part.constants[plain:]])]) for part in parts]

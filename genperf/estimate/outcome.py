@@ -62,7 +62,7 @@ def resampled(rows: int, draws: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class PhaseTimes:
     """The measured times of a phase."""
 
     #: `phase`, `name`: the phase, and the column it is measured in.
@@ -79,10 +79,10 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FittedPhase:
     """A measured phase, fitted to its column by itself."""
 
-    column: Column
+    column: PhaseTimes
     #: The sum of its terms.
     expression: Expression
     #: Numbers of the rows it is fitted to in the table's configurations.
@@ -112,7 +112,7 @@ class Fitted:
     problem: Problem
     #: Of the constants that no part has; None where the parts have all.
     solution: Solution | None
-    parts: Sequence[Part] = ()
+    parts: Sequence[FittedPhase] = ()
     #: Mean relative error on configurations that a choice held out, where there was one.
     held_out: float | None = None
 

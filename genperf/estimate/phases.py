@@ -13,7 +13,7 @@ from genperf.errors import FitError, Note, counted
 from genperf.estimate.candidates import CLEAR_GAIN, affordable, best_of, candidates_of
 from genperf.estimate.fit import estimate
 from genperf.estimate.options import FitOptions
-from genperf.estimate.outcome import Column, Fitted, Part, estimated, unidentified
+from genperf.estimate.outcome import Fitted, FittedPhase, PhaseTimes, estimated, unidentified
 from genperf.estimate.problem import problem_of
 from genperf.expression import Expression
 from genperf.formula import names_in
@@ -83,7 +83,7 @@ class _PhaseFit:
         """The table with one row per configuration."""
         return self.table.medians()
 
-    def parts(self, family: Family) -> tuple[list[Expression], list[Part], list[Note]]:
+    def parts(self, family: Family) -> tuple[list[Expression], list[FittedPhase], list[Note]]:
         """Fit the phases to their columns, and write the family's expressions for these phases."""
         columns, notes = self._columns([p for p in self.table.phases if p in family.phases])
         while True:
@@ -95,14 +95,14 @@ class _PhaseFit:
             fitted = [self._part(c, of_phase(expressions[0], family.phases[c.phase])) for c in columns]
             reasons = {c: why for c, why in zip(columns, fitted, strict=True) if isinstance(why, str)}
             if not reasons:
-                return expressions, [part for part in fitted if isinstance(part, Part)], notes
+                return expressions, [part for part in fitted if isinstance(part, FittedPhase)], notes
             # The terms of a phase depend on the other measured phases, so fit again without those left out.
             for c, why in reasons.items():
                 text = f"column '{c.name}' is left out, and {c.phase} fitted to the total: {why}"
                 notes.append(Note(text, "phase_left_out"))
             columns = [c for c in columns if c not in reasons]
 
-    def _columns(self, phases: Collection[str]) -> tuple[list[Column], list[Note]]:
+    def _columns(self, phases: Collection[str]) -> tuple[list[PhaseTimes], list[Note]]:
         """Read the columns of some phases; cells that cannot be used are noted and left out."""
         table, columns, notes = self.table, [], []
         for phase in phases:
@@ -120,11 +120,11 @@ class _PhaseFit:
                 continue
             timed = replace(table, frame=with_columns(table.frame, {name: seconds}), target=Target(name)).take(usable)
             rows = pd.unique(table.configuration[usable]).astype(np.int64)
-            columns.append(Column(phase, name, timed.medians(), rows))
+            columns.append(PhaseTimes(phase, name, timed.medians(), rows))
         return columns, notes
 
     def _by_its_column(
-        self, column: Column, terms: Collection[str], expressions: Sequence[Expression]
+        self, column: PhaseTimes, terms: Collection[str], expressions: Sequence[Expression]
     ) -> list[Expression]:
         """Return the expressions with the law of a phase that predicts its column best, from held-out rows."""
         sums = [of_phase(expression, terms) for expression in expressions]
@@ -138,7 +138,7 @@ class _PhaseFit:
                 best = best_of(candidates_of(laws, medians, self.options, self.seed)).expression
         return [expression for expression, law in zip(expressions, sums, strict=True) if law == best]
 
-    def _part(self, column: Column, law: Expression | None) -> Part | str:
+    def _part(self, column: PhaseTimes, law: Expression | None) -> FittedPhase | str:
         """Fit a phase to its column, or return why it cannot be."""
         if law is None:
             return "the table does not show what it depends on, or its constants are held"
@@ -150,7 +150,7 @@ class _PhaseFit:
         if count > len(medians):
             return f"it was measured in too few configurations ({len(medians)}) for its {count} constants"
         if not medians.measured.any():
-            return Part(column, law, rows, remark="zero throughout")
+            return FittedPhase(column, law, rows, remark="zero throughout")
         remark, positive = "", bool(medians.measured.all())
         if not positive and options.loss not in DEFINED_AT_ZERO:
             options, remark = replace(options, loss="squared"), "zero in places, so by squared errors"
@@ -159,7 +159,7 @@ class _PhaseFit:
         # Relative to the mean where some values are zero.
         judged = problem if positive else replace(problem, measured=np.full(len(rows), problem.measured.mean()))
         unknown = unidentified(judged, law, solution.constants, np.zeros(count, bool))
-        return Part(column, law, rows, problem, solution, remark, unknown)
+        return FittedPhase(column, law, rows, problem, solution, remark, unknown)
 
     def _strength(self, law: Expression, medians: Table) -> float:
         """Return λ: the one that is requested, or that with which a law predicts held-out rows best."""
@@ -167,7 +167,7 @@ class _PhaseFit:
             return self.options.strength
         return best_of(candidates_of([law], medians, self.options, self.seed)).strength
 
-    def composed(self, expressions: Sequence[Expression], parts: Sequence[Part]) -> list[Fitted]:
+    def composed(self, expressions: Sequence[Expression], parts: Sequence[FittedPhase]) -> list[Fitted]:
         """Compose fitted phases by each law of what the total shows; those that it does not determine are left out."""
         out: list[Fitted] = []
         for expression in expressions:
@@ -175,7 +175,7 @@ class _PhaseFit:
                 out.append(self.whole(expression, parts))
         return out
 
-    def whole(self, expression: Expression, parts: Sequence[Part]) -> Fitted:
+    def whole(self, expression: Expression, parts: Sequence[FittedPhase]) -> Fitted:
         """Take the phases' constants, and fit the others to the total; a `FitError` where it shows too little."""
         known = {name: value for part in parts for name, value in part.values.items()}
         names = expression.constant_names
@@ -191,7 +191,7 @@ class _PhaseFit:
         pinned = replace(total, lower=held[0], upper=held[1], start=held[2])
         return Fitted(expression, total, solve(pinned, self.options.solver, self.seed), parts)
 
-    def overlapped(self, families: Sequence[Family], parts: Sequence[Part]) -> list[Fitted]:
+    def overlapped(self, families: Sequence[Family], parts: Sequence[FittedPhase]) -> list[Fitted]:
         """Compose fitted phases with other families' overlaps, which may lack a constant that is fixed.
 
         Those are left out that have constants which the total does not determine.

@@ -161,7 +161,7 @@ class GenericModel(ExpressionModel):
             # One term has the sizes of its interactions.
             least = 2 if offered else 1
             free = [] if alone or self.options.lam is not None else [e for e in expressions if products_of(e) >= least]
-            growth = estimate.Growth(bases, offered, alone, tuple(free))
+            growth = estimate.GrowthRules(bases, offered, alone, tuple(free))
         return estimate.estimate(expressions, table, self.options, seed, growth=growth)
 
     def _sum_and_product(self, expressions: Sequence[Expression], table: Table, seed: int) -> Ensemble:

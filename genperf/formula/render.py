@@ -21,7 +21,7 @@ _Part = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Form:
+class FunctionForm:
     """What a function is written as."""
 
     #: `{0}` is the first argument.
@@ -38,7 +38,7 @@ class Language:
 
     #: By function; a template alone has the brackets that it needs. One whose name ends in ` text` is for arguments of
     #: which one is a text.
-    forms: Mapping[str, Form | str]
+    forms: Mapping[str, FunctionForm | str]
     #: Any other function, from its name and its arguments.
     call: str
     brackets: str = "({})"
@@ -50,17 +50,17 @@ class Language:
     prelude: str = ""
 
 
-def _form_of(name: str, function: Function) -> Form:
+def _form_of(name: str, function: Function) -> FunctionForm:
     """Return how a formula has an operator."""
     symbol, strength = str(function.symbol), function.precedence
     if function.most == 1:
-        return Form(symbol + " " * symbol.isalpha() + "{0}", strength, (strength,))
+        return FunctionForm(symbol + " " * symbol.isalpha() + "{0}", strength, (strength,))
     if name == "power":
         # Right-associative, and its right side may start with a sign.
-        return Form("{0}**{1}", strength, (strength + 1, strength - 1))
+        return FunctionForm("{0}**{1}", strength, (strength + 1, strength - 1))
     gap = "" if strength == _MULTIPLY else " "
     compares = strength == FUNCTIONS["less"].precedence
-    return Form(f"{{0}}{gap}{symbol}{gap}{{1}}", strength, (strength + compares, strength + 1))
+    return FunctionForm(f"{{0}}{gap}{symbol}{gap}{{1}}", strength, (strength + compares, strength + 1))
 
 
 _FORMULA = Language({n: _form_of(n, f) for n, f in FUNCTIONS.items() if f.symbol}, "{0}({1})", between=", ", text=repr)
@@ -72,23 +72,23 @@ _LATEX_OPERATORS: Mapping[str, str] = {
 _LATEX = Language(
     {
         **{
-            name: Form(f"{{0}}{sign}{{1}}", strength, (strength, strength + 1))
+            name: FunctionForm(f"{{0}}{sign}{{1}}", strength, (strength, strength + 1))
             for name, sign in _LATEX_OPERATORS.items()
             for strength in [FUNCTIONS[name].precedence]
         },
         # A fraction needs brackets below an exponent, and nowhere else.
-        "divide": Form(r"\frac{{{0}}}{{{1}}}", _TIGHTEST - 1),
-        "power": Form("{0}^{{{1}}}", _POWER, (_TIGHTEST, 0)),
-        "negative": Form("-{0}", _NEGATIVE, (_NEGATIVE,)),
-        "not": Form(r"\lnot {0}", FUNCTIONS["not"].precedence, (_TIGHTEST,)),
-        "sqrt": Form(r"\sqrt{{{0}}}"),
-        "abs": Form(r"\left|{0}\right|"),
-        "ceil": Form(r"\left\lceil{{{0}}}\right\rceil"),
-        "floor": Form(r"\left\lfloor{{{0}}}\right\rfloor"),
-        "exp": Form("e^{{{0}}}", _POWER),
-        "log": Form(r"\ln\left({0}\right)"),
-        "log2": Form(r"\log_2\left({0}\right)"),
-        "where": Form(r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}"),
+        "divide": FunctionForm(r"\frac{{{0}}}{{{1}}}", _TIGHTEST - 1),
+        "power": FunctionForm("{0}^{{{1}}}", _POWER, (_TIGHTEST, 0)),
+        "negative": FunctionForm("-{0}", _NEGATIVE, (_NEGATIVE,)),
+        "not": FunctionForm(r"\lnot {0}", FUNCTIONS["not"].precedence, (_TIGHTEST,)),
+        "sqrt": FunctionForm(r"\sqrt{{{0}}}"),
+        "abs": FunctionForm(r"\left|{0}\right|"),
+        "ceil": FunctionForm(r"\left\lceil{{{0}}}\right\rceil"),
+        "floor": FunctionForm(r"\left\lfloor{{{0}}}\right\rfloor"),
+        "exp": FunctionForm("e^{{{0}}}", _POWER),
+        "log": FunctionForm(r"\ln\left({0}\right)"),
+        "log2": FunctionForm(r"\log_2\left({0}\right)"),
+        "where": FunctionForm(r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}"),
     },
     r"\{0}\left({1}\right)",
     brackets=r"\left({}\right)",
@@ -138,7 +138,7 @@ def _written(node: Node, language: Language, number: Callable[[float], _Part], n
             form = (compared and language.forms.get(f"{function} text")) or language.forms.get(function)
             if form is None:
                 return language.call.format(function, language.between.join(text for text, _ in parts)), _TIGHTEST
-            form = Form(form) if isinstance(form, str) else form
+            form = FunctionForm(form) if isinstance(form, str) else form
             bound = zip(parts, [*form.least, *(0 for _ in parts)], strict=False)
             texts = [text if strength >= least else language.brackets.format(text) for (text, strength), least in bound]
             # Two arguments at a time, where a formula may give `min` and `max` more.

@@ -72,7 +72,7 @@ CHANGES = (
 )
 
 
-class Process:
+class DonorProcess:
     """The process over donors, at its largest posterior density.
 
     `distances` are d_c between the donors, shape (columns, donors, donors), `middle` and `spread` μ₀ and sp, and `size`
@@ -140,7 +140,7 @@ class Process:
         return self.middle + self.spread * mean, self.spread * sd
 
 
-class Shown(NamedTuple):
+class DonorChange(NamedTuple):
     """What the donors show of a series' change, by one way to count it: one term of a mixture."""
 
     #: Place in `CHANGES`.
@@ -163,7 +163,7 @@ class Shown(NamedTuple):
 
 def shown_by_donors(
     distances: Array, times: tuple[Array, Array, Array], predicted: Sequence[tuple[float, float]], block: Index
-) -> list[list[Shown]]:
+) -> list[list[DonorChange]]:
     """Return what donors show of the changes of some series, a term for each way to count.
 
     `distances` has the shape (columns, donors + series, donors); `times` are T(n₀), T(n*) of the donors and T(n₀) of
@@ -177,7 +177,7 @@ def shown_by_donors(
     for change, (middle, spread) in zip(CHANGES, predicted, strict=True):
         sizes = [(TIME_POWER if change.sized else 0.0) * (np.log(t) - np.log(first).mean()) for t in (first, base)]
         values = change.of(first, last)
-        process = Process(among, values, middle, spread, sizes[0])
+        process = DonorProcess(among, values, middle, spread, sizes[0])
         mean, sd = process.held_out(block)
         errors = np.abs(change.onto(first, mean) / last - 1.0)
         weights.append(float(np.exp(np.mean(np.log(errors + LEAST_BLOCK_ERROR)))) ** -power)
@@ -187,7 +187,7 @@ def shown_by_donors(
         answers.append((mean, sd * widened, np.full(len(base), middle), before))
     shares = np.array(weights) / sum(weights)
     terms = [
-        [Shown(k, share, *map(float, row)) for row in zip(*answer, strict=True)]
+        [DonorChange(k, share, *map(float, row)) for row in zip(*answer, strict=True)]
         for k, (share, answer) in enumerate(zip(shares.tolist(), answers, strict=True))
     ]
     return [list(each) for each in zip(*terms, strict=True)]

@@ -13,7 +13,7 @@ from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
 from genperf.growth.measured import Anchors, MeasuredSeries, notes_of, repeat_noise
 from genperf.growth.posterior import SHOWN_SHARE
-from genperf.growth.readings import Reading, Weighed, as_wide_as_one_node, forecast_of, weighed
+from genperf.growth.readings import CountReading, Weighed, as_wide_as_one_node, forecast_of, weighed
 from genperf.growth.sharing import ALONE, Shared
 from genperf.models import Overhead
 from genperf.models.compose import unused_name
@@ -121,7 +121,7 @@ def _offsets(anchors: Anchors, draws: int, run: float) -> Array:
     return np.stack([np.interp(ranks, levels, each) for each in away], axis=1)
 
 
-def _label(series: MeasuredSeries, reading: Reading) -> str:
+def _label(series: MeasuredSeries, reading: CountReading) -> str:
     """Say how the counts of a reading are meant, where there are several."""
     parts = ["overheads"]
     if len(series.works) > 1:
@@ -136,7 +136,7 @@ def _normal(count: int) -> Array:
     return np.asarray(ndtri((0.5 + 0.7548776662466927 * np.arange(1, count + 1)) % 1.0))
 
 
-def written(series: MeasuredSeries, reading: Reading) -> tuple[tuple[Overhead, ...], Expression]:
+def written(series: MeasuredSeries, reading: CountReading) -> tuple[tuple[Overhead, ...], Expression]:
     """Write the computation and the overheads that may arise over the columns of a series."""
     varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
     apart, beyond = reading.nodes != reading.workers, reading.nodes != "1"

@@ -42,7 +42,7 @@ LEAST_READING_WEIGHT = 2e-3
 
 
 @dataclass(frozen=True)
-class Reading:
+class CountReading:
     """How the counts of a series may be meant."""
 
     #: `workers`, `nodes`, `work`: over canonical names: the workers, their nodes, the work of one worker.
@@ -62,7 +62,7 @@ class Reading:
         return Counts(series.values(self.workers), series.values(self.nodes), work / work[-1]), float(work[-1])
 
 
-def readings_of(series: MeasuredSeries) -> list[Reading]:
+def readings_of(series: MeasuredSeries) -> list[CountReading]:
     """Return how the counts of a series may be meant, the likeliest first."""
     factors = series.factors
     workers = count = factors.counted_as or "nodes"
@@ -82,7 +82,9 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
         waits = [(limit, power, chance * part) for limit, chance in series.limits for power, part in LIMIT_POWERS]
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
         each = [
-            Reading(workers, size, work, unlimited * part, from_table and not varies, unknown and size[:4] == "max(")
+            CountReading(
+                workers, size, work, unlimited * part, from_table and not varies, unknown and size[:4] == "max("
+            )
             for size, part in nodes
         ]
         out += each
@@ -98,7 +100,7 @@ def readings_of(series: MeasuredSeries) -> list[Reading]:
 class Weighed:
     """A reading of a series with its posterior."""
 
-    reading: Reading
+    reading: CountReading
     posterior: Posterior
     #: Posterior probability of the reading.
     share: float

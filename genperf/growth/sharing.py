@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from genperf.arrays import Array, Mask
 from genperf.errors import GenperfError, Note
-from genperf.growth.alike import CHANGES, Shown, shown_by_donors
+from genperf.growth.alike import CHANGES, DonorChange, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
 from genperf.growth.readings import forecast_of, weighed
@@ -47,7 +47,7 @@ QUANTILE_POINTS = 31
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class NamedSeries:
     """A series, and what it is called."""
 
     key: Key
@@ -91,7 +91,7 @@ class Shared:
     beyond: int = 0
     #: The numeric factors at larger counts, and what similar series show of the change to each.
     columns: Mapping[str, Array] = field(default_factory=dict)
-    changes: tuple[list[Shown], ...] = ()
+    changes: tuple[list[DonorChange], ...] = ()
     #: `nearest`, `donors`: the keys of the series most like it, and the number of all.
     nearest: tuple[str, ...] = ()
     donors: int = 0
@@ -152,7 +152,7 @@ class Shared:
 ALONE = Shared()
 
 
-def shared_by(curves: Sequence[Curve]) -> list[Shared]:
+def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     """Return what the others of some series show of each and, last, what all show of any other."""
     grown = [k for k, curve in enumerate(curves) if curve.counts[0][0] < curve.last[0]]
     chosen = sorted(grown, key=lambda k: (-curves[k].last[0], _mixed("|".join(curves[k].key))))[:MOST_WEIGHED_SERIES]
@@ -208,7 +208,7 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
             names = dict(zip(table.group, key, strict=True))
             labels = {name: text for name, text in names.items() if name not in numeric}
             labels |= {f.name: f.levels[0] for f in part.categorical}
-            curves.append(Curve(key, series, labels, {name: float(names[name]) for name in sorted(numeric)}))
+            curves.append(NamedSeries(key, series, labels, {name: float(names[name]) for name in sorted(numeric)}))
     whole = TableShares(series=len(curves) == len(groups))
     if len(curves) < 2:
         return whole
@@ -237,7 +237,7 @@ def _mixed(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _similar(curves: Sequence[Curve]) -> dict[int, Shared]:
+def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
     """Return what similar series show of those that others exceed, by place."""
     parts: dict[tuple[Count, bool, float | None], list[int]] = {}
     for k, curve in enumerate(curves):
@@ -256,7 +256,7 @@ def _similar(curves: Sequence[Curve]) -> dict[int, Shared]:
     return out
 
 
-def _of_donors(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, alone: bool) -> list[Shared]:
+def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, alone: bool) -> list[Shared]:
     """Return what donors show of series that end at one count, at each count that enough donors reach."""
     reached = Counter(at for curve in donors for at in curve.counts if at[0] > base[0])
     # One number of nodes for each scale: the usual one.
@@ -291,12 +291,12 @@ def _some(listed: Sequence[T], most: int) -> list[T]:
     return [listed[k] for k in np.unique(np.linspace(0, len(listed) - 1, min(len(listed), most)).round().astype(int))]
 
 
-def _seconds(curves: Sequence[Curve], count: Count) -> Array:
+def _seconds(curves: Sequence[NamedSeries], count: Count) -> Array:
     """Return the measured times of some series at a count."""
     return np.exp([curve.series.logarithms[curve.counts.index(count)] for curve in curves])
 
 
-def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[float, float]]:
+def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tuple[float, float]]:
     """Return the median and spread of the donors' changes that the bank predicts from their runs up to a count."""
     some = _some(donors, MOST_WEIGHED_SERIES)
     levels = [(k + 0.5) / 15.0 for k in range(15)]
@@ -313,7 +313,7 @@ def _predicted(donors: Sequence[Curve], base: Count, at: Count) -> list[tuple[fl
     return out
 
 
-def _distances(donors: Sequence[Curve], listed: Sequence[Curve], base: Count) -> Array:
+def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], base: Count) -> Array:
     """Return how far donors and series are from donors, by each name and number, shape (columns, all, donors).
 
     Names are 0 or 1 apart, standardised logarithms of numbers by their squared difference; columns that part the
@@ -337,7 +337,7 @@ def _distances(donors: Sequence[Curve], listed: Sequence[Curve], base: Count) ->
     return np.array(apart).reshape(-1, len(curves), len(donors))
 
 
-def _grown(listed: Sequence[Curve], donors: Sequence[Curve], base: Count, at: Count) -> dict[str, Array]:
+def _grown(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], base: Count, at: Count) -> dict[str, Array]:
     """Return the numeric factors of series at a larger count: they grow as the median donor's do."""
     out = {}
     for name in listed[0].series.columns:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from genperf.errors import ModelError
-from genperf.expression import Constant, Expression, Meaning, Part, Term, coefficient, exponent
+from genperf.expression import Constant, ConstantMeaning, Expression, Part, Term, coefficient, exponent
 from genperf.formula import Name, Node, call, chain, names_in
 from genperf.models.compose import at_level, unused_name
 from genperf.models.family import Family
@@ -131,12 +131,12 @@ class _Writer:
         terms = [Term(CONSTANT_TERM, self.constant(coefficient("C")))]
         if self.structure.name == "product":
             products = range(1, self.structure.products + 1)
-            terms += [self.term(f"a{k}", f"a{k}", f"{k}", Meaning("scale", term=k)) for k in products]
+            terms += [self.term(f"a{k}", f"a{k}", f"{k}", ConstantMeaning("scale", term=k)) for k in products]
         elif self.intrinsic:
             suffixes = {f.name: "" if self.structure.name == "separable" else f"_{f.name}" for f in self.intrinsic}
-            terms += [self.term(n, f"a_{n}", suffix, Meaning("scale", n)) for n, suffix in suffixes.items()]
+            terms += [self.term(n, f"a_{n}", suffix, ConstantMeaning("scale", n)) for n, suffix in suffixes.items()]
         else:
-            terms.append(self.term("work", "a", "", Meaning("scale")))
+            terms.append(self.term("work", "a", "", ConstantMeaning("scale")))
         return Expression("generic", tuple(terms), tuple(self.constants.values()))
 
     def constant(self, constant: Constant) -> Node:
@@ -145,7 +145,7 @@ class _Writer:
         self.constants.setdefault(constant.name, constant)
         return Name(constant.name)
 
-    def term(self, name: str, scale: str, suffix: str, meaning: Meaning) -> Term:
+    def term(self, name: str, scale: str, suffix: str, meaning: ConstantMeaning) -> Term:
         """Return a coefficient times a power of each factor, a step of some counts, and the levels.
 
         A product has all factors and counts; another term has its intrinsic factor and the counts that follow. The
@@ -155,28 +155,28 @@ class _Writer:
         within, beside = INTRINSIC_EXPONENTS, EXTRINSIC_EXPONENTS
         intrinsic = [f for f in self.intrinsic if k or f.name == meaning.factor]
         steps = [f for f in self.steps if k or f.name in self.following]
-        parts = [self.power(f, p, within, Meaning("intrinsic", f.name, term=k)) for f in intrinsic]
-        parts += [self.power(f, q, beside, Meaning("extrinsic", f.name, term=k)) for f in self.extrinsic]
-        parts += [self.effect(f"{d}_{f.name}", together(f), Meaning("step", f.name, term=k)) for f in steps]
+        parts = [self.power(f, p, within, ConstantMeaning("intrinsic", f.name, term=k)) for f in intrinsic]
+        parts += [self.power(f, q, beside, ConstantMeaning("extrinsic", f.name, term=k)) for f in self.extrinsic]
+        parts += [self.effect(f"{d}_{f.name}", together(f), ConstantMeaning("step", f.name, term=k)) for f in steps]
         # The first level is the reference.
         levels = [(f, level) for f in self.categorical for level in f.levels[1:]]
         parts += [
-            self.effect(f"{d}_{f.name}[{level}]", at_level(f, level), Meaning("level", "", f.name, level, k))
+            self.effect(f"{d}_{f.name}[{level}]", at_level(f, level), ConstantMeaning("level", "", f.name, level, k))
             for f, level in levels
         ]
         return Term(name, chain("multiply", [self.constant(replace(coefficient(scale), meaning=meaning)), *parts]))
 
-    def power(self, factor: Factor, prefix: str, bounds: tuple[float, float], meaning: Meaning) -> Node:
+    def power(self, factor: Factor, prefix: str, bounds: tuple[float, float], meaning: ConstantMeaning) -> Node:
         """Return a power of the factor over its centre, with the exponent `prefix_factor`."""
         of_factor = replace(exponent(f"{prefix}_{factor.name}", *bounds), meaning=meaning)
         return call("power", relative(factor), self.constant(of_factor))
 
-    def effect(self, name: str, column: Node, meaning: Meaning) -> Node:
+    def effect(self, name: str, column: Node, meaning: ConstantMeaning) -> Node:
         """Return exp(d·column), with the constant d of that name: column is 1 where the effect is, and 0 elsewhere."""
         return call("exp", call("multiply", self.constant(level_effect(name, meaning)), column))
 
 
-def level_effect(name: str, meaning: Meaning) -> Constant:
+def level_effect(name: str, meaning: ConstantMeaning) -> Constant:
     """Return a constant d of a term that is multiplied by exp(d)."""
     return Constant(name, "level", *LEVEL_BOUNDS, start=0.0, meaning=meaning)
 
@@ -233,7 +233,7 @@ def named_by_factors(expression: Expression, constants: Iterable[float]) -> Expr
     return replace(expression, terms=tuple(Term(name, term.node) for name, term in terms))
 
 
-def _driven_by(meanings: Sequence[tuple[Meaning, float]]) -> str:
+def _driven_by(meanings: Sequence[tuple[ConstantMeaning, float]]) -> str:
     """Return the factors of a product with the largest exponents, those that it falls with below the line."""
     if any(v == 0.0 for meaning, v in meanings if meaning.part == "scale"):
         return "unused product"
@@ -274,7 +274,7 @@ def kinds_of(expression: Expression) -> tuple[str, ...]:
     return tuple(_kind(c.meaning) for c in expression.constants)
 
 
-def _kind(meaning: Meaning | None) -> str:
+def _kind(meaning: ConstantMeaning | None) -> str:
     """Return the kind of a constant of a product; empty for a coefficient, and for one of no product."""
     if meaning is None or not meaning.term or meaning.part == "scale":
         return ""

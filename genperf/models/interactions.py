@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from genperf.expression import Expression, Meaning, Part, Term
+from genperf.expression import ConstantMeaning, Expression, Part, Term
 from genperf.formula import Name, Node, Number, call, chain, values_of
 from genperf.models.compose import at_level, unused_name
 from genperf.models.generic import (
@@ -30,7 +30,7 @@ class Effect(NamedTuple):
 
     name: str
     node: Node
-    meaning: Meaning
+    meaning: ConstantMeaning
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ def interactions(
     varying = [f for f in factors if f.distinct > 1]
     categorical = [f for f in varying if not f.numeric]
     changed = [_power(f) for f in varying if f.numeric and f.name not in following]
-    changed += [Effect(f"d_{f.name}", together(f), Meaning("step", f.name)) for f in steps_of(varying, following)]
+    changed += [
+        Effect(f"d_{f.name}", together(f), ConstantMeaning("step", f.name)) for f in steps_of(varying, following)
+    ]
     counts = [f for f in varying if f.name in following] if categorical else []
     offered = [Interaction(f"{f.name} × count", (_power(f)._replace(name=f"q_{f.name}"),)) for f in counts]
     for kept in (*([f] for f in categorical), *_separating(categorical, columns)):
@@ -77,7 +79,7 @@ def interactions(
         # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.
         levels = [one for one in product(*(f.levels for f in kept)) if one in measured]
         levels = levels if len(kept) > 1 or len(levels) > 2 else levels[1:]
-        joint = [Effect("d", Number(1.0), Meaning("level"))] if len(kept) > 1 else []
+        joint = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(kept) > 1 else []
         offered += [_at_levels(one, kept, levels) for one in (*joint, *changed)]
     return _distinguishable(offered, columns)
 
@@ -97,7 +99,7 @@ def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tupl
 def _power(factor: Factor) -> Effect:
     """Return the effect of an exponent."""
     part: Part = "intrinsic" if factor.role == "intrinsic" else "extrinsic"
-    return Effect(f"p_{factor.name}", call("log", relative(factor)), Meaning(part, factor.name))
+    return Effect(f"p_{factor.name}", call("log", relative(factor)), ConstantMeaning(part, factor.name))
 
 
 def with_interactions(expression: Expression, offered: Sequence[Interaction]) -> Expression:

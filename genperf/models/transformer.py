@@ -7,7 +7,7 @@ from typing import Literal
 from genperf.expression import Expression, coefficient
 from genperf.formula import Node, parse, substitute
 from genperf.models.family import Family
-from genperf.models.transformer_layout import HELD, TOKENS, Layout
+from genperf.models.transformer_layout import HELD, TOKENS, TransformerLayout
 from genperf.panel import Panel
 
 #: `serial` and `overlapped` have every term, with the exchange after the backward pass or behind it. `short`, for few
@@ -71,7 +71,7 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
     >>> [term.name for term in build(panel).terms]
     ['matrix', 'kernels', 'data', 'data latency', 'update', 'constant']
     """
-    layout, left_out = Layout(factors), _LEFT_OUT.get(form, frozenset())
+    layout, left_out = TransformerLayout(factors), _LEFT_OUT.get(form, frozenset())
     passes = {name: text for name, there, text in _passes(layout) if there and name not in left_out}
     formulas = {name: f"micro_batches*{text}" for name, text in passes.items()}
     if layout.split("pipeline_parallel"):
@@ -89,7 +89,7 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
     return layout.expression("transformer", formulas, constants, total)
 
 
-def _passes(layout: Layout) -> Iterator[tuple[str, bool, str]]:
+def _passes(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
     """Yield what a micro-batch takes on one stage: each term, whether some run has it, and its formula."""
     known, switches = layout.known, layout.switches
     tensor, experts, pipeline = map(layout.split, ("tensor_parallel", "expert_parallel", "pipeline_parallel"))
@@ -110,7 +110,7 @@ def _passes(layout: Layout) -> Iterator[tuple[str, bool, str]]:
     yield "pipeline latency", pipeline, "alpha_p*min(pipeline_parallel - 1, 1)"
 
 
-def _once(layout: Layout) -> Iterator[tuple[str, bool, str]]:
+def _once(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
     """Yield what a step takes beside its passes, as `_passes` does."""
     split, switches = layout.split, layout.switches
     data, experts, between = map(split, ("data_parallel", "expert_parallel", "nodes"))
@@ -130,7 +130,7 @@ def _once(layout: Layout) -> Iterator[tuple[str, bool, str]]:
     yield "constant", True, "c"
 
 
-def _hidden(layout: Layout, terms: Collection[str]) -> Node | None:
+def _hidden(layout: TransformerLayout, terms: Collection[str]) -> Node | None:
     """Return the total with the exchange hidden behind the last backward pass; None of a sum without an exchange."""
     hiding = [f"`{name}`" for name in ("matrix", "attention") if name in terms]
     exchange = [f"`{name}`" for name in terms if name.startswith("data")]

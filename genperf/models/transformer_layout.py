@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from genperf.errors import ModelError, did_you_mean
-from genperf.expression import Constant, Expression, Meaning, Term
+from genperf.expression import Constant, ConstantMeaning, Expression, Term
 from genperf.formula import Name, Node, Number, call, chain, names_in, parse, substitute
 from genperf.models.compose import at_level, unused_name
 from genperf.models.generic import level_effect
@@ -139,7 +139,7 @@ SWITCHES: dict[str, tuple[Words, Callable[[float], float]]] = {
 }
 
 
-class Layout:
+class TransformerLayout:
     """Canonical names → formulas over a table's columns.
 
     Examples
@@ -222,9 +222,9 @@ def _level_effects(factors: Panel, columns: Collection[str]) -> Mapping[Constant
     """Return the effect of each level but the first of its factor, with 1 where a row has it and 0 elsewhere."""
     switches = switch_columns(factors)
     return {
-        level_effect(unused_name(f"d_{f.name}[{level}]", columns), Meaning("level", "", f.name, level)): at_level(
-            f, level
-        )
+        level_effect(
+            unused_name(f"d_{f.name}[{level}]", columns), ConstantMeaning("level", "", f.name, level)
+        ): at_level(f, level)
         for f in factors.factors
         if f not in switches
         for level in f.levels[1:]

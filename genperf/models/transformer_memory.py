@@ -5,7 +5,7 @@ from typing import Literal
 
 from genperf.expression import Expression, coefficient
 from genperf.models.family import Family
-from genperf.models.transformer_layout import HELD, TOKENS, Layout
+from genperf.models.transformer_layout import HELD, TOKENS, TransformerLayout
 from genperf.panel import Panel
 
 #: Micro-batches whose activations the first stage of a pipeline holds at once, over its stages.
@@ -17,7 +17,7 @@ _SCORED = f"({_LAYERS}*(1 - scores_recomputed) + scores_recomputed)"
 
 
 @dataclass(frozen=True)
-class Part:
+class MemoryPart:
     """What is known of a part's memory before any is measured."""
 
     #: Bytes of its size in 16-bit training with Adam (Korthikanti et al. 2022).
@@ -31,18 +31,18 @@ class Part:
 
 #: By term. Logits are there in 16 bits and in 32. The constant, 2 GiB of context and buffers, is a guess.
 PARTS = {
-    "weights": Part(2.0, "parameters"),
-    "gradients": Part(2.0, "parameters"),
-    "optimizer": Part(12.0, "parameters"),
-    "states": Part(16.0, "parameters"),
-    "experts": Part(16.0, "parameters"),
-    "buckets": Part(2.0, "parameters", optional=True),
-    "activations": Part(24.0, "tokens"),
-    "norms": Part(10.0, "tokens", optional=True),
-    "attention": Part(5.0, "tokens", optional=True),
-    "inputs": Part(2.0, "tokens"),
-    "logits": Part(6.0, "tokens", optional=True),
-    "constant": Part(2.0 * 2.0**30, "device"),
+    "weights": MemoryPart(2.0, "parameters"),
+    "gradients": MemoryPart(2.0, "parameters"),
+    "optimizer": MemoryPart(12.0, "parameters"),
+    "states": MemoryPart(16.0, "parameters"),
+    "experts": MemoryPart(16.0, "parameters"),
+    "buckets": MemoryPart(2.0, "parameters", optional=True),
+    "activations": MemoryPart(24.0, "tokens"),
+    "norms": MemoryPart(10.0, "tokens", optional=True),
+    "attention": MemoryPart(5.0, "tokens", optional=True),
+    "inputs": MemoryPart(2.0, "tokens"),
+    "logits": MemoryPart(6.0, "tokens", optional=True),
+    "constant": MemoryPart(2.0 * 2.0**30, "device"),
 }
 _SPREAD = "(1 - 1/data_parallel)"
 
@@ -75,13 +75,13 @@ def build(factors: Panel) -> Expression:
     >>> [term.name for term in build(panel).terms]
     ['weights', 'gradients', 'optimizer', 'buckets', 'activations', 'constant']
     """
-    layout = Layout(factors)
+    layout = TransformerLayout(factors)
     formulas = _formulas(layout)
     names = (text.partition("*")[0] for text in formulas.values())
     return layout.expression("transformer-memory", formulas, {name: coefficient(name, "") for name in names})
 
 
-def _formulas(layout: Layout) -> dict[str, str]:
+def _formulas(layout: TransformerLayout) -> dict[str, str]:
     """Return the parts as formulas over canonical names, each a coefficient times its size."""
     switches, known, split = layout.switches, layout.known, layout.split
     tensor, again = split("tensor_parallel"), "recomputed" in switches

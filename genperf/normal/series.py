@@ -150,7 +150,7 @@ _PLAIN_RATES = frozenset(words_of("headers.rate"))
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class MeasuredRates:
     """The measured counts of one series, in order, with the work of all devices in a second."""
 
     #: The column of the count.
@@ -210,7 +210,7 @@ def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
 
 def series_of(
     panel: Panel, along: Mapping[str, AnyArray], work_at: Callable[[Mapping[str, Array]], Array | None]
-) -> Series | None:
+) -> MeasuredRates | None:
     """Return the measured configurations along the count as a series; None where these are no times of devices.
 
     Parameters
@@ -238,10 +238,12 @@ def series_of(
     rates = (counted if work is None else work) / values
     total = work is not None and len(work) > 1 and np.ptp(work) <= 0.01 * work[0] and not is_whole(panel.scaling)
     devices, nodes, assumed = devices_and_nodes(panel, columns)
-    return Series(count.name, devices, nodes, rates, assumed, "assumed" if work is None else "total" if total else "")
+    return MeasuredRates(
+        count.name, devices, nodes, rates, assumed, "assumed" if work is None else "total" if total else ""
+    )
 
 
-def among_published(series: Series, target: float, words: Iterable[str]) -> AmongPublished | None:
+def among_published(series: MeasuredRates, target: float, words: Iterable[str]) -> AmongPublished | None:
     """Return where the steps to a count lie among published series; None where no step ends there."""
     text = " ".join(words).lower()
     each = float(np.max(series.devices / series.nodes))

@@ -7,8 +7,8 @@ from typing import Any
 
 from genperf.errors import counted
 from genperf.facts import Paid
-from genperf.one_run.published import Place, place_of
-from genperf.one_run.run import Run, run_of_words
+from genperf.one_run.published import PublishedPlace, place_of
+from genperf.one_run.run import TrainingRun, run_of_words
 from genperf.one_run.training import training_of
 from genperf.one_run.utilisation import Utilisation, utilisation_of
 from genperf.panel.axis import several_nodes
@@ -63,7 +63,7 @@ def about_words(
 
 
 def about(
-    run: Run,
+    run: TrainingRun,
     tokens: float | None = None,
     at: Mapping[str, str] | None = None,
     price: Paid | None = None,
@@ -108,7 +108,9 @@ def about(
     return OneRun((*_rows(run, used, place, less_by), *_training_rows(run, training, price)), numbers)
 
 
-def _rows(run: Run, used: Utilisation | None, place: Place | None, less_by: list[str]) -> Iterator[tuple[str, str]]:
+def _rows(
+    run: TrainingRun, used: Utilisation | None, place: PublishedPlace | None, less_by: list[str]
+) -> Iterator[tuple[str, str]]:
     """Yield the rows of a card about a run."""
     network = run.network
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate and network else ""
@@ -127,7 +129,7 @@ def _rows(run: Run, used: Utilisation | None, place: Place | None, less_by: list
         yield LESS, "; ".join(less_by)
 
 
-def _explanations(run: Run, value: float | None, place: Place | None) -> list[str]:
+def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace | None) -> list[str]:
     """Return what usually explains a low utilisation of such a run, the likeliest first."""
     if value is None or place is None or place.percentile is None or place.percentile >= LOW:
         return []
@@ -146,7 +148,9 @@ def _explanations(run: Run, value: float | None, place: Place | None) -> list[st
     return [text for holds, text in usual if holds][:3]
 
 
-def _training_rows(run: Run, training: Mapping[str, Any] | None, price: Paid | None) -> Iterator[tuple[str, str]]:
+def _training_rows(
+    run: TrainingRun, training: Mapping[str, Any] | None, price: Paid | None
+) -> Iterator[tuple[str, str]]:
     """Yield the rows of a card about a training."""
     if training is None:
         return

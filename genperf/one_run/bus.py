@@ -16,7 +16,7 @@ from genperf.formula.amounts import amount, bandwidth
 from genperf.importers.nccl_tests import RANK, ROW, SIGNATURE
 from genperf.models.network import BANDWIDTH
 from genperf.one_run.answer import LESS, OneRun
-from genperf.one_run.published import Place
+from genperf.one_run.published import PublishedPlace
 from genperf.one_run.run import machine_in
 from genperf.panel.axis import several_nodes
 from genperf.peaks import Device, device_in, link_rate
@@ -132,7 +132,7 @@ def _about(
     return OneRun(tuple(rows()), {**numbers, "normal": None if place is None else place.to_dict()})
 
 
-def _place(collective: str, nodes: float, device: Device | None, speed: float) -> Place | None:
+def _place(collective: str, nodes: float, device: Device | None, speed: float) -> PublishedPlace | None:
     """Return where a bandwidth lies among published tests of the same device, in one node or over several as well."""
     if device is None:
         return None
@@ -145,4 +145,4 @@ def _place(collective: str, nodes: float, device: Device | None, speed: float) -
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
     kind = f"{'over several nodes' if several else 'in one node'} of {device.family.upper()}"
     below = 100.0 * float(np.mean(values < speed) + 0.5 * np.mean(values == speed))
-    return Place("busbw", speed, below, median, low, high, len(rows), rows["repository"].nunique(), kind)
+    return PublishedPlace("busbw", speed, below, median, low, high, len(rows), rows["repository"].nunique(), kind)

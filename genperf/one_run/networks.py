@@ -16,7 +16,7 @@ _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])"
 
 
 @dataclass(frozen=True)
-class Network:
+class TrainedNetwork:
     """A network, as far as its name shows it."""
 
     name: str
@@ -60,20 +60,22 @@ class Network:
 
 
 @cache
-def networks() -> tuple[tuple[re.Pattern[str], Network], ...]:
+def networks() -> tuple[tuple[re.Pattern[str], TrainedNetwork], ...]:
     """Return the networks whose parameters are published, each with the pattern of its names."""
 
-    def network(row: dict[str, str]) -> Network:
+    def network(row: dict[str, str]) -> TrainedNetwork:
         columns = ("parameters", "active", "layers", "hidden")
         size, active, layers, hidden = (round(amount(row[name]) or 0.0) or None for name in columns)
         embedding, active = float(row["embedding"] or 0.0), active or size or 0
-        return Network(row["name"], size or 0, active, layers, hidden, embedding, amount(row["multiply_adds"]), active)
+        return TrainedNetwork(
+            row["name"], size or 0, active, layers, hidden, embedding, amount(row["multiply_adds"]), active
+        )
 
     with FILE.open(encoding="utf-8") as lines:
         return tuple((re.compile(row["pattern"]), network(row)) for row in csv.DictReader(lines))
 
 
-def network_of(text: str) -> Network:
+def network_of(text: str) -> TrainedNetwork:
     """Return the network that a name means: one that is published, or a transformer of the size in the name.
 
     Raises
@@ -101,4 +103,4 @@ def network_of(text: str) -> Network:
         near = did_you_mean(text, [network.name for _, network in networks()], otherwise=hint)
         raise GenperfError(f"'{text}' is no network whose size is known", hint=near)
     parameters = float(size[1]) * MULTIPLES[size[2].upper()]
-    return Network(text.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)
+    return TrainedNetwork(text.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)

@@ -15,7 +15,7 @@ from scipy.special import expit, logit, ndtr
 
 from genperf import datasets
 from genperf.arrays import Array, Mask
-from genperf.one_run.run import Run
+from genperf.one_run.run import TrainingRun
 
 #: What a run of another family, size, precision, or of a mixture of experts in place of a dense network (or the other
 #: way round) counts. Half and double move the ends by under two points (`experiments/advice/one_run.py`).
@@ -49,7 +49,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Place:
+class PublishedPlace:
     """Where a value lies among published ones; fractions, but for the percentile."""
 
     of: str
@@ -87,7 +87,7 @@ def reference() -> Reference:
     return Reference(table["mfu"].to_numpy(), family, precision, size, mixture, source)
 
 
-def place_of(run: Run, value: float | None, published: Reference | None = None) -> Place | None:
+def place_of(run: TrainingRun, value: float | None, published: Reference | None = None) -> PublishedPlace | None:
     """Return where a utilisation of a run lies; without a value only the range. None of a network for images.
 
     Examples
@@ -127,4 +127,4 @@ def place_of(run: Run, value: float | None, published: Reference | None = None) 
         if rows.sum() >= FEWEST_RUNS and len(np.unique(known.source[rows])) >= fewest
     )
     count, sources = int(rows.sum()), len(np.unique(known.source[rows]))
-    return Place("mfu", value, percentile, median, low, high, count, sources, among)
+    return PublishedPlace("mfu", value, percentile, median, low, high, count, sources, among)

@@ -7,7 +7,7 @@ from typing import Any
 
 from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import DURATIONS, MULTIPLES, amount
-from genperf.one_run.networks import Network, network_of
+from genperf.one_run.networks import TrainedNetwork, network_of
 from genperf.peaks import Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
@@ -35,7 +35,7 @@ PRINTED_SIZE = 0.1
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingRun:
     """One run: what it ran on, what it trained, and how fast."""
 
     #: None where only a peak is given.
@@ -44,7 +44,7 @@ class Run:
     peak: float | None
     devices: float
     nodes: float | None
-    network: Network | None
+    network: TrainedNetwork | None
     #: Samples (tokens or images) a second of all devices.
     rate: float | None = None
     #: Operations a second of a device, as the run prints them, and the utilisation that it states.
@@ -105,7 +105,9 @@ def is_run(words: tuple[str, ...]) -> bool:
     return bool(machine_in(next(iter(_parted(words)), "")))
 
 
-def run_of_words(words: tuple[str, ...], peak: float | None = None, settings: Mapping[str, Any] | None = None) -> Run:
+def run_of_words(
+    words: tuple[str, ...], peak: float | None = None, settings: Mapping[str, Any] | None = None
+) -> TrainingRun:
     """Return the run that words describe: `8xh100 7B 76800tok/s bf16 seq=2048`.
 
     Parameters
@@ -181,7 +183,7 @@ def _column_of_rate(unit: str) -> str:
     return unit if header.kind == "rate" or (header.kind == "time" and "/" in unit) else ""
 
 
-def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> Run:
+def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names.
 
     Raises
@@ -211,7 +213,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> Run:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision_in(str(named.get("precision", ""))) or "16-bit"))
     stated, printed = numbers.get("mfu"), numbers.get("tflops") or 1e3 * numbers.get("pflops", 0.0)
-    run = Run(
+    run = TrainingRun(
         device,
         peak,
         count or 1.0,
@@ -231,7 +233,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> Run:
     return replace(run, rate=_rate(run, filled))
 
 
-def run_in(source: Source) -> Run | None:
+def run_in(source: Source) -> TrainingRun | None:
     """Return the run of a table of one row that names its device; None for another table.
 
     Examples
@@ -269,7 +271,7 @@ def _device(text: str, peak: float | None) -> Device | None:
     return device
 
 
-def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> Network | None:
+def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork | None:
     """Return the network of a row: by its name, or by its parameters, with the shape that columns give."""
     name = named.get("network")
     active, layers, hidden = (numbers.get(column) for column in ("active", "layers", "hidden"))
@@ -284,7 +286,7 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> Network 
         network = None
     if network is None:
         called = str(name or f"{three_digits(size or 0.0)} parameters")
-        return None if size is None else Network(called, size, active or size, layers, hidden)
+        return None if size is None else TrainedNetwork(called, size, active or size, layers, hidden)
     if layers and network.layers and layers < network.layers and size is None:
         if needed:
             what = f"layers={layers:g} are fewer than the {network.layers:g} of {network.name}"
@@ -294,12 +296,12 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> Network 
     active = active or network.active * size / network.parameters
     if abs(size / network.parameters - 1.0) > PRINTED_SIZE:
         # Another network than the one of the name: fewer layers, say.
-        return Network(network.name, size, active, layers, hidden)
+        return TrainedNetwork(network.name, size, active, layers, hidden)
     layers, hidden = layers or network.layers, hidden or network.hidden
     return replace(network, parameters=size, active=active, layers=layers, hidden=hidden)
 
 
-def _rate(run: Run, cells: Mapping[str, Any]) -> float | None:
+def _rate(run: TrainingRun, cells: Mapping[str, Any]) -> float | None:
     """Return the samples a second of all devices: from a rate, or from a step's time and its batch."""
     rates: dict[str, tuple[Header, float]] = {}
     for column, cell in cells.items():
@@ -331,7 +333,7 @@ def _rate(run: Run, cells: Mapping[str, Any]) -> float | None:
     raise GenperfError(f"{what} may be of any number of {network.sample}", hint=f"add {lacks}, or give tok/s")
 
 
-def _batch(run: Run, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> float | None:
+def _batch(run: TrainingRun, cells: Mapping[str, Any], numbers: Mapping[str, float]) -> float | None:
     """Return the samples of a step of all devices; None where they are not known."""
     column, batch = next((name for name in cells if canonical_of(name) == "batch"), ""), numbers.get("batch")
     if "global_batch" in numbers or batch is None:

@@ -11,8 +11,8 @@ from genperf.formula.amounts import amount
 from genperf.growth.hints import tilt_of
 from genperf.growth.posterior import Counts, Series, forecast, posterior_of
 from genperf.models.network import GRADIENT_BYTES, network_of
-from genperf.one_run.published import Place
-from genperf.one_run.run import Run, machine_in
+from genperf.one_run.published import PublishedPlace
+from genperf.one_run.run import TrainingRun, machine_in
 from genperf.one_run.utilisation import operations_of
 from genperf.panel.axis import several_nodes
 from genperf.peaks import device_in
@@ -27,8 +27,8 @@ LEVEL = 0.9
 
 
 def training_of(
-    run: Run, used: float | None, place: Place | None, tokens: float, at: Mapping[str, str], price: Paid | None,
-    hints: Mapping[str, str],
+    run: TrainingRun, used: float | None, place: PublishedPlace | None, tokens: float, at: Mapping[str, str],
+    price: Paid | None, hints: Mapping[str, str],
 ) -> dict[str, Any]:  # fmt: skip
     """Return how long tokens take: from the run's rate and how others grew, or from published utilisations.
 
@@ -72,7 +72,7 @@ def training_of(
     }
 
 
-def _target(run: Run, at: Mapping[str, str]) -> tuple[float, float]:
+def _target(run: TrainingRun, at: Mapping[str, str]) -> tuple[float, float]:
     """Return the devices and nodes that are asked about: those of the run where nothing names them."""
     counts: dict[str, float] = {}
     for name, text in at.items():
@@ -91,14 +91,14 @@ def _target(run: Run, at: Mapping[str, str]) -> tuple[float, float]:
     return devices, counts.get("nodes", _nodes(run, devices))
 
 
-def _nodes(run: Run, devices: float) -> float:
+def _nodes(run: TrainingRun, devices: float) -> float:
     """Return the nodes that devices fill."""
     each = min(run.devices, USUAL_NODE) if run.nodes is None else run.devices / run.nodes
     return max(float(np.ceil(devices / max(each, 1.0))), 1.0) if devices > each else 1.0
 
 
 def _growth(
-    run: Run, here: tuple[float, float], there: tuple[float, float], hints: Mapping[str, str]
+    run: TrainingRun, here: tuple[float, float], there: tuple[float, float], hints: Mapping[str, str]
 ) -> tuple[float, float, float]:
     """Return what a step takes at other counts over what it takes here, with its ends: the bank's curves."""
 

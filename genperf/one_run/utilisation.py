@@ -10,8 +10,8 @@ With activations computed again they are four thirds of that, and the share is c
 from dataclasses import dataclass, replace
 
 from genperf.errors import GenperfError
-from genperf.one_run.networks import Network
-from genperf.one_run.run import Run
+from genperf.one_run.networks import TrainedNetwork
+from genperf.one_run.run import TrainingRun
 from genperf.words.numbers import three_digits
 
 #: How near a stated figure must be to one by a convention to be by it: 3 % hold the rounding of what is printed.
@@ -59,7 +59,7 @@ class Utilisation:
     remarks: tuple[str, ...]
 
 
-def utilisation_of(run: Run) -> Utilisation:
+def utilisation_of(run: TrainingRun) -> Utilisation:
     """Return the utilisation of a run.
 
     A figure that the run states shows which convention it uses, where one gives it within 3 %; else attention is
@@ -104,7 +104,7 @@ def utilisation_of(run: Run) -> Utilisation:
     return Utilisation(value, low * value, high * value, convention, computed, hardware, tuple(remarks))
 
 
-def conventions(run: Run) -> dict[str, float]:
+def conventions(run: TrainingRun) -> dict[str, float]:
     """Return the utilisation of a run by every convention for which enough is known; none without a rate."""
     if run.rate is None or run.network is None or not run.dense_peak:
         return {}
@@ -129,7 +129,7 @@ def conventions(run: Run) -> dict[str, float]:
     return {**by, HARDWARE: RECOMPUTED * by.get(FULL, plain)}
 
 
-def operations_of(run: Run) -> tuple[str, float]:
+def operations_of(run: TrainingRun) -> tuple[str, float]:
     """Return the operations of a sample by the convention that is used where no figure shows another, and its name."""
     unit = conventions(replace(run, rate=run.devices * run.dense_peak))
     name = default_of(unit)
@@ -141,14 +141,14 @@ def default_of(by: dict[str, float]) -> str:
     return next(name for name in (LORA, IMAGES, FULL, PLAIN, PRINTED, STATED) if name in by)
 
 
-def shape_of(network: Network) -> float:
+def shape_of(network: TrainedNetwork) -> float:
     """Return layers · hidden of a transformer: as they are known, or usual for its parameters."""
     if network.layers is not None and network.hidden is not None:
         return network.layers * network.hidden
     return float(SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
 
 
-def _ends(run: Run, convention: str) -> tuple[float, float]:
+def _ends(run: TrainingRun, convention: str) -> tuple[float, float]:
     """Return the ends over the utilisation, from what is not known of parameters, attention and recomputation."""
     network = run.network
     if convention in (PRINTED, STATED):
@@ -166,7 +166,7 @@ def _ends(run: Run, convention: str) -> tuple[float, float]:
     return low, high
 
 
-def _mistake(run: Run, by: dict[str, float], claim: float) -> str:
+def _mistake(run: TrainingRun, by: dict[str, float], claim: float) -> str:
     """Return what is wrong with a stated figure that fits no convention over the dense peak."""
     sparse = 1.0 if run.device is None or run.peak is not None else run.device.sparse
     if sparse > 1.0 and min(abs(value / (sparse * claim) - 1.0) for value in by.values()) <= SAME:
@@ -176,7 +176,7 @@ def _mistake(run: Run, by: dict[str, float], claim: float) -> str:
     return f"the stated {_percent(claim)} fits no convention: {shares}"
 
 
-def _refuse_above_peak(value: float, run: Run) -> None:
+def _refuse_above_peak(value: float, run: TrainingRun) -> None:
     """Refuse a utilisation above the dense peak, with the usual causes."""
     if value <= 1.0:
         return

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from genperf.panel.panel import Panel
-from genperf.panel.work import Share, Work, limits, possible_work, share
+from genperf.panel.work import Share, WorkFormula, limits, possible_work, share
 
 if TYPE_CHECKING:
     from genperf.panel.table import REPEATS, Table

@@ -61,7 +61,7 @@ ARITHMETIC_COLUMNS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class ColumnEvidence:
     """The cells of a column, and what they say."""
 
     texts: Objects
@@ -116,7 +116,7 @@ class Evidence:
         return sum(score for score, _ in matched), [reason for _, reason in matched]
 
 
-def evidence_of(cells: Cells | Sequence[Any]) -> Evidence:
+def evidence_of(cells: Cells | Sequence[Any]) -> ColumnEvidence:
     """Return the evidence in the cells of a column.
 
     Examples
@@ -129,10 +129,10 @@ def evidence_of(cells: Cells | Sequence[Any]) -> Evidence:
     texts = labels(seconds_of(cells))
     missing = np.array([text.lower() in MISSING for text in texts.tolist()], dtype=bool)
     # Beside numbers, `none` is an empty cell; beside other words it is a level.
-    return Evidence(np.where(missing, "", texts) if mostly_numbers(list(texts[~missing])) else texts)
+    return ColumnEvidence(np.where(missing, "", texts) if mostly_numbers(list(texts[~missing])) else texts)
 
 
-def names_kinds(evidence: Evidence) -> bool:
+def names_kinds(evidence: ColumnEvidence) -> bool:
     """Tell whether a column of texts names kinds of runs: several, and not almost one for each row."""
     return 1 < len(evidence.levels) <= max(2.0, MAX_KIND_LEVELS * len(evidence.texts))
 

@@ -18,8 +18,8 @@ from genperf.panel.evidence import (
     MAX_COLUMNS,
     MAX_EMPTY_CELLS,
     NAMED_LOG_ODDS,
+    ColumnEvidence,
     Consequence,
-    Evidence,
     consequences,
     evidence_of,
     names_kinds,
@@ -98,7 +98,7 @@ class Reading:
     """What the columns of a table mean, and the roles that say it to `read_table`."""
 
     meanings: Mapping[str, Meaning]
-    evidence: Mapping[str, Evidence]
+    evidence: Mapping[str, ColumnEvidence]
     #: What each column says of itself by its header and the unit in its cells.
     headers: Mapping[str, Header]
     #: Measured columns, the likeliest to be the question first.
@@ -244,7 +244,7 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
     return scale if unnamed and meant_by(name) in LEVELS else None
 
 
-def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, roles: ColumnRoles) -> Meaning:
+def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: bool, roles: ColumnRoles) -> Meaning:
     """Return what a column is by itself."""
     given = roles.by_column.get(name)
     if given is not None:
@@ -278,7 +278,7 @@ def _meaning(name: str, evidence: Evidence, header: Header, requested: bool, rol
     return Meaning("setting" if score >= 0.0 else "measured", tuple(reasons))
 
 
-def _numbers_rows(evidence: Evidence) -> bool:
+def _numbers_rows(evidence: ColumnEvidence) -> bool:
     """Return whether whole numbers go on by one from some number to another, each once: a number for each row."""
     known = np.sort(evidence.known)
     return len(known) >= LEAST_NUMBERED and bool(np.all(known % 1.0 == 0.0) and np.all(np.diff(known) == 1.0))
@@ -286,7 +286,7 @@ def _numbers_rows(evidence: Evidence) -> bool:
 
 def _names_or_their_numbers(
     meanings: Mapping[str, Meaning],
-    evidence: Mapping[str, Evidence],
+    evidence: Mapping[str, ColumnEvidence],
     requested: set[str],
     names: Mapping[str, Sequence[str]],
 ) -> dict[str, Meaning]:
@@ -308,7 +308,10 @@ def _names_or_their_numbers(
 
 
 def _names_of_runs(
-    meanings: Mapping[str, Meaning], evidence: Mapping[str, Evidence], headers: Mapping[str, Header], settled: set[str]
+    meanings: Mapping[str, Meaning],
+    evidence: Mapping[str, ColumnEvidence],
+    headers: Mapping[str, Header],
+    settled: set[str],
 ) -> dict[str, Meaning]:
     """Return the whole numbers that may be names: of no known header, another one in each row of measurements."""
     counts = [n for n, m in meanings.items() if m.role == "setting" and canonical_of(n) in LEVELS]
@@ -327,7 +330,7 @@ def _names_of_runs(
 
 
 def _something_measured(
-    meanings: Mapping[str, Meaning], evidence: Mapping[str, Evidence], requested: set[str]
+    meanings: Mapping[str, Meaning], evidence: Mapping[str, ColumnEvidence], requested: set[str]
 ) -> dict[str, Meaning]:
     """Return the numbers that are most like measurements where none was recognised: a table of runs has some."""
     if any(m.role in ("measured", "ratio") for m in meanings.values()):

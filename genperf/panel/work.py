@@ -30,7 +30,7 @@ LIMIT_POWERS: tuple[tuple[float, float], ...] = ((1.0, 0.7), (2.0, 0.3))
 _SERVED = frozenset(words_of("headers.served"))
 
 
-class Work(NamedTuple):
+class WorkFormula(NamedTuple):
     """A possible formula of the work that one worker does in a step."""
 
     #: Over canonical names; `1` is work that stays constant as the scale grows.
@@ -84,7 +84,7 @@ def share(panel: Panel, job: bool = False) -> Share:
     return Share("1/workers", "1")
 
 
-def possible_work(panel: Panel) -> tuple[Work, ...]:
+def possible_work(panel: Panel) -> tuple[WorkFormula, ...]:
     """Return what one worker's work may be, most specific first; a single entry where the table decides.
 
     That of an epoch or a whole job is shared, `1/workers`. Otherwise it is decided in this order:
@@ -103,15 +103,15 @@ def possible_work(panel: Panel) -> tuple[Work, ...]:
     fixed_workers = panel.axis.canonical != "workers" and panel.workers is not None
     counted = panel.counted_as or "nodes"
     if panel.of_jobs and panel.has(counted) and not fixed_workers:
-        return (Work(f"1/{counted}", True),)
+        return (WorkFormula(f"1/{counted}", True),)
     if panel.find("global_batch") is not None and panel.has(counted):
-        return (Work(f"global_batch/{counted}", True),)
+        return (WorkFormula(f"global_batch/{counted}", True),)
     if panel.find("batch") is not None:
-        return (Work("batch", True),)
+        return (WorkFormula("batch", True),)
     if fixed_workers or not panel.has(counted):
-        return (Work("1", False),)
+        return (WorkFormula("1", False),)
     kinds = POSSIBLE if panel.kind is None else (panel.kind,)
-    return tuple(Work(KINDS[name].over(counted), False) for name in kinds)
+    return tuple(WorkFormula(KINDS[name].over(counted), False) for name in kinds)
 
 
 def limits(panel: Panel, counts: Array) -> tuple[tuple[float, float], ...]:

@@ -5,7 +5,7 @@ from genperf.prediction.distance import distance_beyond
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, Status, central_times, discrepancies_of, forecasts, stack_of
 from genperf.prediction.new_levels import substituted_members, substitution_notes
-from genperf.prediction.predict import Ensemble, Fitted, predict, predicted_columns
+from genperf.prediction.predict import Ensemble, PredictedFrom, predict, predicted_columns
 from genperf.prediction.query import Query, cells_of, read_query
 from genperf.prediction.schema import Schema, schema_of
 from genperf.prediction.verdict import Evidence

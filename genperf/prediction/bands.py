@@ -42,7 +42,7 @@ _UP_TO = np.concatenate([_EDGES, [float(POINTS)]])
 
 
 @dataclass(frozen=True, eq=False)
-class Forecast:
+class MixtureForecast:
     """ln T of some rows, a mixture of normal distributions: one for each draw, or a single one."""
 
     #: Shape (draws, rows).
@@ -59,7 +59,7 @@ class Forecast:
     #: Mean and variance of each member, (draws, rows) or (1, rows), without what the distance from the data adds.
     parts: Sequence[tuple[Array, Array]] = ()
 
-    def at(self, rows: Index) -> Forecast:
+    def at(self, rows: Index) -> MixtureForecast:
         """Return the forecast of some of the rows."""
         mean, variance, total = (each[:, rows] for each in (self.mean, self.variance, self.total))
         centre = None if self.centre is None else self.centre[rows]

@@ -14,7 +14,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Array
 from genperf.discrepancy import Discrepancy, Process, Stack
 from genperf.expression import Constant, Expression
-from genperf.prediction.bands import Forecast
+from genperf.prediction.bands import MixtureForecast
 
 #: Size of a number that is a logarithm of a time, or its standard deviation. Times are 1e-30 to 1e30: ln T spans 140.
 LARGEST_LOGARITHM = 1000.0
@@ -231,7 +231,7 @@ def forecast_of(
     columns: Mapping[str, Any],
     doublings: Array,
     parts: Sequence[tuple[Array, Array]] | None = None,
-) -> Forecast:
+) -> MixtureForecast:
     """Return what all draws of some members predict, as arrays; `parts` are their `forecasts` there, where known.
 
     Parameters
@@ -242,7 +242,7 @@ def forecast_of(
     """
     if stack_of(members) is not None:
         centre, variance, total = pooled(members, columns)
-        return Forecast(centre[None], np.ones(1), variance[None], total[None], centre)
+        return MixtureForecast(centre[None], np.ones(1), variance[None], total[None], centre)
     parts = forecasts(members, columns) if parts is None else parts
     means = np.vstack([mean for mean, _ in parts])
     # The draws of all members have one variance where none has a discrepancy.
@@ -253,7 +253,7 @@ def forecast_of(
     shares = np.concatenate([np.full(len(m.draws), m.weight / len(m.draws)) for m in members])
     central = shares * np.concatenate([np.ones(len(m.draws)) if m.central is None else m.central for m in members])
     middle = None if series else _log_mean(members, columns)
-    return Forecast(means, shares, np.vstack(variances), np.vstack(totals), middle, central, parts)
+    return MixtureForecast(means, shares, np.vstack(variances), np.vstack(totals), middle, central, parts)
 
 
 def _log_mean(members: Sequence[Member], columns: Mapping[str, Any]) -> Array:

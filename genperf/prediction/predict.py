@@ -12,7 +12,7 @@ from genperf.arrays import AnyArray, Array, Columns, Index, Mask
 from genperf.engine import doing
 from genperf.errors import GenperfError, Note
 from genperf.panel.step_work import evaluated
-from genperf.prediction.bands import Band, Forecast
+from genperf.prediction.bands import Band, MixtureForecast
 from genperf.prediction.distance import distance_beyond
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, central_times, forecast_of, stack_of
@@ -55,7 +55,7 @@ class Ensemble:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class PredictedFrom:
     """What a prediction reads of a fitted model."""
 
     #: The table it was fitted to, without its rows.
@@ -69,7 +69,7 @@ class Fitted:
     #: The probability that a run does not fail; None where no run of the table failed.
     feasibility: Feasibility | None = field(default=None, kw_only=True)
     #: Models of further quantities with the same factors (`--also`), by name.
-    further: Mapping[str, Fitted] = field(default_factory=dict, kw_only=True)
+    further: Mapping[str, PredictedFrom] = field(default_factory=dict, kw_only=True)
 
     @property
     def further_names(self) -> list[str]:
@@ -93,7 +93,9 @@ class Fitted:
         return float(np.log(FLOOR * self.schema.lowest)) if self.schema.lowest > 0 else -np.inf
 
 
-def predict(model: Fitted, source: Source, interval: float = 0.9, band: Band = "prediction") -> dict[str, AnyArray]:
+def predict(
+    model: PredictedFrom, source: Source, interval: float = 0.9, band: Band = "prediction"
+) -> dict[str, AnyArray]:
     """Predict the target.
 
     Returns
@@ -113,7 +115,7 @@ def predict(model: Fitted, source: Source, interval: float = 0.9, band: Band = "
 
 
 def predicted_columns(
-    model: Fitted, query: Query, interval: float, band: Band, forecast: Forecast | None = None
+    model: PredictedFrom, query: Query, interval: float, band: Band, forecast: MixtureForecast | None = None
 ) -> dict[str, AnyArray]:
     """Predict the rows of a query: each configuration once, in five steps; `forecast` is that of one row, if known."""
     schema, target = model.schema, model.schema.target
@@ -151,7 +153,11 @@ def predicted_columns(
 
 
 def central_and_band(
-    model: Fitted, columns: Columns, interval: float, band: Band = "prediction", forecast: Forecast | None = None
+    model: PredictedFrom,
+    columns: Columns,
+    interval: float,
+    band: Band = "prediction",
+    forecast: MixtureForecast | None = None,
 ) -> tuple[Array, Array, Array, Array]:
     """Return the central value, the ends of a band, and ln(upper/lower) of the 90 % prediction interval.
 
@@ -199,7 +205,7 @@ def distinct_rows(query: Query) -> tuple[Index, Index]:
     return first, inverse
 
 
-def _further(model: Fitted, query: Query, interval: float, band: Band) -> dict[str, Array]:
+def _further(model: PredictedFrom, query: Query, interval: float, band: Band) -> dict[str, Array]:
     """Predict further quantities; NaN where a level is unknown to them and was measured of the model itself."""
     columns = {name: np.full(query.rows, np.nan) for name in model.further_names}
     for name, one in model.further.items():
@@ -210,7 +216,7 @@ def _further(model: Fitted, query: Query, interval: float, band: Band) -> dict[s
     return columns
 
 
-def central_values(model: Fitted, columns: Columns, rows: int) -> dict[str, Array]:
+def central_values(model: PredictedFrom, columns: Columns, rows: int) -> dict[str, Array]:
     """Return the central predictions of further quantities by name; NaN where a level is unknown."""
     out: dict[str, Array] = {}
     for name, one in model.further.items():
@@ -221,7 +227,7 @@ def central_values(model: Fitted, columns: Columns, rows: int) -> dict[str, Arra
     return out
 
 
-def known_rows(model: Fitted, columns: Columns, rows: int, new_levels: Schema | None = None) -> Mask:
+def known_rows(model: PredictedFrom, columns: Columns, rows: int, new_levels: Schema | None = None) -> Mask:
     """Return the rows whose levels were all measured, or have measured ones that replace them, shape (rows,).
 
     With the schema of another model, levels that are new to that model too are let through where this one can answer.

@@ -4,7 +4,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from genperf.arrays import Array
-from genperf.discrepancy.product import Axis, usual_sizes
+from genperf.discrepancy.product import KernelAxis, usual_sizes
 from genperf.formula import Node, names_in, quote_name, render, values_of
 from genperf.panel import Table
 
@@ -13,13 +13,13 @@ WORK = ("parameters", "global_batch", "sequence")
 COUNTS = ("workers", "micro_batches")
 
 
-def axes_of(table: Table) -> tuple[Axis, ...]:
+def axes_of(table: Table) -> tuple[KernelAxis, ...]:
     """Return an axis for each factor that varies or is a count, and for what a transformer's factors amount to."""
     axes = {}
     for f in table.factors:
         name, extrinsic = quote_name(f.name), f.role == "extrinsic" and f.numeric
         if not f.numeric and f.distinct > 1:
-            axes[name] = Axis(name, "level", **usual_sizes("level"))
+            axes[name] = KernelAxis(name, "level", **usual_sizes("level"))
         elif f.distinct > 1 or extrinsic:
             values = np.unique(table.columns[f.name].astype(float))
             axes[name] = _number(name, values, extrinsic and f.lower >= 1.0)
@@ -47,9 +47,11 @@ def derived(table: Table) -> dict[str, Node]:
     return {name: panel.over_columns(formula) for name, formula in formulas.items()}
 
 
-def _number(formula: str, values: Array, count: bool) -> Axis:
+def _number(formula: str, values: Array, count: bool) -> KernelAxis:
     """Return the axis of a number or a count with its prior sizes."""
     positive = bool(values.min() > 0.0)
     x = np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values))
     centre = 0.0 if count else float(np.mean(x))
-    return Axis(formula, "ln" if positive else "ln1p", centre=centre, **usual_sizes("count" if count else "number"))
+    return KernelAxis(
+        formula, "ln" if positive else "ln1p", centre=centre, **usual_sizes("count" if count else "number")
+    )

@@ -8,7 +8,7 @@ from msgspec.structs import replace as replace_struct
 from scipy.special import stdtrit
 
 from genperf.arrays import Array
-from genperf.discrepancy import Beyond, Part, Process, Product, Stack
+from genperf.discrepancy import Beyond, MeanProcess, Process, Product, Stack
 from genperf.discrepancy.form import positions
 from genperf.discrepancy.stack import NORMAL
 from genperf.engine import doing
@@ -24,7 +24,7 @@ from genperf.process.growth import growth_of
 from genperf.process.means import Coefficients, means_of, terms_of
 from genperf.process.settings import INSIDE_QUANTILE, LEVEL_SIZE, LOCAL_PART, MEMBER_PRIOR, MOST_ANCHORS, TERM_DRAWS
 from genperf.process.sizes import fit_sizes
-from genperf.process.stacking import Candidate, Members, folds_of, looked_back, predict_held_out, weights_of
+from genperf.process.stacking import Members, StackCandidate, folds_of, looked_back, predict_held_out, weights_of
 
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:
@@ -86,7 +86,7 @@ def _fitted(table: Table, noise: float) -> Members:
     x = [axis.coordinates(table.columns) for axis in axes]
     prior = Product(axes, LEVEL_SIZE, LOCAL_PART)
     apart = one_at_a_time(table)
-    candidates: list[Candidate] = []
+    candidates: list[StackCandidate] = []
     for mean in means_of(table):
         basis = mean.basis(table.columns)
         constants = basis.without_traces(basis.fitted(y), y)
@@ -94,7 +94,7 @@ def _fitted(table: Table, noise: float) -> Members:
         # A sum that fits runs of one factor at a time knows no more of two together than their product does.
         first = candidates[0].fit if candidates else None
         fit = first if apart and first else fit_sizes(x, residual - residual.mean(), prior, first)
-        candidates.append(Candidate(mean, basis, constants, y, fit, x))
+        candidates.append(StackCandidate(mean, basis, constants, y, fit, x))
     growth = growth_of(table, noise)
     anchors = None if growth is None else growth.anchors(np.arange(len(y)))
     kinds = [c.mean.kind for c in candidates]
@@ -116,7 +116,7 @@ def _fitted(table: Table, noise: float) -> Members:
     return Members(table, candidates, growth, folds, pseudo, weights, width, order, apart)
 
 
-def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
+def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
     """Yield the parts of the stack and their expressions, the heaviest first, then the one that shows the terms."""
     table, columns = fitted.table, {f.name for f in fitted.table.factors}
     each = [(fitted.candidates[k], float(fitted.weights[k])) for k in fitted.order]
@@ -138,7 +138,7 @@ def _written(fitted: Members) -> Iterator[tuple[Part, Member]]:
         draws = drawn if shows else np.tile(values, (TERM_DRAWS, 1))
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
-        part = Part(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen)
+        part = MeanProcess(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen)
         label = c.mean.label if c.anchors is None else "growth of its series"
         yield part, Member(expression, values * scale, draws * scale, weight, status, label=label)
 

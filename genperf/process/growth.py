@@ -10,14 +10,14 @@ from genperf.discrepancy.stack import NORMAL
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.growth.measured import Anchors, MeasuredSeries
 from genperf.growth.readings import forecast_of, weighed
-from genperf.growth.sharing import Curve, shared_by
+from genperf.growth.sharing import NamedSeries, shared_by
 from genperf.panel import Table, possible_work
 from genperf.panel.table import number_rows
 from genperf.process.settings import FORECAST_MULTIPLES, LEAST_RUN_NOISE, MOST_SERIES
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class FactorSeries:
     """The series of a table of many factors: rows that differ in nothing but their count."""
 
     table: Table
@@ -43,7 +43,7 @@ class Growth:
         if not parts:
             return None
         labels = [{f.name: str(self.table.columns[f.name][p[0]]) for f in self.table.categorical} for p in parts]
-        curves = [Curve((str(p[0]),), self.rows.take(p), each, {}) for p, each in zip(parts, labels, strict=True)]
+        curves = [NamedSeries((str(p[0]),), self.rows.take(p), each, {}) for p, each in zip(parts, labels, strict=True)]
         there, forecasts = [], []
         for part, curve, shared in zip(parts, curves, shared_by(curves), strict=False):
             there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
@@ -69,7 +69,7 @@ class Growth:
         return out
 
 
-def growth_of(table: Table, noise: float) -> Growth | None:
+def growth_of(table: Table, noise: float) -> FactorSeries | None:
     """Return the series of a table whose repeats have some standard deviation of ln T; None where no count varies."""
     counts_other, panel = table.panel.axis.counts_other, table.panel.with_axis
     whole = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
@@ -95,4 +95,4 @@ def growth_of(table: Table, noise: float) -> Growth | None:
         return None
     grown = [f.name for f in scaled] if whole is None else [*(f.name for f in scaled), whole.name]
     parting = [f.name for f in table.factors if f not in known and f.name not in grown]
-    return Growth(table, rows, tuple(grown), number_rows(table.frame, parting))
+    return FactorSeries(table, rows, tuple(grown), number_rows(table.frame, parting))

@@ -78,7 +78,7 @@ class Bent(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class SumBasis:
     """The columns of a sum, at the rows of a table.
 
     ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j·Π_i x_i^(p_i − 1),   c ≥ 0, i of the powers that φ_j has
@@ -99,12 +99,12 @@ class Basis:
     #: Shape (powers,). Those of counts.
     counts: Mask
 
-    def take(self, rows: AnyArray) -> Basis:
+    def take(self, rows: AnyArray) -> SumBasis:
         """Return the basis at some of the rows."""
         at_rows = {name: getattr(self, name)[rows] for name in ("columns", "levels", "logarithms")}
         return replace(self, **at_rows)
 
-    def without(self, columns: Mask) -> Basis:
+    def without(self, columns: Mask) -> SumBasis:
         """Return the basis with zeros in the place of some columns."""
         return replace(self, columns=self.columns * ~columns)
 
@@ -250,7 +250,7 @@ class Mean:
         return out
 
     def drawn(
-        self, basis: Basis, y: Array, places: Array, apart: bool = False
+        self, basis: SumBasis, y: Array, places: Array, apart: bool = False
     ) -> tuple[Coefficients, list[Coefficients]]:
         """Return the constants, and draws of them: fits to ln T with noise and with an error of the form.
 
@@ -287,7 +287,7 @@ class Mean:
             draws.append(way.fitted(y + error, fits[place], way.bent(variance, way.centre + moved)))
         return fits[int(np.argmax(shares))], draws
 
-    def _ways(self, basis: Basis) -> list[Basis]:
+    def _ways(self, basis: SumBasis) -> list[SumBasis]:
         """Return the forms of the sum: a count's growth as a limit or as a power, with products, without, or alone."""
         factors = np.array([name.count(" × ") + name.count(" / ") - name.startswith("1 / ") for name in self.names])
         rising = np.array(["(1 - 1/" in name for name in self.names])
@@ -297,7 +297,7 @@ class Mean:
         kinds = [np.zeros_like(rising), factors > 0, single] if (factors > 0).any() else [np.zeros_like(rising)]
         return [shape.without(kind) for kind in kinds for shape in shapes]
 
-    def basis(self, table: Mapping[str, AnyArray]) -> Basis:
+    def basis(self, table: Mapping[str, AnyArray]) -> SumBasis:
         """Return the columns of the sum at the rows of a table."""
         rows, ones = len(next(iter(table.values()))), {name: 1.0 for name, _ in self.powers}
         with np.errstate(all="ignore"):
@@ -309,7 +309,7 @@ class Mean:
         raised = np.array([[name in names for names in inside] for name in ones], float).reshape(-1, len(inside))
         # A count has functions enough.
         free = np.array([name.startswith("p_") for name in ones], bool)
-        return Basis(
+        return SumBasis(
             np.column_stack(columns), ridge, levels, np.array(logarithms).reshape(-1, rows).T, raised, free, ~free
         )
 

@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from genperf.arrays import AnyArray, Array
-from genperf.discrepancy.product import SIZES, Axis, Product, distinct
+from genperf.discrepancy.product import SIZES, KernelAxis, Product, distinct
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.process.settings import (
     CONFIGURATION_NOISE,
@@ -36,7 +36,7 @@ class Fit(NamedTuple):
     covariance: Array
 
 
-def deviations_of(axis: Axis) -> dict[str, float]:
+def deviations_of(axis: KernelAxis) -> dict[str, float]:
     """Return the sizes of an axis that are searched, and of the prior of ln of each its standard deviation."""
     usual = NUMBER_DEVIATION if axis.kind == "number" else SIZE_DEVIATION
     sizes = [n for n, size in SIZES.items() if axis.kind in size.usual and getattr(axis, size.within or n)]

@@ -19,8 +19,8 @@ from genperf.panel.axis import several_nodes
 from genperf.panel.table import number_rows
 from genperf.prediction import Evidence
 from genperf.process.axes import derived
-from genperf.process.growth import Growth
-from genperf.process.means import Basis, Coefficients, Mean
+from genperf.process.growth import FactorSeries
+from genperf.process.means import Coefficients, Mean, SumBasis
 from genperf.process.settings import (
     BEYOND_QUANTILE,
     FEWEST_ROWS,
@@ -41,11 +41,11 @@ Split = tuple[Index, Index]
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class StackCandidate:
     """A mean with its process, fitted to all rows."""
 
     mean: Mean
-    basis: Basis
+    basis: SumBasis
     constants: Coefficients
     #: Shape (rows,). ln T.
     y: Array
@@ -122,7 +122,9 @@ class HeldOut:
         return max(float(np.quantile(np.abs(error) / sd, quantile)), STACK_LEAST_WIDTH)
 
 
-def predict_held_out(candidates: Sequence[Candidate], splits: Sequence[Split], growth: Growth | None = None) -> HeldOut:
+def predict_held_out(
+    candidates: Sequence[StackCandidate], splits: Sequence[Split], growth: FactorSeries | None = None
+) -> HeldOut:
     """Predict the test rows of some splits by every member; with growth where they go beyond a count."""
     answers: list[list[tuple[Array, Array, Coefficients]]] = []
     for split in splits:
@@ -197,9 +199,9 @@ class Members:
 
     #: A row for each configuration.
     table: Table
-    candidates: list[Candidate]
+    candidates: list[StackCandidate]
     #: Of the last candidate.
-    growth: Growth | None
+    growth: FactorSeries | None
     folds: HeldOut
     #: Pseudo-rows of each candidate.
     pseudo: Array

@@ -29,7 +29,7 @@ from genperf.words.verdict import REASONS
 
 
 @dataclass(frozen=True)
-class Formula:
+class PageFormula:
     r"""JavaScript over the factors x, the constants c and the terms t; in the page's data it is a number.
 
     Examples
@@ -42,9 +42,9 @@ class Formula:
     script: str
 
 
-def formula(node: Node, *names: Mapping[str, str]) -> Formula:
+def formula(node: Node, *names: Mapping[str, str]) -> PageFormula:
     """Write a formula down; later mappings of names win."""
-    return Formula(in_language(node, {k: v for part in names for k, v in part.items()}, JAVASCRIPT))
+    return PageFormula(in_language(node, {k: v for part in names for k, v in part.items()}, JAVASCRIPT))
 
 
 def with_formulas(data: Any) -> tuple[str, str]:
@@ -55,12 +55,12 @@ def with_formulas(data: Any) -> tuple[str, str]:
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
-        default=lambda v: numbers.setdefault(v.script, len(numbers)) if isinstance(v, Formula) else v.tolist(),
+        default=lambda v: numbers.setdefault(v.script, len(numbers)) if isinstance(v, PageFormula) else v.tolist(),
     )
     return text, "const FORMULAS=[\n" + ",\n".join(f"(x,c,t)=>{script}" for script in numbers) + "];"
 
 
-class Model:
+class PageModel:
     """A fitted model whose formulas are written down for a page."""
 
     def __init__(self, result: FitResult) -> None:
@@ -68,12 +68,12 @@ class Model:
         self.places = {f.name: i for i, f in enumerate(result.schema.factors)}
         self.factors = {name: f"x[{i}]" for name, i in self.places.items()}
 
-    def formula(self, text: str) -> Formula:
+    def formula(self, text: str) -> PageFormula:
         """Write down a formula over the factors."""
         return formula(parse(text).node, self.factors)
 
 
-def engine(model: Model, interval: float) -> dict[str, Any]:
+def engine(model: PageModel, interval: float) -> dict[str, Any]:
     """Return what the page needs to predict as `result.predict` does."""
     result = model.result
     discrepancies = discrepancies_of(result.members)
@@ -101,7 +101,7 @@ def engine(model: Model, interval: float) -> dict[str, Any]:
     }
 
 
-def fitting(model: Model) -> dict[str, Any] | None:
+def fitting(model: PageModel) -> dict[str, Any] | None:
     """Return what the page needs for the probability that a run does not fail; None where none ever failed."""
     known, places = model.result.feasibility, model.places
     if known is None:
@@ -117,7 +117,7 @@ def fitting(model: Model) -> dict[str, Any] | None:
     }
 
 
-def judging(model: Model) -> dict[str, Any]:
+def judging(model: PageModel) -> dict[str, Any]:
     """Return what the verdicts need of a model, see `genperf.prediction.verdict`."""
     basis = model.result.basis
     return {
@@ -152,7 +152,7 @@ def rules() -> dict[str, Any]:
     }
 
 
-def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) -> dict[str, Any]:
+def _member(member: Member, model: PageModel, discrepancies: Sequence[Discrepancy]) -> dict[str, Any]:
     """Return a member as data."""
     expression = member.expression
     constants = {name: f"c[{j}]" for j, name in enumerate(expression.constant_names)}
@@ -171,7 +171,7 @@ def _member(member: Member, model: Model, discrepancies: Sequence[Discrepancy]) 
     }
 
 
-def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
+def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
     """Return a discrepancy as data: its anchors, and what depends on them alone."""
     walk, beyond, (whiten, variances, ones) = discrepancy.kernel, discrepancy.extrapolation, discrepancy.geometry
     return {
@@ -190,7 +190,7 @@ def _discrepancy(discrepancy: Discrepancy, model: Model) -> dict[str, Any]:
     }
 
 
-def _stack(stack: Stack | None, model: Model) -> dict[str, Any] | None:
+def _stack(stack: Stack | None, model: PageModel) -> dict[str, Any] | None:
     """Return a stack as data: its anchors, and what each part makes of them."""
     if stack is None:
         return None
@@ -217,7 +217,7 @@ def _stack(stack: Stack | None, model: Model) -> dict[str, Any] | None:
     }
 
 
-def _anchors(anchors: Mapping[str, npt.NDArray[Any]], model: Model) -> list[list[Any]]:
+def _anchors(anchors: Mapping[str, npt.NDArray[Any]], model: PageModel) -> list[list[Any]]:
     """Return the columns of anchors: the place of the factor, labels, none for numbers, and numbers or label places."""
     columns = []
     for name, values in anchors.items():

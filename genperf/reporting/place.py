@@ -17,14 +17,14 @@ from genperf.attribution.comparison import single
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
-from genperf.facts import Expectation, Facts, Growth, Plan
+from genperf.facts import Expectation, Facts, GrowthCounts, Plan
 from genperf.formula.amounts import amount
 from genperf.panel.configurations import most_measured, parts_given
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import StepWork
 from genperf.panel.quantities import price_of
 from genperf.prediction import Query, read_query
-from genperf.prediction.bands import Forecast
+from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.query import checked_values
 from genperf.reporting.provenance import hints_of
@@ -78,7 +78,7 @@ ONE = "a report is about one target"
 
 
 @dataclass(frozen=True)
-class Job:
+class PageJob:
     """What the page takes as price and as work in all; both can be changed on it."""
 
     #: Of one worker, or of what `per` counts: `2/h`.
@@ -120,7 +120,7 @@ class View:
     #: Made of the table's name where omitted.
     title: str | None = None
     #: A price, and how much there is to do: the page then shows costs and durations.
-    job: Job = Job()
+    job: PageJob = PageJob()
     #: Predicted quantities by name, each with the most that a run may have: the page then shows what fits.
     capacity: Mapping[str, float] = field(default_factory=dict)
 
@@ -140,7 +140,7 @@ class Place:
     #: Whether the user gave the count of workers: the advice is then about it, and about no larger one.
     target_given: bool = False
     #: What all draws predict along the count of workers; None where other levels answer for new ones.
-    forecast: Forecast | None = None
+    forecast: MixtureForecast | None = None
     #: What counts the workers, where one configuration is all that was measured: nothing shows how it scales.
     only: Factor | None = None
 
@@ -170,7 +170,7 @@ class Place:
         return expectation(self.result, self.query, self.question.interval, self.forecast_there)
 
     @property
-    def forecast_there(self) -> Forecast | None:
+    def forecast_there(self) -> MixtureForecast | None:
         """What all draws predict at the configuration, where that is known."""
         if self.forecast is None or self.scaling is None:
             return None
@@ -182,7 +182,7 @@ class Place:
         return work_of(self.result, self.question)
 
     @cached_property
-    def growth(self) -> Growth | None:
+    def growth(self) -> GrowthCounts | None:
         """What growing to the configuration brings; None where that is not known."""
         if self.scaling is None or self.scaling.refusal:
             return None

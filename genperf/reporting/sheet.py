@@ -19,7 +19,7 @@ from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, paid_for,
 from genperf.prediction import read_query
 from genperf.prediction.predict import central_and_band, known_rows
 from genperf.reporting.answers import answers, glance, ladder, summary
-from genperf.reporting.engine import Formula, Model, engine, fitting, formula, judging
+from genperf.reporting.engine import PageFormula, PageModel, engine, fitting, formula, judging
 from genperf.reporting.place import (
     DRAWN_MULTIPLE,
     DRAWN_STEPS,
@@ -27,7 +27,7 @@ from genperf.reporting.place import (
     MAX_MEASURED,
     MAX_PAGE_CONSTANTS,
     MAX_VALUES,
-    Job,
+    PageJob,
     Place,
     short,
     shorts,
@@ -44,9 +44,9 @@ from genperf.words.numbers import samples_called
 from genperf.words.quantity import constant_unit, heading
 
 
-def sheet(place: Place, live: bool, group: Mapping[str, str], job: Job) -> dict[str, Any]:
+def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
     """Return the contents of the page for one model; where it is not live, with predictions at the slider's counts."""
-    result, interval, model = place.result, place.question.interval, Model(place.result)
+    result, interval, model = place.result, place.question.interval, PageModel(place.result)
     names = [*model.places]
     return {
         **_predicting(result, place, live),
@@ -113,7 +113,7 @@ def _finite(value: float | None) -> float | None:
 
 def _predicting(result: FitResult, place: Place, live: bool) -> dict[str, Any]:
     """Return what the page needs to predict a quantity, live or at the slider's counts, and what was measured."""
-    model, interval, medians = Model(result), place.question.interval, result.schema.medians
+    model, interval, medians = PageModel(result), place.question.interval, result.schema.medians
     known = result is place.result or bool(known_rows(result, place.query.columns, 1).all())
     factors = []
     for index, factor in enumerate(result.schema.factors):
@@ -236,7 +236,7 @@ def _facts(result: FitResult) -> dict[str, Any]:
 GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 
 
-def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any]:
+def _measures(model: PageModel, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
     paid, known_work = _paid(panel, job), panel.step_work
@@ -246,7 +246,7 @@ def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any
         given["steps"] = call("divide", Name("samples"), work)
     known = quantities_of(panel, {**given, "machines": paid})
 
-    def written(name: str, needs: Node | None = work) -> Formula | None:
+    def written(name: str, needs: Node | None = work) -> PageFormula | None:
         """Return a formula where it is known."""
         if needs is None or not known.has(name):
             return None
@@ -266,7 +266,7 @@ def _measures(model: Model, group: Mapping[str, str], job: Job) -> dict[str, Any
     }
 
 
-def _paid(panel: Panel, job: Job) -> Node | None:
+def _paid(panel: Panel, job: PageJob) -> Node | None:
     """Return what counts that which is paid for, a formula over the factors; None where nothing does."""
     try:
         return paid_for(panel, job.per)[1] if panel.target is not None and panel.target.is_time else None
@@ -276,7 +276,7 @@ def _paid(panel: Panel, job: Job) -> Node | None:
         return None
 
 
-def _splits(model: Model) -> dict[str, Any] | None:
+def _splits(model: PageModel) -> dict[str, Any] | None:
     """Return what the page needs to propose other splits of the same devices; None for a model without ways."""
     columns = split_columns(model.result)
     if columns is None or len(columns.varied) < 2:

@@ -15,7 +15,7 @@ from genperf.arrays import AnyArray, Index
 from genperf.errors import LISTED, Note, TableError, counted
 from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
-from genperf.prediction import Band, Evidence, Fitted, Member, cells_of, predict
+from genperf.prediction import Band, Evidence, Member, PredictedFrom, cells_of, predict
 from genperf.prediction.query import Query, query_of
 from genperf.table.cells import Cells, Source, frame_of
 from genperf.table.clean import labels
@@ -107,7 +107,7 @@ class Result(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class FitResult(Result, Fitted):
+class FitResult(Result, PredictedFrom):
     """A fitted model.
 
     Attributes

@@ -20,7 +20,7 @@ from genperf.arrays import Array, Columns
 from genperf.discrepancy import Discrepancy, Extrapolation, RandomWalk, Stack
 from genperf.discrepancy.product import NotNegative
 from genperf.errors import ModelError, Note
-from genperf.expression import Kind, Meaning
+from genperf.expression import ConstantMeaning, Kind
 from genperf.formula import parse, parse_number
 from genperf.panel.panel import Median
 from genperf.prediction import Evidence, Feasibility, Schema, Spread, Status
@@ -53,7 +53,7 @@ class ConstantRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     at_bound: bool = False
     identified: bool = True
     #: Absent where its family gives none.
-    meaning: Meaning | None = None
+    meaning: ConstantMeaning | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from genperf.arrays import Array, Mask
-from genperf.attribution.answers import Line, Shown, described, records
+from genperf.attribution.answers import Line, PrintedAnswer, described, records
 from genperf.attribution.terms import parts_of
 from genperf.errors import GenperfError, did_you_mean
 from genperf.facts import ENDS, Paid, ends_of
@@ -42,7 +42,7 @@ SAME_WORK = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking(Shown):
+class Ranking(PrintedAnswer):
     """Alternatives at one configuration, the best first."""
 
     #: The configuration, as it was given.

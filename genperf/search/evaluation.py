@@ -13,7 +13,7 @@ from genperf.formula import Formula, Name, Number
 from genperf.prediction import Query, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult
-from genperf.search.problem import TRUSTED, Goal, Problem, value
+from genperf.search.problem import TRUSTED, Goal, SearchProblem, value
 from genperf.search.space import Columns, Space
 
 #: The names of the limits that intervals and verdicts decide.
@@ -102,7 +102,7 @@ class Search:
 
     result: FitResult
     space: Space
-    problem: Problem
+    problem: SearchProblem
     #: Nominal coverage.
     interval: float
     goal: Goal

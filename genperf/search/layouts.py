@@ -35,7 +35,7 @@ class Layouts:
 
 
 @dataclass(frozen=True)
-class Columns:
+class LayoutColumns:
     """The columns of a model that tell how a transformer is split."""
 
     #: By canonical name.
@@ -54,7 +54,7 @@ class Columns:
         return [way for way in self.ways.values() if way.distinct > 1 or way.upper > 1.0]
 
 
-def split_columns(result: FitResult) -> Columns | None:
+def split_columns(result: FitResult) -> LayoutColumns | None:
     """Return the columns that tell how a transformer is split; None where the model has too few of them.
 
     Examples
@@ -77,7 +77,7 @@ def split_columns(result: FitResult) -> Columns | None:
     named = {name: Name(column.name) for name, column in factors.columns.items()}
     known = [parse(text) for text in CONDITIONS]
     conditions = [render(substitute(one.node, named)) for one in known if one.names <= {*named}]
-    return Columns(ways, factors.workers, factors.nodes, most, conditions)
+    return LayoutColumns(ways, factors.workers, factors.nodes, most, conditions)
 
 
 def layouts(

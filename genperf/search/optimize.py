@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from genperf.arrays import Array, Index
-from genperf.attribution.answers import Line, Shown
+from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import Node, names_in
@@ -37,7 +37,7 @@ from genperf.words.quantity import heading, only_for_times
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Optimum(Shown):
+class Optimum(PrintedAnswer):
     """The best configurations of a grid."""
 
     #: What is least, or most where it is `maximized`.

@@ -116,7 +116,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """The objective and the constraints, as formulas over the factors and the predicted values alone."""
 
     #: The name of the predicted value.
@@ -200,7 +200,7 @@ class Vocabulary:
 
 def read_problem(
     words: Vocabulary, where: Sequence[str], minimize: str, job: Job, *, per_unit: bool = False
-) -> Problem:
+) -> SearchProblem:
     """Read the formulas.
 
     Parameters
@@ -259,7 +259,7 @@ def read_problem(
     constraints = [written_out(part) for part in parts]
     further = [c for c in constraints if c.names & {*words.predicted}]
     known = {name: Formula(name, follow.node(name)) for name in ("throughput", "cost") if follow.has(name)}
-    return Problem(
+    return SearchProblem(
         predicted=predicted,
         simple=tuple(c for c in constraints if c not in further),
         further=tuple(further),

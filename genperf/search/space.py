@@ -36,7 +36,7 @@ _RANGE = re.compile(rf"^({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*(\*?)\s*({_NUMBER
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class GridAxis:
     """One name and the values it may take: floats, or texts for levels."""
 
     name: str
@@ -59,7 +59,7 @@ class Grid:
     (6, {'workers': [1.0, 2.0, 2.0], 'batch': [64.0, 32.0, 64.0]})
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[GridAxis, ...]
 
     @property
     def size(self) -> int:
@@ -104,7 +104,7 @@ def read_grid(over: Mapping[str, Any]) -> Grid:
     return Grid(axes)
 
 
-def _axis(name: str, given: Any) -> Axis:
+def _axis(name: str, given: Any) -> GridAxis:
     """Read the values of an axis: numbers, or texts as soon as one is no number."""
     if isinstance(given, str):
         given = given.split(",") if given.strip() else []
@@ -114,9 +114,9 @@ def _axis(name: str, given: Any) -> Axis:
     if not parts:
         raise GenperfError(f"'{name}' is given no value", hint=f"--over {name}=1,2,4")
     if not any(isinstance(part, str) for part in parts):
-        return Axis(name, np.asarray(pd.unique(np.concatenate(parts))))
+        return GridAxis(name, np.asarray(pd.unique(np.concatenate(parts))))
     texts = [text for part in parts for text in ([part] if isinstance(part, str) else [f"{v:g}" for v in part])]
-    return Axis(name, np.array(list(dict.fromkeys(texts)), dtype=object))
+    return GridAxis(name, np.array(list(dict.fromkeys(texts)), dtype=object))
 
 
 def _values(name: str, item: Any) -> Array | str:
@@ -281,7 +281,7 @@ def checked_space(grid: Grid, schema: Schema, formulas: Sequence[str], group: Ma
     cycled = pd.DataFrame({a.name: np.resize(a.values, rows) for a in grid.axes})
     checked = read_query(cycled, schema, possible=False).columns
     axes = tuple(
-        Axis(a.name, np.asarray(checked[a.name][: len(a.values)])) if a.name in checked else a for a in grid.axes
+        GridAxis(a.name, np.asarray(checked[a.name][: len(a.values)])) if a.name in checked else a for a in grid.axes
     )
     values = {name: text if (number := amount(text)) is None else number for name, text in group.items()}
     return Space(Grid(axes), schema.panel, values)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from genperf.arrays import Array, Columns
-from genperf.attribution.answers import Line, Shown
+from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.attribution.draws import shares
 from genperf.discrepancy import Stack
 from genperf.discrepancy.form import covariance, positions
@@ -208,7 +208,7 @@ def uncertainty(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Suggestions(Shown):
+class Suggestions(PrintedAnswer):
     """Which configurations to measure next, so that the interval at a target narrows."""
 
     #: The configuration that the decision is about.

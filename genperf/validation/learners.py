@@ -41,7 +41,7 @@ RESIDUAL_FOLDS = 5
 NEAREST_TOLERANCE = 1e-9
 
 
-class Forecast(NamedTuple):
+class LearnerForecast(NamedTuple):
     """Predictions of a table's target."""
 
     #: Shape (rows,). In the target's unit; NaN where there is none.
@@ -50,7 +50,7 @@ class Forecast(NamedTuple):
     upper: Array
 
     @classmethod
-    def of_logarithms(cls, *logarithms: Array) -> Forecast:
+    def of_logarithms(cls, *logarithms: Array) -> LearnerForecast:
         """Return predictions and bounds from their logarithms; a value that overflows is no prediction.
 
         Examples
@@ -123,7 +123,7 @@ def half_width(residuals: Array, interval: float) -> float:
     return float(absolute[rank - 1]) if 0 < rank <= len(absolute) else float("nan")
 
 
-Learner = Callable[[Table, pd.DataFrame, float, int], Forecast]
+Learner = Callable[[Table, pd.DataFrame, float, int], LearnerForecast]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +148,14 @@ def _regression(logarithms: Callable[[_Rows], Sequence[Array]], plain: bool = Fa
     """Return the learner of a regression, which gives the logarithms of predictions and bounds at usable rows."""
 
     @functools.wraps(logarithms)
-    def learner(train: Table, data: pd.DataFrame, interval: float, seed: int) -> Forecast:
+    def learner(train: Table, data: pd.DataFrame, interval: float, seed: int) -> LearnerForecast:
         new, counts = features(train, data, plain), train.weights > 0
         usable, columns = np.isfinite(new).all(axis=1), np.full((3, len(data)), np.nan)
         if plain or usable.any():
             x, y = features(train, train.frame, plain)[counts], np.log(train.measured[counts])
             rows = _Rows(x, y, train.weights[counts], new[usable], interval, seed, train.source)
             columns[:, usable] = logarithms(rows)
-        return Forecast.of_logarithms(*columns)
+        return LearnerForecast.of_logarithms(*columns)
 
     return learner
 
@@ -248,7 +248,7 @@ def _with_residuals(model: Any, rows: _Rows) -> Sequence[Array]:
     return centre, centre - half, centre + half
 
 
-def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> Forecast:
+def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> LearnerForecast:
     """Predict each configuration by the nearest measured one, with the same value per sample.
 
     T = T' · b/b'
@@ -291,7 +291,7 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
     centre, half = logarithms(data), float("nan")
     if len(train) > 1:
         half = half_width(np.log(train.measured) - logarithms(train.frame, apart=True), interval)
-    return Forecast.of_logarithms(centre, centre - half, centre + half)
+    return LearnerForecast.of_logarithms(centre, centre - half, centre + half)
 
 
 def _one_worker(panel: Panel, train: Table) -> Node:

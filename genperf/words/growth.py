@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from genperf.facts import Expectation, Growth, Interval, Training
+from genperf.facts import Expectation, GrowthCounts, Interval, Training
 from genperf.formula import quote_name
 from genperf.vocabulary.names import counted_by, noun_of
 from genperf.words.numbers import (
@@ -24,7 +24,7 @@ from genperf.words.verdict import BLIND, fits_text, trust_text
 HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 
 
-def expect_sentence(expected: Expectation, growth: Growth, places: str, further: Sequence[str] = ()) -> str:
+def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, further: Sequence[str] = ()) -> str:
     """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency.
 
     Parameters
@@ -58,7 +58,7 @@ def expect_sentence(expected: Expectation, growth: Growth, places: str, further:
     return prose(text, "; ".join(filter(None, (efficiency * grows, step))), *further)
 
 
-def efficiency_text(growth: Growth, expected: Expectation) -> str:
+def efficiency_text(growth: GrowthCounts, expected: Expectation) -> str:
     """Return the efficiency at the configuration; one that runs cannot have is doubted."""
     efficiency = growth.target.efficiency
     if efficiency is None:
@@ -85,7 +85,7 @@ def percent_text(share: Interval, interval: float) -> str:
     return f"{middle} %{interval_note(interval, low, high, middle, '%')}"
 
 
-def sure_sentence(expected: Expectation, growth: Growth, worth: str = "") -> str:
+def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") -> str:
     """Return how sure a prediction is: the interval of a new run, what was held out, the verdict, others' worth."""
     rate = growth.throughput(expected.value)
     low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
@@ -129,7 +129,7 @@ def price_text(price: str, name: str) -> str:
     return f"{number} per {singular(name)}-{HOURS[time]}"
 
 
-def pays_judged(growth: Growth, interval: float) -> str:
+def pays_judged(growth: GrowthCounts, interval: float) -> str:
     """Return whether growing pays, as far as the data decide it.
 
     Parameters
@@ -149,7 +149,7 @@ def pays_judged(growth: Growth, interval: float) -> str:
     return "likely does not pay" if growth.chance <= LEAST_DECIDED else "undecided"
 
 
-def pays_text(growth: Growth, interval: float) -> str:
+def pays_text(growth: GrowthCounts, interval: float) -> str:
     """Return from where to where growing pays, with its chance where the data do not decide it."""
     start, target = (count_text(stage.count, growth.name) for stage in (growth.start, growth.target))
     judged, growing = pays_judged(growth, interval), f"growing from {start} to {target}"
@@ -159,7 +159,7 @@ def pays_text(growth: Growth, interval: float) -> str:
     return f"{growing} {judged}{chance}"
 
 
-def pays_sentence(growth: Growth, expected: Expectation) -> str:
+def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
     """Return what a further sample costs, in money where there is a price, else in times one at the smaller scale."""
     if not expected.is_time:
         return f"a price is paid for time, and this predicts {expected.name}" if growth.price else ""
@@ -192,8 +192,8 @@ def pays_sentence(growth: Growth, expected: Expectation) -> str:
     )
 
 
-def money_text(growth: Growth, expected: Expectation) -> str:
-    """Return `Growth.costs` with the interval at the configuration; nothing without a price."""
+def money_text(growth: GrowthCounts, expected: Expectation) -> str:
+    """Return `GrowthCounts.costs` with the interval at the configuration; nothing without a price."""
     start, target, price = growth.start, growth.target, growth.price
     if price is None:
         return ""

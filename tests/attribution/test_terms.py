@@ -23,7 +23,7 @@ from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import crossovers, scaling
 from genperf.attribution.terms import FORM, HIDDEN, by_label, limit_of, parts_of
 from genperf.attribution.written import level_exponents
-from genperf.discrepancy import Axis
+from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
 from genperf.result import FitResult, dump_model, parse_model
 from genperf.words.limit import SAME_WITH_COMPUTATION
@@ -95,7 +95,7 @@ def test_the_part_that_no_term_explains_is_the_form_error() -> None:
 
 def test_what_the_process_adds_is_form_error() -> None:
     # At 4 workers every time is measured twice as long as 1 + 8/4 = 3 s; far from there the expression speaks alone.
-    (process,) = stacked({"workers": [4.0]}, np.log([2.0]), [Axis("workers", "ln", 0.0, 1.0 / np.log(2.0))])
+    (process,) = stacked({"workers": [4.0]}, np.log([2.0]), [KernelAxis("workers", "ln", 0.0, 1.0 / np.log(2.0))])
     amdahl = replace(member(AMDAHL, {"c": 1.0, "a": 8.0}), process=process)
     found = explain(model(amdahl), {"workers": 4})
     assert found.terms.set_index("term")["seconds"].to_dict() == pytest.approx({"serial": 1, "parallel": 2, FORM: 3})
@@ -107,7 +107,7 @@ def test_what_the_process_adds_is_form_error() -> None:
 def test_the_form_error_is_as_sure_as_the_process() -> None:
     # One residual of ln 2 that is believed by half; σ² = 0.01 of which half is left: T = 3·√2·exp(±0.071·z), and the
     # terms have no interval of their own.
-    axis = Axis("workers", "ln", 0.0, 1.0)
+    axis = KernelAxis("workers", "ln", 0.0, 1.0)
     (process,) = stacked({"workers": [4.0]}, np.log([2.0]), [axis], local=0.1, noise=0.1)
     amdahl = member(AMDAHL, {"c": 1.0, "a": 8.0}, np.tile([1.0, 8.0], (200, 1)).tolist())
     terms = explain(model(replace(amdahl, process=process)), {"workers": 4}).terms.set_index("term")
@@ -118,7 +118,7 @@ def test_the_form_error_is_as_sure_as_the_process() -> None:
 
 def test_of_a_stack_one_expression_serves() -> None:
     # The heaviest that has several terms; what it does not explain is a row of its own.
-    processes = stacked({"workers": [4.0]}, [0.0], [Axis("workers", "ln", 0.0, 1.0)], weights=(0.6, 0.4))
+    processes = stacked({"workers": [4.0]}, [0.0], [KernelAxis("workers", "ln", 0.0, 1.0)], weights=(0.6, 0.4))
     flat = member({"constant": "c"}, {"c": 3.0}, weight=0.6)
     members = [flat, member(AMDAHL, {"c": 1.0, "a": 8.0}, weight=0.4)]
     whole = model(*(replace(m, process=p) for m, p in zip(members, processes, strict=True)))

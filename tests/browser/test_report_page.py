@@ -13,7 +13,7 @@ from discrepancies import stacked
 
 import genperf as gp
 from genperf.attribution.terms import FORM, HIDDEN
-from genperf.discrepancy import Axis, Beyond, Process, Product
+from genperf.discrepancy import Beyond, KernelAxis, Process, Product
 from genperf.reporting import View, held_out, html, page
 from genperf.result import FitResult, GroupedResult
 
@@ -58,10 +58,10 @@ def ensemble(many: FitResult) -> FitResult:
         "batch": [16.0, 32.0, 64.0, 16.0],
     }
     axes = (
-        Axis("workers", "ln", 0.1, 0.4, smooth=0.2, length=1.5, walk=0.1, step=0.1),
-        Axis("framework", "level", 0.3, 1.1),
-        Axis("batch", "ln1p", 0.2, 0.3, smooth=0.1, length=0.8, each=0.05, centre=3.0),
-        Axis("workers*batch", "ln", 0.1, 0.2),
+        KernelAxis("workers", "ln", 0.1, 0.4, smooth=0.2, length=1.5, walk=0.1, step=0.1),
+        KernelAxis("framework", "level", 0.3, 1.1),
+        KernelAxis("batch", "ln1p", 0.2, 0.3, smooth=0.1, length=0.8, each=0.05, centre=3.0),
+        KernelAxis("workers*batch", "ln", 0.1, 0.2),
     )
     processes = stacked(anchors, [0.2, -0.3, 0.1, -0.05], axes, local=0.1, noise=0.06, weights=(0.7, 0.3))
     beyond = (Beyond("workers", 16.0, (0.1, 0.9), 2.5), Beyond("batch", 64.0, (0.5, 0.5), 1.0))

@@ -11,7 +11,7 @@ from scipy.optimize import check_grad
 import genperf as gp
 from genperf.fitting import fit_group
 from genperf.fitting.auto import could_name
-from genperf.growth.alike import CHANGES, Change, Process
+from genperf.growth.alike import CHANGES, Change, DonorProcess
 from genperf.growth.sharing import FEWEST_DONORS, table_shares
 from genperf.panel import Table
 from genperf.result import GroupedResult, dump_model
@@ -46,12 +46,12 @@ def fitted(frame: pd.DataFrame, **roles: str) -> GroupedResult:
     return result
 
 
-def process(seed: int = 0) -> Process:
+def process(seed: int = 0) -> DonorProcess:
     rng = np.random.default_rng(seed)
     names, numbers = rng.integers(0, 3, (2, 15)), rng.standard_normal((2, 15))
     distances = [each[:, None] != each for each in names] + [(each[:, None] - each) ** 2 for each in numbers]
     values = names[0] + 0.1 * rng.standard_normal(15)
-    return Process(np.array(distances, float), values, 0.5, 1.0, 0.4 * numbers[0])
+    return DonorProcess(np.array(distances, float), values, 0.5, 1.0, 0.4 * numbers[0])
 
 
 def test_the_gradient_is_that_of_differences():
@@ -66,7 +66,7 @@ def test_held_out_donors_are_predicted_as_a_process_without_them():
     whole = process()
     mean, sd = whole.held_out(np.arange(15) // 3)
     first, rest = np.arange(3), np.arange(3, 15)
-    part = object.__new__(Process)
+    part = object.__new__(DonorProcess)
     part.distances, part.middle, part.spread = whole.distances[:, 3:, 3:], whole.middle, whole.spread
     part.size, part.away, part.logarithms = whole.size[rest], whole.away[rest], whole.logarithms
     part.inverse = np.linalg.inv(whole._covariance(whole.logarithms)[0][np.ix_(rest, rest)])

@@ -8,14 +8,14 @@ from helpers import panel_with
 
 from genperf.errors import ModelError
 from genperf.formula import parse, render
-from genperf.panel import Panel, Work, limits, possible_work
+from genperf.panel import Panel, WorkFormula, limits, possible_work
 from genperf.panel.axis import Axis
 from genperf.panel.configurations import completed, fills_nodes, moved
 from genperf.panel.panel import Median
 from genperf.table import Factor, Role
 from genperf.table.factor import measure
 
-CONSTANT, SHARED = Work("1", False), Work("1/workers", False)
+CONSTANT, SHARED = WorkFormula("1", False), WorkFormula("1/workers", False)
 
 
 def panel(columns: dict[str, list[float]], role: Role = "extrinsic") -> Panel:
@@ -136,24 +136,30 @@ def test_nodes_are_a_formula_over_the_columns(columns: dict[str, list[float]], n
     ("columns", "group", "works"),
     [
         ({"gpus": [1, 2]}, (), (CONSTANT, SHARED)),
-        ({"gpus": [1, 2], "batch": [32, 32]}, (), (Work("batch", True),)),
-        ({"gpus": [1, 2], "global_batch": [64, 64]}, (), (Work("global_batch/workers", True),)),
-        ({"gpus": [1, 2], "batch": [32, 32], "global_batch": [32, 64]}, (), (Work("global_batch/workers", True),)),
+        ({"gpus": [1, 2], "batch": [32, 32]}, (), (WorkFormula("batch", True),)),
+        ({"gpus": [1, 2], "global_batch": [64, 64]}, (), (WorkFormula("global_batch/workers", True),)),
+        (
+            {"gpus": [1, 2], "batch": [32, 32], "global_batch": [32, 64]},
+            (),
+            (WorkFormula("global_batch/workers", True),),
+        ),
         ({"gpus": [1, 2]}, ("model", "Global_Batch"), (SHARED,)),
         ({"gpus": [1, 2]}, ("batch_per_device",), (CONSTANT,)),
         ({"gpus": [1, 2]}, ("model",), (CONSTANT, SHARED)),
-        ({"gpus": [1, 2], "batch": [32, 16]}, ("global_batch",), (Work("batch", True),)),
-        ({"hosts": [1, 2]}, (), (CONSTANT, Work("1/nodes", False))),
-        ({"hosts": [1, 2], "global_batch": [64, 64]}, (), (Work("global_batch/nodes", True),)),
-        ({"cores": [1, 2], "global_batch": [64, 64]}, (), (Work("global_batch/workers", True),)),
+        ({"gpus": [1, 2], "batch": [32, 16]}, ("global_batch",), (WorkFormula("batch", True),)),
+        ({"hosts": [1, 2]}, (), (CONSTANT, WorkFormula("1/nodes", False))),
+        ({"hosts": [1, 2], "global_batch": [64, 64]}, (), (WorkFormula("global_batch/nodes", True),)),
+        ({"cores": [1, 2], "global_batch": [64, 64]}, (), (WorkFormula("global_batch/workers", True),)),
         # As many workers on more nodes: the share of one of them stays.
         ({"gpus": [8, 8], "hosts": [1, 2]}, (), (CONSTANT,)),
         # Without a scale nothing can be shared.
-        ({"batch": [1, 2]}, (), (Work("batch", True),)),
+        ({"batch": [1, 2]}, (), (WorkFormula("batch", True),)),
         ({}, (), (CONSTANT,)),
     ],
 )
-def test_what_one_worker_does(columns: dict[str, list[float]], group: tuple[str, ...], works: tuple[Work, ...]) -> None:
+def test_what_one_worker_does(
+    columns: dict[str, list[float]], group: tuple[str, ...], works: tuple[WorkFormula, ...]
+) -> None:
     assert possible_work(replace(panel(columns), group=group)) == works
 
 

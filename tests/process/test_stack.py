@@ -6,19 +6,19 @@ import pytest
 from discrepancies import stacked
 
 import genperf as gp
-from genperf.discrepancy import Axis, Beyond, Part, Product, Stack
+from genperf.discrepancy import Beyond, KernelAxis, MeanProcess, Product, Stack
 from genperf.discrepancy.stack import NORMAL
 from genperf.process.stacking import HeldOut, common_error, cuts_of, weights_of, within_measured_nodes
 
 RNG = np.random.default_rng(0)
 ROWS = {"n": RNG.choice([1.0, 2.0, 4.0, 8.0], 30), "net": RNG.choice(np.array(["a", "b"], dtype=object), 30)}
 FURTHER = {"n": np.array([1.0, 3.0, 8.0, 11.3, 16.0, 64.0]), "net": np.array(["a", "b"] * 3, dtype=object)}
-KERNEL = Product((Axis("n", "ln", 0.1, 0.4, 0.2, 1.5, 0.1, 0.1), Axis("net", "level", 0.3, 1.0)), 2.0, 0.1)
+KERNEL = Product((KernelAxis("n", "ln", 0.1, 0.4, 0.2, 1.5, 0.1, 0.1), KernelAxis("net", "level", 0.3, 1.0)), 2.0, 0.1)
 FACTORS = RNG.uniform(0.8, 3.0, 30)
 
 
 def stack(beyond: tuple[Beyond, ...] = ()) -> Stack:
-    parts = [Part(KERNEL, RNG.normal(0.0, 0.2, 30), 0.1, FACTORS, w) for w in (0.75, 0.25)]
+    parts = [MeanProcess(KERNEL, RNG.normal(0.0, 0.2, 30), 0.1, FACTORS, w) for w in (0.75, 0.25)]
     return Stack(ROWS, tuple(parts), 1.5, beyond)
 
 
@@ -50,7 +50,7 @@ def test_weights_and_width_move_over_the_first_doubling() -> None:
 
 
 def test_the_pool_of_equals_is_one_of_them() -> None:
-    processes = stacked({"n": [1.0, 8.0]}, [0.3, -0.3], [Axis("n", "ln", 0.0, 1.0)], weights=(0.5, 0.5))
+    processes = stacked({"n": [1.0, 8.0]}, [0.3, -0.3], [KernelAxis("n", "ln", 0.0, 1.0)], weights=(0.5, 0.5))
     whole = processes[0].stack
     curves = np.zeros((2, 3))
     columns = {"n": np.array([1.0, 2.0, 64.0])}
@@ -73,7 +73,7 @@ def test_the_surer_part_counts_more() -> None:
 
 def test_a_level_that_no_anchor_has_is_as_uncertain_as_levels_differ() -> None:
     whole = stack()
-    parts = (whole.parts[0], Part(KERNEL, whole.parts[1].residuals, 0.1, FACTORS, 0.25, {"net": 4.0}))
+    parts = (whole.parts[0], MeanProcess(KERNEL, whole.parts[1].residuals, 0.1, FACTORS, 0.25, {"net": 4.0}))
     levelled = Stack(ROWS, parts, 1.5)
     unseen = {"n": np.array([2.0]), "net": np.array(["c"], dtype=object)}
     assert levelled.forecast(unseen)[1][:, 0] - whole.forecast(unseen)[1][:, 0] == pytest.approx([0.0, 4.0])

@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 
 import genperf as gp
 from genperf.panel import read_table
-from genperf.process.means import Basis, means_of
+from genperf.process.means import SumBasis, means_of
 
 RNG = np.random.default_rng(0)
 
@@ -36,7 +36,7 @@ def test_non_negative_least_squares_are_scipys() -> None:
     length = np.sqrt((A * A).sum(axis=0))
     whole = np.vstack([A / length, np.diag(np.sqrt(ridge))])
     expected = nnls(whole, np.append(target, np.zeros(12)))[0] / length
-    basis = Basis(A, ridge, np.zeros((30, 0)), *no_powers(30, 12))
+    basis = SumBasis(A, ridge, np.zeros((30, 0)), *no_powers(30, 12))
     assert basis._solved(A, target, np.zeros(12)) == pytest.approx(expected, abs=1e-9)
     # A start that is far away ends at the same place.
     assert basis._solved(A, target, np.ones(12)) == pytest.approx(expected, abs=1e-9)
@@ -48,7 +48,7 @@ def test_a_sum_and_levels_are_recovered() -> None:
     level = np.repeat([0.0, 1.0], 20)
     y = np.where(level == 1.0, 0.3, -0.3) + np.log(1.0 + 8.0 / n)
     columns, levels = np.column_stack([np.ones(40), 1.0 / n, n]), np.column_stack([1 - level, level])
-    basis = Basis(columns, np.full(3, 1e-6), levels, *no_powers(40, 3))
+    basis = SumBasis(columns, np.full(3, 1e-6), levels, *no_powers(40, 3))
     found = basis.fitted(y)
     # What both levels have in common is that of the columns as well: only their ratio and distance are known.
     assert found.columns / found.columns[0] == pytest.approx([1.0, 8.0, 0.0], rel=0.01, abs=1e-3)

@@ -13,7 +13,7 @@ import pytest
 import genperf as gp
 from genperf.errors import GenperfError
 from genperf.prediction import Spread
-from genperf.reporting import Job, View, html, page
+from genperf.reporting import PageJob, View, html, page
 from genperf.reporting.provenance import command_of
 from genperf.result import FitResult, GroupedResult
 
@@ -368,11 +368,11 @@ def test_the_unit_of_the_work_is_named() -> None:
 
 def test_a_price_that_nothing_counts_is_refused() -> None:
     with pytest.raises(GenperfError, match="counts nothing that has a price"):
-        page(fitted(runs()), View(job=Job("2/h", "racks")))
+        page(fitted(runs()), View(job=PageJob("2/h", "racks")))
     with pytest.raises(GenperfError, match="no number above zero"):
-        page(fitted(runs()), View(job=Job(samples="many")))
+        page(fitted(runs()), View(job=PageJob(samples="many")))
     with pytest.raises(GenperfError, match="needs its time"):
-        page(fitted(runs()), View(job=Job("2")))
+        page(fitted(runs()), View(job=PageJob("2")))
 
 
 def test_what_a_doubling_does_at_each_level_is_shown() -> None:
@@ -390,4 +390,4 @@ def test_what_a_doubling_does_at_each_level_is_shown() -> None:
 def test_a_count_whose_name_has_a_space_is_paid_for(per: str | None) -> None:
     frame = pd.DataFrame({"Num GPUs": [1, 2, 4, 8], "batch": 32, "s": [0.5, 0.52, 0.55, 0.57]})
     result = fitted(frame, extrinsic="Num GPUs", intrinsic="batch")
-    assert re.search(r'"paidName": ?"Num GPUs"', page(result, View(job=Job(price="2/h", per=per))))
+    assert re.search(r'"paidName": ?"Num GPUs"', page(result, View(job=PageJob(price="2/h", per=per))))

@@ -14,7 +14,7 @@ from discrepancies import stacked, walk_along
 
 import genperf as gp
 from genperf.attribution.written import level_exponents, written_lines
-from genperf.discrepancy import Axis, Beyond, Extrapolation, Process
+from genperf.discrepancy import Beyond, Extrapolation, KernelAxis, Process
 from genperf.errors import ModelError, TableError
 from genperf.models.generic import STRUCTURES
 from genperf.result import FitResult, GroupedResult, dump_model, load_model, parse_model, save_model
@@ -178,7 +178,7 @@ def test_configurations_that_are_not_of_the_factors_are_refused(result: FitResul
 def stack(result: FitResult) -> FitResult:
     """Two members with processes about them."""
     anchors: Any = {"gpu count": [1.0, 8.0, 8.0], "framework": ["mxnet", "mxnet", "tensor <flow>"]}
-    axes = (Axis("`gpu count`", "ln", 0.1, 0.3, walk=0.1, step=0.1), Axis("framework", "level", 0.2, 1.25))
+    axes = (KernelAxis("`gpu count`", "ln", 0.1, 0.3, walk=0.1, step=0.1), KernelAxis("framework", "level", 0.2, 1.25))
     processes = stacked(anchors, [0.1, -0.2, 1 / 3], axes, size=2.0, local=0.1, noise=0.05, weights=(0.4, 0.6))
     beyond = (Beyond("`gpu count`", 8.0, (0.9, 0.1), 1.5),)
     whole = msgspec.structs.replace(processes[0].stack, beyond=beyond)

@@ -12,7 +12,7 @@ import pytest
 from discrepancies import stacked, walk_along
 
 import genperf as gp
-from genperf.discrepancy import Axis, Discrepancy
+from genperf.discrepancy import Discrepancy, KernelAxis
 from genperf.errors import GenperfError
 from genperf.expression import Expression, Term, coefficient, exponent
 from genperf.formula import parse
@@ -157,7 +157,7 @@ def test_the_walk_knows_its_own_covariance() -> None:
 def test_a_process_tells_of_the_configurations_near() -> None:
     # One anchor at 1; variance 0.04 whose likeness is 1/e a doubling, and noise of 0.04 at the anchor.
     # Left at 4 and 8 (2 and 3 doublings off): 0.04·(1 − e⁻⁴/2) and 0.04·(1 − e⁻⁶/2), between them 0.04·(e⁻¹ − e⁻⁵/2).
-    axis = Axis("gpus", "ln", 0.0, 1.0 / np.log(2.0))
+    axis = KernelAxis("gpus", "ln", 0.0, 1.0 / np.log(2.0))
     processes = stacked({"gpus": [1.0]}, [0.0], [axis], local=0.2, noise=0.2, weights=(0.3, 0.7))
     exact = member(np.array([[1.0, 0.0]] * 50))
     both = [replace(exact, weight=p.stack.parts[p.place].weight, process=p) for p in processes]
