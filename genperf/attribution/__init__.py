@@ -3,9 +3,9 @@
 from genperf.attribution.answers import Comparison, Explanation, Scaling, Sensitivity
 from genperf.attribution.comparison import compare
 from genperf.attribution.elasticity import Sobol, sensitivity
+from genperf.attribution.equation import written_lines
 from genperf.attribution.explain import explain
 from genperf.attribution.scaling import Knee, scaling
-from genperf.attribution.written import written_lines
 
 __all__ = [
     "Comparison",

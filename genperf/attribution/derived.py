@@ -52,23 +52,6 @@ def derived_columns(
 ) -> dict[str, Array]:
     """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`.
 
-    Parameters
-    ----------
-    shows : mapping of str to str
-        Formulas over the factors, the predicted value and further quantities by their names, `efficiency` (relative to
-        the smallest measured count), the quantities of `genperf.panel.quantities.QUANTITIES`, and the names before.
-    price : Paid, optional
-        Needed for `cost`.
-    given : mapping of str to float, optional
-        The `tokens` of a training, the `peak` of a device: what formulas of `QUANTITIES` read beside the columns.
-
-    Raises
-    ------
-    FormulaError
-        For a formula that is refused: it must be a number.
-    GenperfError
-        Where the model does not give what a formula reads, or a name is taken.
-
     Examples
     --------
     >>> import genperf as gp

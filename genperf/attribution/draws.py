@@ -136,12 +136,6 @@ def curves_of(
 
     Of a series, for more rows than `Curves.most_rows`, all rows of a draw depart together, by what the confidence band
     of `predict` adds. So does every draw of an expression beyond the data.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-    parts : sequence, optional
-        The `forecasts` of the members there, where they are known.
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members

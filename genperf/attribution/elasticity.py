@@ -130,16 +130,6 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     are no factors of their own here. Where a throughput was measured, it is the throughput: the length of a step
     depends on the unit of its work.
 
-    Parameters
-    ----------
-    at : mapping, optional
-        The configuration; factors left out are those of a measured run (`typical_run`).
-
-    Returns
-    -------
-    dict of str to float
-        A number for each numeric factor above zero that was measured at several values.
-
     Examples
     --------
     >>> import genperf as gp
@@ -172,12 +162,6 @@ def doublings_by_level(
 
     All rows are of one configuration, a measured run (`typical_run`) but for what `at` names: a row differs from it in
     its level alone. The intervals hold the uncertainty of the constants, and of the form of the expression.
-
-    Returns
-    -------
-    DataFrame
-        A row per factor and level: `factor`, `from` (the value that is doubled), `categorical`, `level`, `times`,
-        `lower`, `upper`. No row where no categorical factor varies. Of a measured throughput it is the throughput.
 
     Examples
     --------
@@ -242,11 +226,6 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
 
     The model is evaluated `samples·(factors + 2)` times for each draw. The intervals
     hold the uncertainty of the constants and families.
-
-    Raises
-    ------
-    GenperfError
-        Where no factor varies, or a range is empty.
 
     Examples
     --------

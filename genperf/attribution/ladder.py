@@ -96,11 +96,6 @@ def ladder(
     weak scaling; a global batch or samples of a whole job are shared by the workers, which is strong scaling. Without
     any of them the kind is unknown. The work of a `job` is shared whatever the batch. `at` is checked
     (`checked_values`); with `full_nodes` all configurations on several nodes fill them.
-
-    Raises
-    ------
-    TableError
-        For a factor that is not there, or an empty range.
     """
     factor = result.panel.along(along)
     if kind is not None and kind not in KINDS:

@@ -73,30 +73,6 @@ def scaling(
     worker, relative to that at n₀: `W(n)/W(n₀) · T(n₀)/T(n)`. With a batch per worker that stays as it is (weak
     scaling) this is T(n₀)/T(n), with work that is shared (strong scaling) n₀·T(n₀)/(n·T(n)).
 
-    Parameters
-    ----------
-    at : mapping
-        A value for every other factor; with one for the count of workers, the configuration itself stands at its count.
-    along, level, upto, kind
-        See `Knee`.
-    work : Node, optional
-        The samples of a step over the factors, in the place of what the model knows.
-
-    Returns
-    -------
-    Scaling
-        Every count comes with an interval over the draws of all members. "Not reached" comes with the largest count
-        that was evaluated. No sentence contradicts what was measured. Where the model does not predict a time, there is
-        neither efficiency nor a point; where nothing tells the kind of scaling, the answer asks for it
-        (`Scaling.refusal`).
-
-    Raises
-    ------
-    TableError
-        Where no factor counts the workers.
-    GenperfError
-        For a level outside (0, 1).
-
     Examples
     --------
     T = 1 + 8/n, a fixed amount of work: the efficiency 9/(n + 8) is below 0.55 from n = 9 on.
@@ -117,13 +93,7 @@ def scaling(
 def scaling_along(
     result: FitResult, steps: Ladder, level: float = Knee.level, interval: float = 0.9, places: Index | None = None
 ) -> Scaling:
-    """Return the predictions at the steps of a ladder, see `scaling`; without the crossovers of terms.
-
-    Parameters
-    ----------
-    places : ndarray of int, optional
-        The steps at which the efficiency has an interval; no prediction then has one, nor a verdict. All where omitted.
-    """
+    """Return the predictions at the steps of a ladder, see `scaling`; without the crossovers of terms."""
     target, counts, name = result.schema.target, steps.counts, steps.along.name
     parts, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
     forecast = forecast_of(result.members, result.spread, steps.columns, far, parts)
@@ -261,13 +231,7 @@ def _efficiencies(counts: Array, work: Array, values: Array, ratios: Array) -> d
 
 
 def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> tuple[float, float, float]:
-    """Return the efficiency of one configuration with its bounds: that of `scaling` at its count.
-
-    Raises
-    ------
-    GenperfError
-        Where nothing shows the kind of scaling.
-    """
+    """Return the efficiency of one configuration with its bounds: that of `scaling` at its count."""
     count = float(at[result.panel.along().name])
     if count <= result.panel.along().lower:
         return 1.0, 1.0, 1.0

@@ -111,15 +111,7 @@ class TermParts:
 def parts_of(
     result: FitResult, columns: Mapping[str, Any], forecast: MixtureForecast | None = None, drawn: bool = True
 ) -> TermParts:
-    """Return the parts of the predicted values.
-
-    Parameters
-    ----------
-    forecast : MixtureForecast, optional
-        That of the rows, where it is known.
-    drawn : bool
-        Whether the parts in every draw are needed; there are none otherwise.
-    """
+    """Return the parts of the predicted values."""
     members, stacked = serving(result.members), stack_of(result.members) is not None
     # Of stacked members one serves: the forecasts are the pool's.
     known = None if stacked else forecasts(members, columns) if forecast is None else forecast.parts
@@ -170,13 +162,6 @@ def term_tables(
     """Return a row per configuration and term: part, interval and share; of all members, and of each label by itself.
 
     Labels come with the heaviest first; that table is empty where there is one label.
-
-    Parameters
-    ----------
-    shown : sequence of str
-        The factors that get a column.
-    levels : tuple of float
-        The quantiles of the interval's ends.
     """
     members, value = result.members, term_column(result.schema.target)
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from genperf.attribution import written_lines
 from genperf.attribution.elasticity import doublings
-from genperf.attribution.written import level_exponents
+from genperf.attribution.equation import level_exponents
 from genperf.errors import LISTED, GenperfError, counted
 from genperf.formula import parse
 from genperf.models import MODELS

@@ -122,21 +122,6 @@ def affordable(
     A single expression may have as many constants as there are configurations. Of a search over many, those with more
     than half as many are left out; of a few laws, those with as many. Of one law with fewer and fewer constants, the
     largest with fewer constants than configurations is left. The smallest expression is always kept.
-
-    Parameters
-    ----------
-    choice : {"search", "laws", "largest"}
-        What the expressions are; see `genperf.models.Choice`.
-
-    Returns
-    -------
-    usable : list of Expression
-        Fewest constants first.
-
-    Raises
-    ------
-    FitError
-        Where there are fewer configurations than the smallest expression has constants: how many are needed.
     """
     ordered, measured = sorted(expressions, key=lambda e: e.freedom), counted(configurations, "configuration")
     fewest = len(ordered[0].constants)

@@ -84,11 +84,6 @@ def feasibility_of(table: Table) -> Feasibility | None:
     matter, unless the outcomes show that runs fail at large ones; then their sign is free. A factor with values of
     zero or below enters without a logarithm, and with either sign.
 
-    Parameters
-    ----------
-    table : Table
-        Where a further quantity is a memory, it is read as well.
-
     Examples
     --------
     >>> import pandas as pd
@@ -356,13 +351,7 @@ def _rounded(value: float) -> float:
 
 
 class _MemoryLaw:
-    """The posterior of the constants of a need: θ, ln s, c, ln σ, β, γ and δ, in one array z.
-
-    Parameters
-    ----------
-    parts : ndarray of shape (parts, rows)
-        ln u_k, scaled so that θ = 0 is the middle of the prior.
-    """
+    """The posterior of the constants of a need: θ, ln s, c, ln σ, β, γ and δ, in one array z."""
 
     def __init__(self, parts: Array, names: list[str], factors: Panel, runs: _Outcomes) -> None:
         self.parts, self.runs, self.signs, self.levels = parts, runs, runs.signs, runs.at_levels

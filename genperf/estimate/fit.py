@@ -30,24 +30,7 @@ def estimate(
     choice: Choice = "search",
     growth: GrowthRules = NO_GROWTH,
 ) -> Ensemble:
-    """Fit the best of some expressions to a table.
-
-    Parameters
-    ----------
-    expressions : sequence of Expression
-        Simplest first; of several the best is chosen by cross-validation.
-    table : Table
-        With its repeats: each configuration's median is fitted.
-    choice : {"search", "laws", "largest"}
-        What the expressions are, where there are several.
-    growth : GrowthRules
-        Which of them may grow interactions.
-
-    Raises
-    ------
-    FitError
-        Where there are fewer configurations than the smallest expression has constants.
-    """
+    """Fit the best of some expressions to a table."""
     medians = table.medians()
     usable, notes = affordable(expressions, len(medians), choice)
     if len(usable) == 1 and at_once(usable[0], options):

@@ -67,18 +67,6 @@ def huber_weights(predicted: Array, measured: Array, weights: Array) -> Array:
     (Huber 1981, "Robust Statistics", with the scale of Hampel.) Repeated, this is a Huber loss that bends at k
     standard deviations of this table's residuals, not at a fixed percentage.
 
-    Parameters
-    ----------
-    predicted : ndarray of shape (sets, rows)
-        Of the fit so far.
-    measured : ndarray of shape (rows,)
-    weights : ndarray of shape (sets, rows)
-        Zero where a row does not count.
-
-    Returns
-    -------
-    ndarray of shape (sets, rows)
-
     Examples
     --------
     >>> huber_weights(np.array([[1.1, 0.9, 1.1, 3.0]]), np.ones(4), np.ones((1, 4))).round(2)
@@ -233,15 +221,7 @@ class GrownPart:
 
 
 def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[GrownPart]:
-    """Grow an expression on parts of the rows of a table, each by itself.
-
-    Parameters
-    ----------
-    constants : ndarray of shape (parts, n)
-        Of the expression without interactions, fitted to each part.
-    rows : ndarray of bool of shape (parts, rows)
-        Those that count in each.
-    """
+    """Grow an expression on parts of the rows of a table, each by itself."""
     offered = np.arange(len(growing.offered))
     sizes = np.concatenate([np.full(growing.learned, KIND_SIZE), np.full(offered.size, START_SIZE)])
     zeros, parts = np.zeros(int(growing.counts.sum())), []

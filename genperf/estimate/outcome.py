@@ -339,16 +339,7 @@ def last_point_error(medians: Table, name: str, held: Mask) -> float:
 
 
 def look_back(medians: Sequence[Table], errors_of: Callable[[Index, Mask], Array]) -> list[list[Evidence]]:
-    """Predict the largest scale of each extrinsic factor from the smaller ones, where there are three or more.
-
-    Parameters
-    ----------
-    medians : sequence of Table
-        Series with the same factors and equally many configurations, of shape (series, rows).
-    errors_of : callable
-        Places of series, and the rows that each holds out, shape (places, rows) → mean |ln(predicted/measured)| over
-        these, shape (places,); NaN where the other rows do not suffice.
-    """
+    """Predict the largest scale of each extrinsic factor from the smaller ones, where there are three or more."""
     out: list[list[Evidence]] = [[] for _ in medians]
     for factor in (f for f in medians[0].numeric if f.role == "extrinsic"):
         values = np.stack([m.columns[factor.name] for m in medians])
@@ -400,11 +391,6 @@ def unidentified(problem: Problem, expression: Expression, constants: Array, hel
 
 def undetermined(slopes: Array) -> Mask:
     """Return which constants take part in a direction along which no prediction moves.
-
-    Parameters
-    ----------
-    slopes : ndarray of shape (sets, rows, n)
-        Derivatives of the relative predictions by the constants on their scales.
 
     Examples
     --------

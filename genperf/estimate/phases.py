@@ -35,17 +35,6 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     other constants are fitted to the total, with those of the phases held. A bootstrap replicate draws the same
     configurations for every phase and for the total, so that the draws of different phases belong together. The errors
     of predictions are those of the composed total.
-
-    Parameters
-    ----------
-    table : Table
-        With its repeats.
-
-    Returns
-    -------
-    Ensemble
-        With notes: the column of each phase, the error of the composed total, and whether another overlap of the same
-        phases has a smaller one. A family of several overlaps takes that of the smallest error.
     """
     fit = _PhaseFit(table, options, seed)
     overlaps = [family_named(name) for name in family.overlaps]

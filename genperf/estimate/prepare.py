@@ -77,16 +77,6 @@ def fewer_factors(
     The factor whose ranks correlate least with the ranks of the measured values is left out first. This ends when the
     smallest expression has no more constants than there are configurations, or one factor is left.
 
-    Parameters
-    ----------
-    write : callable
-        Factors → expressions.
-
-    Returns
-    -------
-    notes : list of Note
-        Which factors were left out.
-
     Examples
     --------
     >>> import pandas as pd

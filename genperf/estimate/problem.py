@@ -108,16 +108,6 @@ def continued_starts(
 
     Many values of those are drawn, about their default or about those of a like term. The coefficients are the best
     for them, and those of the least costs are the starts.
-
-    Parameters
-    ----------
-    constants : ndarray of shape (parts, m)
-        Of the smaller expression, fitted to every part of the rows.
-    weights : ndarray of shape (parts, rows)
-
-    Returns
-    -------
-    ndarray of shape (parts, starts, n)
     """
     here = {name: i for i, name in enumerate(smaller.constant_names)}
     there = {name: i for i, name in enumerate(larger.constant_names)}

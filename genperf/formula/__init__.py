@@ -12,6 +12,7 @@ from genperf.formula.nodes import (
     Name,
     Node,
     Number,
+    PowerSum,
     Text,
     addends,
     bind_values,
@@ -23,5 +24,4 @@ from genperf.formula.nodes import (
     substitute,
 )
 from genperf.formula.parse import Formula, parse, parse_number
-from genperf.formula.power_sum import PowerSum
 from genperf.formula.render import JAVASCRIPT, LANGUAGES, in_language, latex, quote_name, render

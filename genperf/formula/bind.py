@@ -14,8 +14,20 @@ import numpy as np
 
 from genperf.arrays import Array
 from genperf.formula.evaluate import evaluate
-from genperf.formula.nodes import Call, Column, Name, Node, Number, Text, added, addends, call, names_in
-from genperf.formula.power_sum import NO_CONSTANT, PowerSum
+from genperf.formula.nodes import (
+    NO_CONSTANT,
+    Call,
+    Column,
+    Name,
+    Node,
+    Number,
+    PowerSum,
+    Text,
+    added,
+    addends,
+    call,
+    names_in,
+)
 
 #: Terms that a product of two sums is multiplied out to at most; more are left to the tree. A transformer needs 14.
 MAX_TERMS = 32
@@ -25,11 +37,6 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
     """Return the tree with columns put in, and every part computed that depends on nothing else.
 
     Parts that are the same are computed once.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray
-        Values of shape (rows,) for some names in the tree.
 
     Examples
     --------
@@ -89,13 +96,6 @@ class _Term:
 
 def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
     """Read a bound tree as a sum of products of powers; None where it is no such sum, or a constant is in two terms.
-
-    Parameters
-    ----------
-    names : collection of str
-        The constants, in the order of a set of them.
-    rows : int
-        Rows of the bound table.
 
     Examples
     --------

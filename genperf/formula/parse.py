@@ -96,21 +96,6 @@ def parse(
 
     The same text with the same names gives the same `Formula`, from a cache: trees are immutable.
 
-    Parameters
-    ----------
-    text : str
-        Arithmetic (`+ - * / % **`), comparison, `and or not`, and the functions of the allow-list. A name that is
-        not a plain word is written in back-ticks; a back-tick in it is doubled.
-    names : collection of str, optional
-        The names that may be used; None allows any, as in a user's expression: a name without a column is a constant.
-    texts : collection of str, optional
-        Those of the names that are text columns; they may only be compared with a text by `==` or `!=`.
-
-    Raises
-    ------
-    FormulaError
-        For anything else, with the place marked.
-
     Examples
     --------
     >>> parse("a*batch/workers + b*log2(workers)").names == {"a", "b", "batch", "workers"}
@@ -134,11 +119,6 @@ def parse_number(
     max_characters: int = LIMITS.max_characters,
 ) -> Formula:
     """Read a formula, as `parse` does, whose value is a number, or where it may be `logical` true or false.
-
-    Raises
-    ------
-    FormulaError
-        For a text or a text column alone, or a comparison, beside what `parse` refuses.
 
     Examples
     --------

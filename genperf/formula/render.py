@@ -200,16 +200,6 @@ def latex(node: Node, number: Callable[[float], str] = _number) -> str:
 def in_language(node: Node, names: Mapping[str, str], language: Language) -> str:
     """Return an unbound tree as an expression with the same value, which needs the language's `prelude` before it.
 
-    Parameters
-    ----------
-    names : mapping of str to str
-        What is written for each name, as `x[0]`. A name itself is never written, so it cannot become code.
-
-    Raises
-    ------
-    KeyError
-        For a name that is not in `names`.
-
     Examples
     --------
     >>> from genperf.formula import parse

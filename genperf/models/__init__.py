@@ -29,11 +29,6 @@ MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 def family_named(name: str) -> Family:
     """Return a family by its name.
 
-    Raises
-    ------
-    ModelError
-        For an unknown name.
-
     Examples
     --------
     >>> family_named("amdahl").equation

@@ -37,25 +37,6 @@ def compose(
     Terms that the table's rows cannot identify are left out, so that few measurements suffice. They are terms that
     are zero in every row (a network, on one node), and spare terms beside one that is constant.
 
-    Parameters
-    ----------
-    terms : mapping of str to str
-        Term name → formula.
-    factors : Panel
-        Where the columns come from.
-    total : str, optional
-        Formula over the terms' names (and constants); the sum where omitted.
-    shapes : sequence of Constant
-        The constants that are no coefficients, of which those are kept that are read.
-    spare : mapping of str to str, optional
-        Spare term → the term that replaces it where that one is constant: a constant beside a computation whose batch
-        does not vary.
-
-    Raises
-    ------
-    ModelError
-        Where a formula needs a factor elsewhere, and the table lacks it.
-
     Examples
     --------
     >>> from genperf.panel.options import roles_of

@@ -89,18 +89,7 @@ class Family:
         return [name for name in self.uses if not panel.has(name)]
 
     def expressions(self, panel: Panel, phases: Collection[str] = ()) -> list[Expression]:
-        """Return the candidate expressions of the family for a table's factors.
-
-        Parameters
-        ----------
-        phases : collection of str
-            Those with a measured column.
-
-        Raises
-        ------
-        ModelError
-            Where a required factor is missing: which, and how to map or derive it.
-        """
+        """Return the candidate expressions of the family for a table's factors."""
         missing = self.missing(panel)
         if missing:
             first, names = missing[0], " and ".join(map(repr, missing))
@@ -115,11 +104,6 @@ class Family:
 
 def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> list[Expression]:
     """Return the expressions that have some constants, with these held at values.
-
-    Raises
-    ------
-    ModelError
-        Where none has them all.
 
     Examples
     --------

@@ -53,11 +53,6 @@ def interactions(
     are constant, are left out, and so are interactions that then have none, or too many beside those before
     (`MAX_EFFECTS`).
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The measured configurations.
-
     Examples
     --------
     >>> net = Factor("net", "categorical", levels=("resnet", "vgg"), distinct=2)

@@ -37,21 +37,6 @@ def nonnegative_least_squares(
     limit of an iteration. The conditions, with the dual y = Gx − h: y = 0 where x is inside its bounds, y ≥ 0 where it
     is at the lower, y ≤ 0 where it is at the upper.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (problems, k, k)
-        Symmetric positive semidefinite matrices G = BᵀWB (plus a penalty).
-    moment : ndarray of shape (problems, k)
-        h = BᵀWt.
-    lower, upper : array_like, broadcast to (problems, k)
-        Infinite where a variable is free; equal where it is held.
-    sides : ndarray of int8 of shape (problems, k), optional
-        Where the solution probably is: −1 at the lower bound, 1 at the upper, 0 between. The right ones save exchanges.
-
-    Returns
-    -------
-    ndarray of shape (problems, k)
-
     Examples
     --------
     >>> G = np.array([[[2.0, 0.0], [0.0, 1.0]]])
@@ -77,19 +62,6 @@ def penalised_least_squares(
     gram: Array, moment: Array, penalty: Penalty, scale: Array, penalised: Mask, bounds: tuple[Array, Array]
 ) -> Array:
     """Minimise `½ xᵀGx − hᵀx + ½ penalty(x/scale)` within bounds on one side of zero, for every problem.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (…, k, k)
-    moment : ndarray of shape (…, k)
-    scale : ndarray of shape (k,) or (…, k)
-    penalised : ndarray of bool of shape (k,)
-    bounds : pair of ndarray of shape (k,)
-        Of one sign where the penalty has an L1 part: |x| is then linear.
-
-    Returns
-    -------
-    ndarray of shape (…, k)
 
     Examples
     --------

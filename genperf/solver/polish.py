@@ -116,15 +116,6 @@ def polish(
     symmetric rank-one secant estimate of them (Dennis, Gay & Welsch 1981), in the constants that the first step leaves
     off their bounds; the better step is taken. Without it, large residuals and losses that are not quadratic converge
     slowly. Bootstrap replicates, folds and restarts are sets that differ only in weights or start.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (sets, n)
-        Each counts as a search.
-    weights, penalties, drawn
-        Of each set, as in `Problem.conditions`; by default the problem's for all.
-    held : ndarray of bool of shape (n,), optional
-        Constants that keep the value of each set's start.
     """
     sets, n = starts.shape
     constants = np.clip(starts, problem.lower, problem.upper)

@@ -227,20 +227,6 @@ class Solution:
 def solve(problem: Problem, solver: str = "projected", seed: int = 0, restarts: int = RESTARTS) -> Solution:
     """Search the constants of least cost.
 
-    Parameters
-    ----------
-    solver : {"projected", "de"}
-        `de` lets `scipy.optimize.differential_evolution` search every constant, as published. `projected` searches only
-        the non-linear constants and solves the coefficients inside by non-negative least squares (variable
-        projection): the same cost for far less work. Both end with a polish.
-    restarts : int
-        Independent searches. If at most one of several reached the least cost, as many more are made, twice at most.
-
-    Raises
-    ------
-    FitError
-        For an unknown solver, or where no constants give finite values.
-
     Examples
     --------
     >>> x, measured = np.array([1.0, 2.0, 4.0]), np.array([3.0, 6.0, 12.0])

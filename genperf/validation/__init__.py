@@ -1,7 +1,6 @@
 """Errors on held-out configurations: models and learners fitted on a part of a table and compared on the other part."""
 
-from genperf.validation.importance import BLACK_BOXES, importance
 from genperf.validation.learners import LEARNERS
-from genperf.validation.run import validate
+from genperf.validation.run import BLACK_BOXES, importance, validate
 from genperf.validation.score import Validation
 from genperf.validation.splits import SCHEMES, Split, split

@@ -38,21 +38,6 @@ class Split:
 def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
     """Split a table's configurations into folds.
 
-    Parameters
-    ----------
-    scheme : str
-        - ``kfold:K``: shuffled by `seed` and dealt into K folds of equal size, group by group, so that every fold has
-          its share of every group;
-        - ``leave-one-out``: each configuration is a fold;
-        - ``leave-group-out:COLUMN``: each value of any column of the table is a fold;
-        - ``extrapolate:COLUMN[:LIMIT]``: one fold, COLUMN > LIMIT, predicted from COLUMN ≤ LIMIT. Without a limit it is
-          the second largest value, so that the largest is predicted; in a grouped table that of each group.
-
-    Raises
-    ------
-    TableError
-        If the scheme is not one of these, or the table cannot be split so.
-
     Examples
     --------
     >>> from genperf.panel import read_table

@@ -18,11 +18,10 @@ from worked_models import BATCH, WORKERS, member, model
 
 import genperf as gp
 from genperf.attribution import compare, explain, written_lines
-from genperf.attribution.equation import constants_table, equation
+from genperf.attribution.equation import constants_table, equation, level_exponents
 from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import crossovers, scaling
 from genperf.attribution.terms import FORM, HIDDEN, by_label, limit_of, parts_of
-from genperf.attribution.written import level_exponents
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
 from genperf.result import FitResult, dump_model, parse_model

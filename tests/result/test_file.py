@@ -13,7 +13,7 @@ import pytest
 from discrepancies import stacked, walk_along
 
 import genperf as gp
-from genperf.attribution.written import level_exponents, written_lines
+from genperf.attribution.equation import level_exponents, written_lines
 from genperf.discrepancy import Beyond, Extrapolation, KernelAxis, Process
 from genperf.errors import ModelError, TableError
 from genperf.models.generic import STRUCTURES
