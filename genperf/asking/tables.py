@@ -31,7 +31,7 @@ from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
-from genperf.one_run import about, about_words, is_run, run_in
+from genperf.one_run import about, is_run, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import ColumnEvidence
@@ -153,15 +153,10 @@ def ask(
     0.408
     """
     if isinstance(table, str) and is_run((table,)):
-        return about_words(
-            (table,),
-            None if tokens is None else amount(str(tokens)),
-            {name: label(value) for name, value in (at or {}).items()},
-            None if price is None else price_of(price, per),
-            checked_hints(hints or {}),
-            None if peak is None else peak_of(str(peak)),
-            configuration,
-        )
+        run = run_of_words((table,), None if peak is None else peak_of(str(peak)), configuration)
+        counts = {name: label(value) for name, value in (at or {}).items()}
+        paid = None if price is None else price_of(price, per)
+        return about(run, None if tokens is None else amount(str(tokens)), counts, paid, checked_hints(hints or {}))
     named = {**(at or {}), **configuration}
     several = {n: list(values) for n, values in named.items() if isinstance(values, list | tuple | range | np.ndarray)}
     texts = {"samples": samples, "deadline": deadline, "budget": budget}
@@ -184,9 +179,9 @@ def ask(
         answers = [ask_fitted(fitted, wanted, question) for wanted in places]
     else:
         cells = open_files([str(table)]) if isinstance(table, str | Path) else open_source(table)
-        run = run_in(cells)
-        if run is not None:
-            return about(run, question.training.tokens, places[0], question.price, question.hints)
+        alone = run_in(cells)
+        if alone is not None:
+            return about(alone, question.training.tokens, places[0], question.price, question.hints)
         opened = recognised(cells, {**(roles or {}), "work": work})
         answers = [ask_recognised(opened, wanted, want, question) for wanted in places]
     return answers if several else answers[0]

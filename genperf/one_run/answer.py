@@ -2,13 +2,13 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from genperf.errors import counted
 from genperf.facts import Paid
 from genperf.one_run.published import PublishedPlace, place_of
-from genperf.one_run.run import TrainingRun, run_of_words
+from genperf.one_run.run import TrainingRun
 from genperf.one_run.training import training_of
 from genperf.one_run.utilisation import Utilisation, utilisation_of
 from genperf.panel.axis import several_nodes
@@ -49,19 +49,6 @@ class OneRun:
         return "\n".join(self.lines)
 
 
-def about_words(
-    words: tuple[str, ...],
-    tokens: float | None = None,
-    at: Mapping[str, str] | None = None,
-    price: Paid | None = None,
-    hints: Mapping[str, str] | None = None,
-    peak: float | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> OneRun:
-    """Return the answer about the run that words describe, as `run_of_words` and `about` take them."""
-    return about(run_of_words(words, peak, settings), tokens, at, price, hints)
-
-
 def about(
     run: TrainingRun,
     tokens: float | None = None,
@@ -69,16 +56,7 @@ def about(
     price: Paid | None = None,
     hints: Mapping[str, str] | None = None,
 ) -> OneRun:
-    """Return the answer about a run, or about a machine before there is any, where tokens are asked about.
-
-    Parameters
-    ----------
-    tokens : float, optional
-        Of a training, whose days and cost are answered at the counts of `at`.
-    price : Paid, optional
-        Of one device, or of a node.
-    hints : mapping, optional
-        Of the network between nodes, by full names.
+    """Return the answer about a run; of tokens, also how long they take at the counts of `at`, before any run as well.
 
     Examples
     --------
@@ -101,7 +79,7 @@ def about(
         "hfu": None if used is None else used.hardware,
         "peak": run.dense_peak,
         "notes": [] if used is None else list(used.remarks),
-        "normal": None if place is None else place.to_dict(),
+        "normal": None if place is None else asdict(place),
         "less_by": less_by,
         "training": training,
     }

@@ -6,6 +6,7 @@ all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all, el
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +130,7 @@ def _about(
 
     numbers = {"collective": collective, "devices": devices, "nodes": nodes, "busbw": speed, "link": link}
     numbers |= {"link_rate": rate, "share": None if rate is None else speed / rate}
-    return OneRun(tuple(rows()), {**numbers, "normal": None if place is None else place.to_dict()})
+    return OneRun(tuple(rows()), {**numbers, "normal": None if place is None else asdict(place)})
 
 
 def _place(collective: str, nodes: float, device: Device | None, speed: float) -> PublishedPlace | None:

@@ -78,11 +78,6 @@ def networks() -> tuple[tuple[re.Pattern[str], TrainedNetwork], ...]:
 def network_of(text: str) -> TrainedNetwork:
     """Return the network that a name means: one that is published, or a transformer of the size in the name.
 
-    Raises
-    ------
-    GenperfError
-        Where the name shows no size, or of a mixture of experts not how many parameters a token uses.
-
     Examples
     --------
     >>> network_of("Llama 3.1 8B").parameters, network_of("7B").parameters, network_of("ResNet50").sample

@@ -6,7 +6,7 @@ size or the kind of network count less. The cumulative share of published runs b
     F(u) = Σ w_i Φ((logit u − logit u_i)/h),   w_i ∝ Π similarity / (runs of the source alike)
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -62,10 +62,6 @@ class PublishedPlace:
     sources: int
     #: What the counted runs have in common: `H100 runs of 3 to 15 B`.
     among: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        return asdict(self)
 
     @property
     def judged(self) -> str:

@@ -110,17 +110,8 @@ def run_of_words(
 ) -> TrainingRun:
     """Return the run that words describe: `8xh100 7B 76800tok/s bf16 seq=2048`.
 
-    Parameters
-    ----------
-    peak : float, optional
-        Operations per second of a device, where it is not known by its name.
-    settings : mapping, optional
-        Further cells of the run by name: `{"model": "7B", "tokens_per_s": 76800}`.
-
-    Raises
-    ------
-    GenperfError
-        For a device or a word that is not known, and a rate whose unit may be two things.
+    `peak` is that of a device that is not known, and `settings` has further cells by name. What may be two things is
+    asked back: a device, a network, a rate without a unit.
 
     Examples
     --------
@@ -186,11 +177,6 @@ def _column_of_rate(unit: str) -> str:
 def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names.
 
-    Raises
-    ------
-    GenperfError
-        Where the device, its number or the network is not known.
-
     Examples
     --------
     >>> row = {"device": "NVIDIA A100 80GB", "gpus": 64, "model": "Llama 2 7B", "tokens_per_s_per_gpu": 3700}
@@ -205,10 +191,8 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingR
     numbers = {name: value for name, cell in named.items() if (value := _number(cell)) is not None}
     device = _device(str(named.get("device", "")), peak)
     count, nodes, each = (numbers.get(name) for name in ("workers", "nodes", "devices_per_node"))
-    if count is None and nodes and each:
-        count = nodes * each
-    if nodes is None and count and each:
-        nodes = max(count / each, 1.0)
+    if each:
+        count, nodes = count or (nodes * each if nodes else None), nodes or (max(count / each, 1.0) if count else None)
     if device is not None and device.name == "mi250x" and each == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision_in(str(named.get("precision", ""))) or "16-bit"))

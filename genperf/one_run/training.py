@@ -30,13 +30,7 @@ def training_of(
     run: TrainingRun, used: float | None, place: PublishedPlace | None, tokens: float, at: Mapping[str, str],
     price: Paid | None, hints: Mapping[str, str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Return how long tokens take: from the run's rate and how others grew, or from published utilisations.
-
-    Raises
-    ------
-    GenperfError
-        For a network that is trained on no tokens, or one that is not named.
-    """
+    """Return how long tokens take: from the run's rate and how others grew, or from published utilisations."""
     if run.network is None:
         raise GenperfError("how much a token takes needs the network", hint="7B, or llama3-8b")
     if run.network.sample != "tokens":

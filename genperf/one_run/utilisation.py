@@ -63,12 +63,7 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     """Return the utilisation of a run.
 
     A figure that the run states shows which convention it uses, where one gives it within 3 %; else attention is
-    counted in full where layers, width and length are known.
-
-    Raises
-    ------
-    GenperfError
-        Where nothing measures the run's speed, or it is above the dense peak.
+    counted in full where layers, width and length are known. Above the dense peak a run is refused.
 
     Examples
     --------
