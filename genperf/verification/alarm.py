@@ -29,6 +29,8 @@ DEVIATIONS, WALKS, NONE = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0), (0.0, 0.01, 0.03, 0.1
 #: Sessions below which they are no reference, degrees of freedom below which runs are none, and the last sessions that
 #: are used.
 FEWEST_SESSIONS, FEWEST_FREEDOM, MOST_SESSIONS = 3, 3, 200
+#: Deviation of ln T below which times are taken for rounded, and not for exact.
+LEAST_NOISE = 1e-4
 #: A test that finds runs faster does not outweigh one that finds them slower.
 MOST_PROBABILITY = 0.99
 
@@ -69,13 +71,13 @@ class History:
         >>> (weight @ centre).round(1)
         array([3.])
         """
-        first = int(self.sessions.max(initial=-1)) + 1 - MOST_SESSIONS
-        sessions = self.sessions[self.sessions >= first] - max(first, 0)
-        residuals = self.residuals[self.sessions >= first]
+        oldest = max(int(self.sessions.max(initial=-1)) + 1 - MOST_SESSIONS, 0)
+        recent = self.sessions >= oldest
+        sessions, residuals = self.sessions[recent] - oldest, self.residuals[recent]
         sizes = np.bincount(sessions).astype(float)
         count, one = len(sizes), np.ones((1, 1))
         if count < FEWEST_SESSIONS:
-            return 0.0 * one, self.sd**2 * one, one / self.runs.sum(), one[0]
+            return 0.0 * one, max(self.sd, LEAST_NOISE) ** 2 * one, one / self.runs.sum(), one[0]
         d, q = (ratios.ravel() for ratios in np.meshgrid(DEVIATIONS, WALKS, indexing="ij"))
         prior = np.outer(
             *(np.where(np.array(of) == 0.0, NONE, (1.0 - NONE) / (len(of) - 1)) for of in (DEVIATIONS, WALKS))
@@ -93,6 +95,7 @@ class History:
         squares = np.sum((residuals - means[sessions]) ** 2) + products[:, 1, 1] - information * mean**2
         evidence = np.log(prior.ravel()) - 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(information))
         freedom = max(self.freedom - len(self.residuals) + len(residuals), 1.0)
+        squares = np.maximum(squares, freedom * LEAST_NOISE**2)
         evidence -= 0.5 * freedom * np.log(squares)
         weight = np.exp(evidence - evidence.max())
         variance = squares / freedom

@@ -70,3 +70,19 @@ def test_a_run_of_a_session_whose_kind_was_measured_once_is_no_surprise() -> Non
     history = History(np.zeros(2), np.array([40.0, 1.0]), 0.01, 39.0, residuals, sessions)
     often, once = (alarm_of(history, np.array([place]), np.array([0.025]), NOTHING, 0.01) for place in (0, 1))
     assert often.probability < 0.5 * once.probability
+
+
+@pytest.mark.parametrize("sessions", [(), (np.zeros(24), np.repeat(np.arange(8), 3))])
+def test_times_that_never_differ_are_no_fault(sessions: tuple[np.ndarray, ...]) -> None:
+    history = History(np.zeros(3), np.full(3, 8.0), 0.0, 21.0, *sessions)
+    same, slower = (alarm_of(history, np.arange(3), np.full(3, value), NOTHING, 0.01) for value in (0.0, 0.01))
+    assert (same.raised, slower.raised) == (False, True)
+
+
+def test_of_a_long_history_the_last_sessions_count() -> None:
+    rng = np.random.default_rng(3)
+    sessions = np.repeat(np.arange(600), 2)
+    residuals = np.where(sessions < 300, -1.0, 1.0) + 0.01 * rng.normal(size=1200)
+    history = History(np.zeros(2), np.full(2, 600.0), 1.0, 1198.0, residuals, sessions)
+    for value, slow in ((1.0, False), (1.1, True)):
+        assert alarm_of(history, np.arange(2), np.full(2, value), NOTHING, 0.01).raised == slow
