@@ -68,7 +68,7 @@ single run that is slower by three times the noise more often than in about 70 %
 
 Drawn tables (noise 2 %, 8 sessions at three counts) are given to `genperf.verify`, with nothing known but the rows: the
 configurations are those of the history, or a count between them that was never measured, where the model's own
-interval is the measure, which is wider.
+interval is the measure: it is wider, and such a slowdown is hardly seen there.
 
 {fitted}
 """
