@@ -417,7 +417,9 @@ def source_of_log(text: str, name: str) -> Source | None:
     runs = runs_of(text)
     if not any(run.measured or (run.failure and run.values) for run in runs):
         return None
-    return source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
+    rows = source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
+    # Where all that is there numbers the steps, nothing is left.
+    return rows if rows.cells else None
 
 
 def source_of_steps(source: Source) -> Source | None:
