@@ -259,4 +259,4 @@ def test_names_that_are_kinds_stay_series_and_those_that_hold_counts_do_not(tmp_
 def test_a_log_of_nothing_but_step_numbers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("{'epoch': 0.it/s}\n{'epoch': 0.1}\n{'epoch': 0.1}\n{'e", encoding="utf-8")
     with pytest.raises(TableError):
-        open_files([tmp_path / "log.txt"])
+        ask(tmp_path / "log.txt", at={"gpus": 8})
