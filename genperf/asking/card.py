@@ -13,7 +13,6 @@ from genperf.facts import Curve, Facts, Interval, Stage
 from genperf.panel.assemble import EARLIER
 from genperf.panel.quantities import QUANTITIES
 from genperf.words.card import COLORS, MARKS, count_header, next_line, record_line, verdict_line
-from genperf.words.growth import price_text
 from genperf.words.numbers import (
     count_text,
     duration_text,
@@ -286,7 +285,7 @@ def _money(facts: Facts) -> Iterator[Row]:
         middle, lower, upper, unit = durations_text(*chosen.total.ends)
         yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", count_header(chosen.count))
         row = _interval_row("job's cost", chosen.cost, f"{facts.plan.paid}-hours" if paid is None else paid.currency)
-        yield row._replace(beside="" if paid is None else price_text(paid.text, facts.plan.paid)[: COLUMNS[3] - 1])
+        yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
 
 
 def _percent(share: float) -> str:
