@@ -19,6 +19,8 @@ from genperf.panel import read_table
 _TARGET, _WEIGHT = "_target", "_weight"
 #: What `genperf.fit` takes as it is.
 _OPTIONS = ("structure", "loss", "penalty", "lam", "solver", "seed")
+#: The part of a normal distribution within one standard deviation.
+ONE_DEVIATION = 0.6827
 
 
 class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -124,8 +126,8 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.result_ = result.first
         return self
 
-    def predict(self, X: Any, interval: float | None = None) -> Any:
-        """Return the predictions, shape (rows,), in the unit of `y`; with an interval also its ends.
+    def predict(self, X: Any, interval: float | None = None, return_std: bool = False) -> Any:
+        """Return the predictions, shape (rows,), in the unit of `y`; with an interval or a deviation also that.
 
         Parameters
         ----------
@@ -133,6 +135,9 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         interval : float, optional
             Nominal coverage, between 0 and 1. The answer is then `(predictions, ends)`, the ends as those of
             `predict_interval`.
+        return_std : bool
+            Whether the answer is `(predictions, standard deviations)`, as of scikit-learn's Gaussian processes. The
+            deviation is half the width of the interval that covers 68 %.
 
         Examples
         --------
@@ -141,9 +146,24 @@ class GenericRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> values, ends = model.predict(pd.DataFrame({"workers": [16]}), interval=0.9)
         >>> bool(ends[0, 0] < values[0] < ends[0, 1])
         True
+        >>> _, deviations = model.predict(pd.DataFrame({"workers": [16]}), return_std=True)
+        >>> bool(0.0 < deviations[0] < ends[0, 1] - ends[0, 0])
+        True
         """
+        if return_std:
+            if interval is not None:
+                raise GenperfError("predict returns an interval or a standard deviation", hint="give one of the two")
+            values, ends = self._predicted(X, ONE_DEVIATION)
+            return values, (ends[:, 1] - ends[:, 0]) / 2.0
         values, ends = self._predicted(X, 0.9 if interval is None else interval)
         return values if interval is None else (values, ends)
+
+    @property
+    def constants_(self) -> pd.DataFrame:
+        """The fitted constants with their units and intervals, a row each."""
+        check_is_fitted(self)
+        constants: pd.DataFrame = self.result_.constants()
+        return constants
 
     def predict_interval(self, X: Any, interval: float = 0.9) -> Array:
         """Return the lower and upper ends of the prediction interval, shape (rows, 2), in the unit of `y`.

@@ -100,3 +100,15 @@ def test_splits_serve_cross_validation() -> None:
         scoring="neg_mean_absolute_percentage_error",
     )
     assert (scores > -0.02).all()
+
+
+def test_deviations_and_constants_of_a_fit() -> None:
+    X = pd.DataFrame({"workers": [1, 2, 4, 8, 16]})
+    model = gp.GenericRegressor("a/workers + c", extrinsic=["workers"]).fit(X, [9.1, 4.9, 3.0, 2.1, 1.5])
+    values, deviations = model.predict(X, return_std=True)
+    assert values == pytest.approx(model.predict(X))
+    ends = model.predict_interval(X, 0.6827)
+    assert 2.0 * deviations == pytest.approx(ends[:, 1] - ends[:, 0])
+    assert model.constants_["constant"].tolist() == ["a", "c"]
+    with pytest.raises(GenperfError, match="an interval or a standard deviation"):
+        model.predict(X, interval=0.9, return_std=True)

@@ -55,7 +55,7 @@ def test_shown_as_tables_with_names_as_text(shown: dict[str, Any], name: str) ->
     assert html.count("<table") == html.count("</table>")
 
 
-@pytest.mark.parametrize("name", ["table", "result", "explanation", "suggestions", "answers"])
+@pytest.mark.parametrize("name", ["table", "result", "explanation", "suggestions"])
 def test_the_names_are_there(shown: dict[str, Any], name: str) -> None:
     assert "&lt;script&gt;" in shown[name]._repr_html_()
 

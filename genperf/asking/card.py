@@ -311,7 +311,8 @@ def _closing(answer: Glance) -> Iterator[Text]:
     kept = (note for note in answer.notes if note.startswith(EARLIER))
     if worth := next(kept, record_line(answer.facts)):
         yield Text("  " + worth)
-    yield Text.assemble(("→ next", "bold"), "  ", next_line(answer.facts))
+    if step := next_line(answer.facts):
+        yield Text.assemble(("→ next", "bold"), "  ", step)
 
 
 def _footer(answer: Glance) -> Text:

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 
 def rejected_lines(rejected: Sequence[Rejection]) -> list[str]:
-    """Return a line per column with bad cells: the first of them, and how many more rows have one there.
-
-    Examples
-    --------
-    >>> from genperf.table.clean import Rejection
-    >>> rejected_lines([Rejection("runs.csv", n, "s", "OOM", "is not a number") for n in (3, 5, 9)])
-    ["runs.csv: line 3, column 's': 'OOM' is not a number; 2 more rows in this column"]
-    """
+    """Return a line per column with bad cells: the first of them, and how many more rows have one there."""
     lines = []
     for column in dict.fromkeys(r.column for r in rejected):
         bad = [r for r in rejected if r.column == column]

@@ -54,11 +54,5 @@ def lone_table() -> str | None:
 
 
 def names_a_source(word: str) -> bool:
-    """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run or a machine.
-
-    Examples
-    --------
-    >>> [names_a_source(word) for word in ("runs.csv", "logs/*.log", "4:1530", "8xh100", "-", "fitt")]
-    [True, True, True, True, True, False]
-    """
+    """Tell whether a first word that is no command is what `ask` answers from: a file, a pattern, a run, a machine."""
     return word == "-" or (bool(set(word) & set("./\\*?:0123456789")) and word[0] != "-") or Path(word).exists()

@@ -127,17 +127,7 @@ def shares_line(result: FitResult) -> str:
 
 
 def group_notes(result: GroupedResult) -> list[str]:
-    """Return the different notes on how groups relate; one that several groups share counts them.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, genperf as gp
-    >>> runs = pd.DataFrame({"net": ["a"] * 4 + ["b"] * 4, "gpus": [1, 2, 4, 8] * 2, "nodes": [1] * 4 + [1, 1, 1, 2]})
-    >>> runs["s"] = np.tile([0.4, 0.41, 0.43, 0.5], 2)
-    >>> for note in group_notes(gp.fit(gp.read_table(runs, time="s", extrinsic="gpus,nodes", group="net"))):
-    ...     print(note)
-    a: no run goes beyond one node; what 1 other group of the table showed there is part of the interval
-    """
+    """Return the different notes on how groups relate; one that several groups share counts them."""
     alike: dict[str, list[str]] = {}
     for key, fitted in result.results.items():
         for text in (str(note) for note in fitted.notes if note.kind in GROUP_NOTES):

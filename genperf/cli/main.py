@@ -50,6 +50,11 @@ class _Commands(click.Group):
             raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return args[0], command_named(args[0]), args[1:]
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the questions before the options."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the question that each command answers."""
         write_groups(formatter, {title: list(commands.items()) for title, commands in SECTIONS.items()})
@@ -70,7 +75,7 @@ class _Commands(click.Group):
 def cli(ctx: click.Context, config: str | None) -> None:
     """Fit, extrapolate and explain the execution time of distributed deep learning.
 
-    Start with `genperf demo`, or `genperf ask TABLE` on your own measurements.
+    Start with `genperf demo`, or on your own measurements with `genperf runs.csv --at gpus=64`.
     """
     ctx.default_map = settings_of(config) if ctx.invoked_subcommand in COMMANDS else {}
 

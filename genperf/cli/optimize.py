@@ -123,13 +123,7 @@ def optimize(
 
 
 def per_second(price: str) -> str:
-    """Return a price of a machine and a second: of `3.06/h` the number, of a formula the formula.
-
-    Examples
-    --------
-    >>> per_second("3.6/h"), per_second("2 + batch/16")
-    ('0.001', '2 + batch/16')
-    """
+    """Return a price of a machine and a second: of `3.06/h` the number, of a formula the formula."""
     from genperf.panel.quantities import price_of
 
     try:

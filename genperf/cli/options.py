@@ -40,15 +40,7 @@ def names_of(fitted: FitResult | GroupedResult) -> list[str]:
 
 
 def pairs(given: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[str, str]:
-    """Read repeated `name=value` options, each name of which stands once; `names` may hold an equals sign themselves.
-
-    Examples
-    --------
-    >>> pairs(("workers=32,64", "batch=8"), "--at")
-    {'workers': '32,64', 'batch': '8'}
-    >>> pairs(("x=y=3",), "--at", ["x=y"])
-    {'x=y': '3'}
-    """
+    """Read repeated `name=value` options, each name once; `names` may hold an equals sign themselves."""
     out: dict[str, str] = {}
     twice = set()
     for text in given:
@@ -88,13 +80,7 @@ def amount_of(text: str | None, option: str) -> float | None:
 
 
 def plain_amounts(text: str) -> str:
-    """Return values and ranges with their amounts as plain numbers; any other text stays, for what reads it.
-
-    Examples
-    --------
-    >>> plain_amounts("1K,16:1K:*2,a100")
-    '1000.0,16:1000.0:*2,a100'
-    """
+    """Return values and ranges with their amounts as plain numbers; any other text stays, for what reads it."""
 
     def plain(word: str) -> str:
         value = amount(word)
@@ -145,13 +131,7 @@ def capacities(given: Sequence[str], fitted: FitResult | GroupedResult) -> dict[
 
 
 def training_of(tokens: str | None, peak: str | None) -> Training:
-    """Read `--tokens` and `--peak`.
-
-    Examples
-    --------
-    >>> training_of("300B", "a100")
-    Training(tokens=300000000000.0, peak=312000000000000.0)
-    """
+    """Read `--tokens` and `--peak`."""
     count = amount_of(tokens, "--tokens")
     if count is not None and not count > 0.0:
         raise click.BadParameter(f"'{tokens}' is no number of tokens; try 300B", param_hint="--tokens")

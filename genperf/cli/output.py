@@ -131,13 +131,7 @@ def tell_all(lines: Iterable[object]) -> None:
 
 
 def visible(text: str) -> str:
-    r"""Return a text without characters that steer a terminal, turn the direction of writing or cannot be seen.
-
-    Examples
-    --------
-    >>> print(visible("net\x1b[2J\u202e"))
-    net\x1b[2J\u202e
-    """
+    """Return a text without characters that steer a terminal, turn the direction of writing or cannot be seen."""
     return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
@@ -152,13 +146,7 @@ def show_json(value: Any) -> None:
 
 
 def finite(value: Any) -> Any:
-    """Replace numbers that JSON does not have by None, and numpy's by Python's.
-
-    Examples
-    --------
-    >>> finite({"r2": float("nan"), "mape": [1.5]})
-    {'r2': None, 'mape': [1.5]}
-    """
+    """Replace numbers that JSON does not have by None, and numpy's by Python's."""
     if isinstance(value, dict):
         return {str(k): finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -171,14 +159,7 @@ def finite(value: Any) -> Any:
 
 
 def records(table: Shown) -> list[dict[str, Any]]:
-    """Return a row of a table as a mapping, each by itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> records({"workers": np.array([8.0, 64.0]), "verdict": np.array(["ok", "caution"])})
-    [{'workers': 8.0, 'verdict': 'ok'}, {'workers': 64.0, 'verdict': 'caution'}]
-    """
+    """Return a row of a table as a mapping, each by itself."""
     columns = {str(name): cells.tolist() for name, cells in table.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -230,13 +211,7 @@ def _numeric(text: str) -> bool:
 
 
 def cell(value: Any) -> str:
-    """Write one value for a person.
-
-    Examples
-    --------
-    >>> cell(0.123456), cell(32768.0), cell(None), cell(float("nan")), cell("mxnet")
-    ('0.1235', '32768', '–', '–', 'mxnet')
-    """
+    """Write one value for a person."""
     if value is None or (isinstance(value, float) and value != value):
         return "–"
     if isinstance(value, float):

@@ -112,13 +112,7 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
 
 
 def shows_of(show: tuple[str, ...], price: str | None) -> dict[str, str]:
-    """Read `--show NAME=FORMULA` options; a name alone is its own formula, and a price shows the cost of a step.
-
-    Examples
-    --------
-    >>> shows_of(("days=time*30B/1d", "efficiency"), "2/h")
-    {'days': 'time*30B/1d', 'efficiency': 'efficiency', 'cost': 'cost'}
-    """
+    """Read `--show NAME=FORMULA` options; a name alone is its own formula, and a price shows the cost of a step."""
     from genperf.cli.options import pairs
 
     shows = pairs(tuple(text if "=" in text else f"{text}={text}" for text in show), "--show")

@@ -69,17 +69,6 @@ def fault(error: BaseException) -> tuple[str, int]:
 
     The number is that of the place in the code, so that two reports of one fault have one number. Where the environment
     sets `GENPERF_TRACEBACK`, the traceback is printed before.
-
-    Examples
-    --------
-    >>> try:
-    ...     {}["a"]
-    ... except KeyError as error:
-    ...     print(fault(error)[0])
-    error: a fault of genperf, not of your data: KeyError: 'a'; please report it as number ...
-    >>> print(fault(ZeroDivisionError("division by zero"))[0])
-    error: nothing can be computed with these numbers: division by zero (number ...)
-      try: ask nearer to the data, or fit the model again; its file may have been changed
     """
     kind = type(error).__name__
     text = " ".join(str(error.args[-1] if isinstance(error, OverflowError) and error.args else error).split())[:200]

@@ -302,14 +302,6 @@ def predicted_against_measured(
     """Draw predicted over measured values, of a model or of several that were held out; on the diagonal they agree.
 
     A model is drawn at the configurations of `table`, or at those it was fitted to.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> predicted_against_measured(result).axes[0].get_xlabel()
-    'measured time (s)'
     """
     columns = "measured", "predicted", "lower", "upper"
     if isinstance(what, Validation):

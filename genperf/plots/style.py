@@ -49,13 +49,7 @@ def new_figure(width: float = 7.2, height: float = 4.4, **subplots: Any) -> tupl
 
 
 def shown(name: object, letters: int = NAME_LETTERS) -> str:
-    r"""Write a name so that matplotlib takes it as text: no mathematics, no hidden label, not too long.
-
-    Examples
-    --------
-    >>> shown("cost in $"), shown("_private"), shown("x" * 40)[-3:]
-    ('cost in \\$', ' _private', 'xx…')
-    """
+    """Write a name so that matplotlib takes it as text: no mathematics, no hidden label, not too long."""
     text = cut(" ".join(str(name).split()), letters / NAME_LETTERS).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
@@ -92,15 +86,7 @@ def doubling_axis(ax: Axes, name: str, counts: Array) -> None:
 
 
 def ticks_between(lowest: float, highest: float, max_ticks: int = MAX_TICKS) -> list[float]:
-    """Return powers of two from one end to the other.
-
-    Examples
-    --------
-    >>> ticks_between(1, 32)
-    [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
-    >>> ticks_between(3, 5)
-    [3, 4.0, 5]
-    """
+    """Return powers of two from one end to the other."""
     first, last = int(np.ceil(np.log2(lowest) - 1e-9)), int(np.floor(np.log2(highest) + 1e-9))
     powers = [2.0**k for k in range(first, last + 1)]
     if len(powers) < 2:

@@ -103,9 +103,10 @@ def summary(place: Place) -> dict[str, Any]:
 
 def glance(place: Place) -> dict[str, Any]:
     """Return what the first screen shows: the decision, and the card of `ask` as texts."""
-    facts, answer, rows = place.facts, place.answer, rows_of(place.answer)
+    facts, answer = place.facts, place.answer
+    first, *_ = rows = rows_of(answer)
     return {
-        "decision": decision_sentence(place.expected[0], facts, place.shown, f"{rows[0].name} of {rows[0].value}"),
+        "decision": decision_sentence(place.expected[0], facts, place.shown, first.name, first.value, first.beside),
         "fits": fits_text(place.expected[0].fits),
         "heads": heads_of(facts),
         "rows": [[*row] for row in rows],

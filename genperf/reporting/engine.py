@@ -30,14 +30,7 @@ from genperf.words.verdict import REASONS
 
 @dataclass(frozen=True)
 class PageFormula:
-    r"""JavaScript over the factors x, the constants c and the terms t; in the page's data it is a number.
-
-    Examples
-    --------
-    >>> from genperf.formula import Name
-    >>> with_formulas([formula(Name("a"), {"a": "c[0]"}), formula(Name("n"), {"n": "x[0]"})])
-    ('[0,1]', 'const FORMULAS=[\n(x,c,t)=>c[0],\n(x,c,t)=>x[0]];')
-    """
+    """JavaScript over the factors x, the constants c and the terms t; in the page's data it is a number."""
 
     script: str
 

@@ -30,15 +30,6 @@ def export(result: FitResult, to: str) -> str:
     ------
     GenperfError
         Where the model is an average of several expressions, or the language cannot write it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import genperf as gp
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "amdahl")
-    >>> export(result, "extra-p")
-    '1.00... + 7.99.../workers'
     """
     if not result.is_formula:
         raise GenperfError(

@@ -255,16 +255,7 @@ def _policy(style: str, script: str) -> str:
 
 
 def scheme_of(table: Table, along: str | None = None) -> str:
-    """Choose how to hold configurations out: the largest scale where there are enough of them, else folds.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8, 16], "s": [9.0, 5.0, 3.0, 2.0, 1.5]})
-    >>> scheme_of(read_table(runs, time="s", extrinsic="workers"))
-    'extrapolate:workers:8'
-    """
+    """Choose how to hold configurations out: the largest scale where there are enough of them, else folds."""
     panel = table.panel
     named = [f for f in table.numeric if along and f.name in (along, panel.mapping.get(along))]
     for factor in named or panel.counts:

@@ -27,15 +27,6 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     """Return the command that fits the same model to the same rows.
 
     The hash of the data shows whether the same rows were read.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="gpus"), model="power-law", seed=3)
-    >>> print(command_of(result))
-    genperf fit TABLE --time seconds --extrinsic gpus --model power-law --seed 3 -o model.json
     """
     schema = result.schema
     source = schema.source if schema.source not in ("", "DataFrame", "-") else "TABLE"
@@ -74,16 +65,7 @@ def _changed_options(text: str) -> list[str]:
 
 
 def hints_of(result: FitResult) -> dict[str, str]:
-    """Return the hints that a model was fitted with.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "seconds": [1.0, 1.1, 1.2, 1.3]})
-    >>> hints_of(gp.fit(gp.read_table(runs), hints={"devices per node": 8}))
-    {'devices per node': '8'}
-    """
+    """Return the hints that a model was fitted with."""
     match = _OPTIONS.match(str(result.options.get("request", "")))
     return {} if match is None else _pairs(match["hints"])
 

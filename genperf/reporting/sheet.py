@@ -293,17 +293,7 @@ def _splits(model: PageModel) -> dict[str, Any] | None:
 
 
 def capacity_of(result: FitResult, capacity: Mapping[str, float]) -> dict[str, float | None]:
-    """Return the capacity of each quantity that may have one: None where the user gave none.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4], "gb": [9.0, 5.0, 3.0]})
-    >>> table = gp.read_table(runs, quantity="gb:GB", extrinsic="workers")
-    >>> capacity_of(gp.fit(table, "a + b/workers", draws=5), {"gb": 16})
-    {'gb': 16.0}
-    """
+    """Return the capacity of each quantity that may have one: None where the user gave none."""
     Goal(capacity=capacity).check()
     capacity_constraints(capacity, result.schema, result.further)
     target = result.schema.target

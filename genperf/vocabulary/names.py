@@ -142,7 +142,7 @@ def noun_of(column: str) -> str:
             return "workers" if len(column) == 1 else column
         return column.replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
-    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(nodes|tasks|procs|gpus|ranks)$)|[ _](count|num)$"
+    words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num)$"
     counted = re.sub(words, "", plain, flags=re.IGNORECASE)
     for noun in (counted, f"{counted}s"):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:

@@ -6,7 +6,7 @@ from genperf.panel.quantities import QUANTITIES, REPORTED_BESIDE
 from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence
-from genperf.words.next_run import next_sentence
+from genperf.words.next_run import differing, next_sentence
 from genperf.words.numbers import join_values, prose, three_digits, with_unit
 from genperf.words.plan import plan_sentence
 from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
@@ -71,8 +71,8 @@ def _nodes_wanted(facts: Facts) -> str:
     few = growth.start.count <= USUAL_DEVICES < growth.target.count
     if facts.expected.verdict == "ok" or not few or not counts_devices(growth.name) or facts.nodes_known:
         return ""
-    text = f"no column counts the nodes, and nobody knows whether {noun_of(growth.name)} of several were measured"
-    return f'{text}: --hint "devices per node=8" or a column of nodes says it'
+    text = f"no column counts the nodes: were {noun_of(growth.name)} of several measured?"
+    return f'{text} --hint "devices per node=8" or a column of nodes says it'
 
 
 def _next(facts: Facts) -> str:
@@ -82,4 +82,5 @@ def _next(facts: Facts) -> str:
     if facts.next_run is None:
         return f"no next run is proposed: {facts.no_run}"
     rate = facts.growth.throughput(facts.next_run.now)
-    return next_sentence(facts.next_run, facts.growth.sample + "/s" if rate else facts.expected.unit, rate)
+    run = differing(facts.next_run, facts.at, facts.growth.name)
+    return next_sentence(run, facts.growth.sample + "/s" if rate else facts.expected.unit, rate)

@@ -2,7 +2,7 @@
 
 from genperf.facts import Expectation, Facts, Planned, Record
 from genperf.words.growth import pays_judged
-from genperf.words.next_run import NOTICEABLE
+from genperf.words.next_run import NOTICEABLE, differing
 from genperf.words.numbers import (
     capitalised,
     count_text,
@@ -23,13 +23,7 @@ MARKS = {"ok": "✓", "caution": "⚠", "extrapolating-blind": "✗"}
 
 
 def verdict_line(reason: str) -> str:
-    """Return the first of some reasons, in at most twelve words.
-
-    Examples
-    --------
-    >>> print(verdict_line("workers=64 is 2 doublings outside the measured 1 to 16; the interval is very wide"))
-    workers=64 is 2 doublings outside the measured 1 to 16
-    """
+    """Return the first of some reasons, in at most twelve words."""
     first = reason.split(";")[0].strip()
     words = first.split()
     return first if len(words) < MOST_WORDS else " ".join(words[: MOST_WORDS - 1]).rstrip(",") + " …"
@@ -46,9 +40,11 @@ def record_line(facts: Facts) -> str:
     if record is None:
         return ""
     measured = max((count for count, _ in facts.curve.measured), default=facts.growth.smallest.count)
-    further = "shorter ones" if facts.growth.target.count / measured > Record.far else "such forecasts"
-    held = 100.0 * record.covered / record.predictions
-    return f"elsewhere {further} erred by {record.median_error:.0f} % (median); {held:.0f} % of the intervals held"
+    error = f"median error {record.median_error:.0f} %"
+    held = f"{100.0 * record.covered / record.predictions:.0f} % of intervals held"
+    if facts.growth.target.count / measured > Record.far:
+        return f"never judged so far; up to {Record.far:g} x: {error}, {held}"
+    return f"on {record.predictions} published series: {error}, {held}"
 
 
 def next_line(facts: Facts) -> str:
@@ -56,13 +52,13 @@ def next_line(facts: Facts) -> str:
     run = facts.next_run
     if facts.unmeasured:
         return f"measure a run with {join_values(facts.unmeasured)}: no measured run shows it"
-    if run is None:
-        return facts.no_run
-    if run.met or not run.places:
-        return "the interval is narrow enough" if run.met else "measure nearer to what is asked"
+    if run is None or not run.places:
+        return "nothing: the interval is narrow enough" if run is not None and run.met else ""
+    if run.met:
+        return "nothing: the interval is narrow enough"
     name = facts.growth.name
-    differing = [{n: v for n, v in place.items() if n == name or v != facts.at.get(n)} for place in run.places]
-    places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in differing)
+    named = differing(run, facts.at, name).places
+    places = "; ".join(count_text(float(p[name]), name) if {*p} == {name} else join_values(p) for p in named)
     if run.after > (1.0 - NOTICEABLE) * run.width:
         return f"measure {places}, though it narrows the interval little"
     efficiency, rate = facts.growth.target.efficiency, facts.growth.throughput(run.now)
@@ -76,15 +72,19 @@ def next_line(facts: Facts) -> str:
     return f"measure {places}: {ends[0]} – {ends[1]} becomes {with_unit(f'{ends[2]} – {ends[3]}', unit)}"
 
 
-def decision_sentence(expected: Expectation, facts: Facts | None, shown: str, value: str) -> str:
+def decision_sentence(
+    expected: Expectation, facts: Facts | None, shown: str, name: str, value: str, beside: str
+) -> str:
     """Return what to decide, in one sentence of at most three numbers.
 
     Parameters
     ----------
     facts : Facts, optional
         What is known of the configuration; nothing where no factor counts the workers.
-    shown, value : str
-        The configuration, `64 workers`, and the first row of the card there, `step of 0.47 s`.
+    shown : str
+        The configuration: `64 workers`.
+    name, value, beside : str
+        Of the first row of the card: `throughput`, `4,390 samples/s`, and `1,780`, which growth begins at.
     """
     if facts is not None and facts.plan is not None:
         return capitalised(_plan_decision(facts.plan))
@@ -94,25 +94,18 @@ def decision_sentence(expected: Expectation, facts: Facts | None, shown: str, va
         text = f"do not decide on {shown} yet"
         run = None if facts is None else facts.next_run
         first = run.places[0] if run is not None and run.places else {}
-        name = "" if facts is None else facts.growth.name
-        return capitalised(f"{text}: measure {count_text(float(first[name]), name)} first" if name in first else text)
-    if facts is None or not expected.is_time:
-        return capitalised(f"at {shown} expect {with_article(value)}")
-    growth = facts.growth
-    rate = growth.throughput(expected.value)
-    if rate is not None:
-        before = growth.start.rate
-        there, here = (f"{three_digits(rate.value)} {growth.sample}/s", three_digits(before) if before else "")
-    else:
-        middle, start, unit = durations_text(expected.value.value, growth.start.value)
-        there, here = f"{with_article(growth.sample if growth.whole else 'step')} of {middle} {unit}", start
-    beside = f" instead of {here}" if growth.grows and here else ""
-    judged = pays_judged(growth, expected.interval)
-    if not growth.grows or growth.marginal is None:
-        return capitalised(f"at {shown} expect {there}{beside}")
+        along = "" if facts is None else facts.growth.name
+        return capitalised(
+            f"{text}: measure {count_text(float(first[along]), along)} first" if along in first else text
+        )
+    there = value if name == "throughput" else f"{with_article(name)} of {value}"
+    there += f" instead of {beside}" if beside else ""
+    if facts is None or not facts.growth.grows or facts.growth.marginal is None:
+        return capitalised(f"at {shown} expect {there}")
+    judged = pays_judged(facts.growth, expected.interval)
     if judged == "undecided":
-        return capitalised(f"whether growing to {shown} pays is undecided: expect {there}{beside}")
-    return capitalised(f"growing to {shown} {judged}: expect {there}{beside}")
+        return capitalised(f"whether growing to {shown} pays is undecided: expect {there}")
+    return capitalised(f"growing to {shown} {judged}: expect {there}")
 
 
 def _plan_decision(planned: Planned) -> str:

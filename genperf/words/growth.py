@@ -70,15 +70,7 @@ def efficiency_text(growth: GrowthCounts, expected: Expectation) -> str:
 
 
 def percent_text(share: Interval, interval: float) -> str:
-    """Return a share in per cent with its interval.
-
-    Examples
-    --------
-    >>> percent_text(Interval(0.62, 0.55, 0.7), 0.9), percent_text(Interval(1.0, 1.0, 1.0), 0.9)
-    ('62 % (90 %: 55 to 70 %)', '100 %')
-    >>> percent_text(Interval(0.0046, 0.0031, 0.012), 0.9)
-    '0.5 % (90 %: 0.3 to 1 %)'
-    """
+    """Return a share in per cent with its interval."""
     middle, low, high = (
         f"{100 * v:.0f}" if v >= 0.01 else f"{100 * v:.1g}" for v in (share.value, share.lower, share.upper)
     )
@@ -87,6 +79,7 @@ def percent_text(share: Interval, interval: float) -> str:
 
 def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") -> str:
     """Return how sure a prediction is: the interval of a new run, what was held out, the verdict, others' worth."""
+    first, *reasons = expected.reason.split("; ")
     rate = growth.throughput(expected.value)
     low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
     unit = expected.unit if rate is None else f"{growth.sample}/s"
@@ -96,7 +89,8 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
         fits_text(expected.fits),
         f"a new run lies between {low} and {with_unit(high, unit)} ({100 * expected.interval:g} % interval)",
         held_out_text(expected),
-        trust_text(expected.verdict, expected.reason),
+        trust_text(expected.verdict, first),
+        *reasons,
         worth,
     )
 
@@ -117,11 +111,6 @@ def price_text(price: str, name: str) -> str:
         As it was given.
     name : str
         What counts that which it is for: a column or a formula.
-
-    Examples
-    --------
-    >>> price_text("2.5/h", "num_gpus"), price_text("60/d", "replicas + servers")
-    ('2.5 per gpu-hour', '60/d for each of replicas + servers')
     """
     number, _, time = price.partition("/")
     if time not in HOURS or not (name.isidentifier() or counted_by(name)):
@@ -152,6 +141,8 @@ def pays_judged(growth: GrowthCounts, interval: float) -> str:
 def pays_text(growth: GrowthCounts, interval: float) -> str:
     """Return from where to where growing pays, with its chance where the data do not decide it."""
     start, target = (count_text(stage.count, growth.name) for stage in (growth.start, growth.target))
+    if "=" not in target:
+        start = f"{growth.start.count:g}"
     judged, growing = pays_judged(growth, interval), f"growing from {start} to {target}"
     if judged == "undecided":
         return f"whether {growing} pays is undecided (a chance of {100 * growth.chance:.0f} %)"
@@ -170,8 +161,9 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
     if growth.marginal is None:
         ratio = target.value * target.machines / (start.value * start.machines)
         one = singular(growth.paid_name)
-        return (
-            f"whether it pays needs the work of a step (--work); a step uses {three_digits(ratio)} x the {one}-seconds"
+        return prose(
+            "whether it pays needs the work of a step (--work)",
+            f"a step uses {three_digits(ratio)} x the {one}-seconds",
         )
     sample = growth.sample if growth.whole else growth.sample.removesuffix("s")
     if growth.marginal.value == float("inf") and growth.gain is not None:
@@ -181,12 +173,10 @@ def pays_sentence(growth: GrowthCounts, expected: Expectation) -> str:
         note = _note(growth.marginal, expected.interval)
         further = f"a further {sample} costs {three_digits(growth.marginal.value)} x one at {small}{note}"
     peak = "" if growth.peak is None else count_text(growth.peak, growth.name)
-    peak = f"the largest measured throughput is that of {peak}" if peak else ""
     return prose(
-        f"{pays_text(growth, expected.interval)}: {further}",
-        ""
-        if growth.peak is None
-        else f"the largest measured throughput is that of {count_text(growth.peak, growth.name)}",
+        pays_text(growth, expected.interval),
+        further,
+        f"the largest measured throughput is that of {peak}" if peak else "",
         f"the verdict at this count is {BLIND}" if expected.verdict == BLIND else "",
         money_text(growth, expected),
     )
@@ -204,8 +194,9 @@ def money_text(growth: GrowthCounts, expected: Expectation) -> str:
     note = interval_note(expected.interval, low, high, three_digits(there))
     what = f"{with_article(growth.sample)} costs" if growth.whole else f"a million {growth.sample} cost"
     small = count_text(start.count, growth.name)
-    text = f"{what} {three_digits(here)} at {small} and {three_digits(there)} at {target.count:g}{note}"
-    return f"{text}, at {price_text(price.text, growth.paid_name)}"
+    there_text = with_unit(three_digits(there), price.currency)
+    text = f"{what} {three_digits(here)} at {small} and {there_text} at {target.count:g}{note}"
+    return prose(text, f"the price is {price_text(price.text, growth.paid_name)}")
 
 
 def training_sentence(training: Training, numbers: Mapping[str, float]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from genperf.facts import Limit, Part
-from genperf.words.numbers import WORDS_LEAST_SHARE, interval_note, singular, three_digits
+from genperf.words.numbers import WORDS_LEAST_SHARE, interval_note, prose, singular, three_digits
 
 #: Terms of a series and of a transformer → what they are in plain words.
 PLAIN = {
@@ -44,15 +44,7 @@ LABELS = (SAME_WITH_COMPUTATION, SAME)
 
 
 def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) -> str:
-    """Return what a term is, or several of one shape; without nodes, a worker counts as one.
-
-    Examples
-    --------
-    >>> in_words("between nodes", ["between nodes"], False, "gpus")
-    'communication between gpus'
-    >>> [in_words("leaving the node", ["leaving the node"], False, worker) for worker in ("gpus", "pipeline")]
-    ['the cost of using a second gpu', 'the cost of going beyond pipeline=1']
-    """
+    """Return what a term is, or several of one shape; without nodes, a worker counts as one."""
     if label in LABELS:
         return label
     several = worker.lower().endswith("s")
@@ -65,37 +57,40 @@ def limit_sentence(limit: Limit, places: str) -> str:
     """Return the largest part and the next at a configuration, or what doubling the strongest factors does.
 
     It is empty where neither is known.
-
-    Examples
-    --------
-    >>> from genperf.facts import Doubling
-    >>> print(limit_sentence(Limit("time", "time", 0.9, doublings=(Doubling("gpus", ("nodes",), 0.55),)), "gpus=8"))
-    what the time depends on at gpus=8: doubling gpus (and nodes with it) makes it x 0.55
     """
     if not limit.parts:
         follow = {d: f" (and {' and '.join(d.followers)} with it)" if d.followers else "" for d in limit.doublings}
         effects = [f"{d.factor}{text} makes it x {three_digits(d.ratio)}" for d, text in follow.items()]
         return f"what the {limit.reported} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
     first, *others = limit.parts
+    if not _determined(first):
+        return f"what takes the {limit.name} at {places} is not determined; likely the most is {_called(first, limit)}"
     low, high, middle = (f"{100 * v:.0f}" for v in (first.share.lower, first.share.upper, first.share.value))
     note = interval_note(limit.interval, low, high, middle, "%")
     text = f"at {places}, {middle} % of the {limit.name}{note} is {_called(first, limit)}"
-    if not others or others[0].share.value < WORDS_LEAST_SHARE:
+    # Rounded, two parts add up to no more than the whole.
+    second = min(round(100 * others[0].share.value), 100 - int(middle)) if others else 0
+    if second == 0:
         # Where no term explains much of the rest, nothing is claimed of it.
         explained = sum(part.share.value for part in limit.parts)
         return text if abs(1.0 - explained) > WORDS_LEAST_SHARE else f"{text}: nothing else limits it"
-    # Rounded, two parts add up to no more than the whole.
-    second = min(round(100 * others[0].share.value), 100 - int(middle))
-    return f"{text}; next comes {_called(others[0], limit)} ({second} %)"
+    return prose(text, f"next comes {_called(others[0], limit)} ({second} %)")
 
 
 def limit_short(limit: Limit) -> str:
     """Return the largest part, or the strongest factor, in a few words."""
+    if limit.parts and not _determined(limit.parts[0]):
+        return f"likely {_called(limit.parts[0], limit)}"
     if limit.parts:
         return f"{_called(limit.parts[0], limit)}: {100 * limit.parts[0].share.value:.0f} %"
     if limit.doublings:
         return f"doubling {limit.doublings[0].factor}: x {three_digits(limit.doublings[0].ratio)}"
     return "not known"
+
+
+def _determined(part: Part) -> bool:
+    """Return whether the interval of a share says something of it: half its width is less than half the share."""
+    return part.share.upper - part.share.lower < part.share.value or part.share.lower == part.share.upper
 
 
 def _called(part: Part, limit: Limit) -> str:

@@ -21,40 +21,20 @@ LEAST_DECIDED = 0.25
 
 
 def count_text(count: float, name: str) -> str:
-    """Return a count with the name of what is counted.
-
-    Examples
-    --------
-    >>> count_text(1.0, "gpus"), count_text(8.0, "num_gpus"), count_text(1.0, "world_size"), count_text(1, "processes")
-    ('1 gpu', '8 gpus', '1 worker', '1 process')
-    >>> count_text(1.0, "concurrent_users"), count_text(4, "pipeline")
-    ('1 concurrent user', 'pipeline=4')
-    """
+    """Return a count with the name of what is counted."""
     if not noun_of(name).lower().endswith("s"):
         return f"{name}={count:g}"
     return f"{count:g} {singular(name) if count == 1 else noun_of(name)}"
 
 
 def singular(name: str) -> str:
-    """Return what one of a count is.
-
-    Examples
-    --------
-    >>> singular("num_gpus"), singular("processes"), singular("pipeline")
-    ('gpu', 'process', 'pipeline')
-    """
+    """Return what one of a count is."""
     noun = noun_of(name)
     return noun.removesuffix("es") if noun.lower().endswith("sses") else noun.removesuffix("s")
 
 
 def range_text(lower: float, upper: float, last: float) -> str:
-    """Return an interval of counts, whose ends are infinite where they lie beyond the last one that was evaluated.
-
-    Examples
-    --------
-    >>> range_text(8.0, float("inf"), 256.0), range_text(8.0, 8.0, 256.0)
-    ('8 to beyond 256', '8')
-    """
+    """Return an interval of counts, whose ends are infinite where they lie beyond the last one that was evaluated."""
     ends = [f"{v:g}" if np.isfinite(v) else f"beyond {last:g}" for v in (lower, upper)]
     return " to ".join(dict.fromkeys(ends))
 
@@ -63,11 +43,6 @@ def interval_note(level: float, lower: str, upper: str, middle: str, unit: str =
     """Return an interval in brackets, to stand behind its central value; nothing where all three read the same.
 
     `level` is the nominal coverage, between 0 and 1.
-
-    Examples
-    --------
-    >>> interval_note(0.9, "7", "12", "9"), interval_note(0.9, "9", "9", "9"), interval_note(0.9, "8", "8", "9", "s")
-    (' (90 %: 7 to 12)', '', ' (90 %: 8 s)')
     """
     ends = list(dict.fromkeys([lower, upper]))
     if ends == [middle]:
@@ -76,48 +51,24 @@ def interval_note(level: float, lower: str, upper: str, middle: str, unit: str =
 
 
 def join_values(values: Mapping[str, Any]) -> str:
-    """Return a configuration as text.
-
-    Examples
-    --------
-    >>> join_values({"workers": 64.0, "framework": "mxnet"})
-    'workers=64, framework=mxnet'
-    """
+    """Return a configuration as text."""
     return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in values.items())
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration as people write it, with three significant digits.
-
-    Examples
-    --------
-    >>> duration_text(0.0123), duration_text(90.0), duration_text(15_741.0), duration_text(2.0e6)
-    ('0.0123 s', '90 s', '4.37 h', '23.1 d')
-    """
+    """Return a duration as people write it, with three significant digits."""
     return " ".join(durations_text(seconds))
 
 
 def durations_text(first: float, *others: float) -> tuple[str, ...]:
-    """Return durations in the unit that suits the first, and that unit last.
-
-    Examples
-    --------
-    >>> durations_text(362.0, 232.0, 509.0), durations_text(0.5, 0.25)
-    (('6.03', '3.87', '8.48', 'min'), ('0.5', '0.25', 's'))
-    """
+    """Return durations in the unit that suits the first, and that unit last."""
     units = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (300.0, 60.0, "min"), (-np.inf, 1.0, "s"))
     size, name = next((size, name) for least, size, name in units if first >= least)
     return *(three_digits(seconds / size) for seconds in (first, *others)), name
 
 
 def three_digits(value: float) -> str:
-    """Return a number with three significant digits, without an exponent where it can be read.
-
-    Examples
-    --------
-    >>> three_digits(0.012345), three_digits(2_216_400.0), three_digits(99.96), three_digits(1.5e11), three_digits(1e-7)
-    ('0.0123', '2.22 million', '100', '150 billion', '1e-07')
-    """
+    """Return a number with three significant digits, without an exponent where it can be read."""
     if not np.isfinite(value) or value == 0.0:
         return f"{value:g}"
     rounded = float(f"{value:.3g}")
@@ -130,56 +81,26 @@ def three_digits(value: float) -> str:
 
 
 def with_unit(number: str, unit: str) -> str:
-    """Return a written number with its unit.
-
-    Examples
-    --------
-    >>> with_unit("3.2", "s"), with_unit("3.2", "")
-    ('3.2 s', '3.2')
-    """
+    """Return a written number with its unit."""
     return f"{number} {unit}".strip()
 
 
 def samples_called(column: str) -> str:
-    """Return what a column of throughputs counts.
-
-    Examples
-    --------
-    >>> [samples_called(column) for column in ("images_per_s", "tokens/s", "throughput", "speed-up")]
-    ['images', 'tokens', 'samples', 'units']
-    """
+    """Return what a column of throughputs counts."""
     return header_of(column).counted or ("units" if is_relative(column) else "samples")
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its article.
-
-    Examples
-    --------
-    >>> with_article("step"), with_article("epoch")
-    ('a step', 'an epoch')
-    """
+    """Return a noun with its article."""
     return f"{'an' if noun[0] in 'aeioAEIO' else 'a'} {noun}"
 
 
 def capitalised(text: str) -> str:
-    """Return a sentence that begins with a capital and ends with a full stop.
-
-    Examples
-    --------
-    >>> capitalised(" a step gets slower beyond 8 workers")
-    'A step gets slower beyond 8 workers.'
-    """
+    """Return a sentence that begins with a capital and ends with a full stop."""
     text = text.strip()
     return (text[:1].upper() + text[1:]).rstrip(".") + "."
 
 
 def prose(*sentences: str) -> str:
-    """Return sentences as a text, those that are empty left out.
-
-    Examples
-    --------
-    >>> prose("a step gets slower beyond 8 workers", "", "measure 16")
-    'A step gets slower beyond 8 workers. Measure 16.'
-    """
+    """Return sentences as a text, those that are empty left out."""
     return " ".join(capitalised(sentence) for sentence in sentences if sentence)

@@ -3,7 +3,16 @@
 from genperf.facts import Choice, Plan, Planned
 from genperf.vocabulary.names import noun_of
 from genperf.words.growth import price_text
-from genperf.words.numbers import count_text, durations_text, interval_note, join_values, prose, singular, three_digits
+from genperf.words.numbers import (
+    count_text,
+    durations_text,
+    interval_note,
+    join_values,
+    prose,
+    singular,
+    three_digits,
+    with_unit,
+)
 from genperf.words.verdict import BLIND, LIKELY_TO_FIT, trust_text
 
 
@@ -20,36 +29,38 @@ def plan_sentence(planned: Planned) -> str:
     what = f"for {three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
     aim = " ".join((what, " and ".join(limits))).strip()
     if planned.best is None:
-        return prose(*there, f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough: {_why(planned)}")
+        return prose(*there, f"{aim}, no count of {first:g} to {last:g} {noun_of(name)} is enough", *_why(planned))
     keep = " that keeps " + ("both" if len(limits) > 1 else "it") if limits else ""
     texts = [
         *there,
-        f"{aim}, the cheapest count of {first:g} to {last:g}{keep} is {count_text(planned.count, name)}: "
-        f"{_choice_text(planned, planned.cheapest, notes=True)}{_doubt(planned.cheapest)}",
+        f"{aim}, the cheapest count of {first:g} to {last:g}{keep} is {count_text(planned.count, name)}",
+        f"it takes {_choice_text(planned, planned.cheapest, notes=True)}",
+        *_doubt(planned.cheapest),
+        f"the price is {price_text(planned.price.text, planned.paid)}" if planned.price is not None else "",
         f"no other is cheaper with a probability of {100 * planned.best:.0f} %",
     ]
     if planned.fastest.count != planned.count:
         fastest = count_text(planned.fastest.count, name)
         choice = _choice_text(planned, planned.fastest)
-        texts.append(f"the fastest{keep} is {fastest}: {choice}{_doubt(planned.fastest)}")
+        texts += [f"the fastest{keep} is {fastest}: {choice}", *_doubt(planned.fastest)]
     return prose(*texts)
 
 
 def _named_text(planned: Planned, one: Choice) -> str:
     """Return what the work takes on the machine that the question names, and whether that keeps the plan."""
     many = f"{three_digits(planned.plan.samples)} {planned.sample}{'s' if planned.whole else ''}"
-    text = f"{many} take {_choice_text(planned, one, notes=True)} at {join_values(dict(planned.named_at))}{_doubt(one)}"
     limits = limits_text(planned.plan)
-    if planned.breaks:
-        return f"{text}: {' and '.join(planned.breaks)}"
-    return f"{text}: it keeps {'both' if len(limits) > 1 else 'the limit'}" if limits else text
+    keeps = f"it keeps {'both limits' if len(limits) > 1 else 'the limit'}" if limits else ""
+    return prose(
+        f"{many} take {_choice_text(planned, one, notes=True)} at {join_values(dict(planned.named_at))}",
+        *_doubt(one),
+        " and ".join(planned.breaks) or keeps,
+    )
 
 
 def _money(planned: Planned) -> str:
-    """Return what one of the machines costs, behind an amount."""
-    if planned.price is None:
-        return singular(planned.paid) + "-hours"
-    return f"at {price_text(planned.price.text, planned.paid)}"
+    """Return the unit of what a choice costs: money, or hours of the machines."""
+    return f"{singular(planned.paid)}-hours" if planned.price is None else planned.price.currency
 
 
 def _choice_text(planned: Planned, one: Choice, notes: bool = False) -> str:
@@ -58,22 +69,24 @@ def _choice_text(planned: Planned, one: Choice, notes: bool = False) -> str:
     costs = [three_digits(value) for value in one.cost.ends]
     intervals = (interval_note(planned.interval, low, high, middle) for middle, low, high in (times, costs))
     of_time, of_cost = intervals if notes else ("", "")
-    return f"{times[0]} {unit}{of_time} and {costs[0]}{of_cost} {_money(planned)}"
+    return f"{times[0]} {unit}{of_time} and {with_unit(costs[0], _money(planned))}{of_cost}"
 
 
-def _why(planned: Planned) -> str:
+def _why(planned: Planned) -> list[str]:
     """Return why no count keeps a plan: all may fail, or the fastest is late, or the cheapest too dear."""
     if planned.fails:
-        return f"each may fail with a probability above {100 * (1 - LIKELY_TO_FIT):.0f} %"
+        return [f"each may fail with a probability above {100 * (1 - LIKELY_TO_FIT):.0f} %"]
     texts = []
     if planned.late:
         middle, _, most, unit = durations_text(*planned.fastest.total.ends)
         texts.append(f"the fastest, {planned.fastest.count:g}, takes {middle} {unit} and up to {most}")
     if planned.dear:
         least, _, most = map(three_digits, planned.cheapest.cost.ends)
-        texts.append(f"the cheapest, {planned.cheapest.count:g}, costs {least} and up to {most} {_money(planned)}")
-    return " and ".join(texts) or "none keeps both limits at once"
+        texts.append(
+            f"the cheapest, {planned.cheapest.count:g}, costs {with_unit(least, _money(planned))} and up to {most}"
+        )
+    return texts or ["none keeps both limits at once"]
 
 
-def _doubt(one: Choice) -> str:
-    return f"; {trust_text(one.verdict)}" if one.verdict == BLIND else ""
+def _doubt(one: Choice) -> list[str]:
+    return [trust_text(one.verdict)] if one.verdict == BLIND else []

@@ -16,17 +16,7 @@ SUREST = 0.99
 
 
 def normal_sentence(compared: AmongPublished) -> str:
-    """Return where the efficiency of a series lies among published ones, or why that is not known.
-
-    Examples
-    --------
-    >>> from genperf.facts import Normal, Step
-    >>> step = Step("second", (8.0, 1.0), (16.0, 2.0), 0.61)
-    >>> normal = Normal(step, 0.61, 2.4, 0.92, 0.67, 1.0, 122, 9, "low", ("doublings",))
-    >>> print(normal_sentence(AmongPublished(normal, "gpus", None, "", True)))
-    At 2 nodes the efficiency is 61 %, which is low. Nine in ten of 122 published series on 9 clusters keep 67 to 100 %
-    of one node's; 2 % keep less.
-    """
+    """Return where the efficiency of a series lies among published ones, or why that is not known."""
     placed, step = compared.placed, compared.placed.step
     several = f"{step.after[1]:g} nodes"
     devices = several if step.before[0] == step.after[0] else count_text(step.after[0], compared.count)
@@ -50,7 +40,8 @@ def normal_sentence(compared: AmongPublished) -> str:
     return prose(
         f"{text}, which is {placed.judged}",
         f"nine in ten of {placed.series:,} published series on {placed.clusters} clusters keep "
-        f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{of_one}{a_step}; {placed.percentile:.0f} % keep less",
+        f"{100 * placed.low:.0f} to {100 * placed.high:.0f} %{of_one}{a_step}",
+        f"{placed.percentile:.0f} % of them keep less than this one",
         assumed,
         "this series keeps the total batch, most published ones that of a device" if compared.work == "total" else "",
     )
@@ -63,19 +54,13 @@ def record_sentence(record: Record, shorter: bool = False) -> str:
     return prose(
         f"how often {what} right elsewhere: {record.predictions} series of {record.clusters} other clusters were "
         f"predicted {PROTOCOLS[record.protocol]}{verdict}",
-        f"the 90 % interval held {100.0 * record.covered / record.predictions:.0f} % of them, half erred by less than "
-        f"{record.median_error:.0f} %, nine in ten by less than {record.nine_in_ten:.0f} %",
+        f"the 90 % interval held {100.0 * record.covered / record.predictions:.0f} % of them",
+        f"half erred by less than {record.median_error:.0f} %, nine in ten by less than {record.nine_in_ten:.0f} %",
     )
 
 
 def worth_text(record: Record | None) -> str:
-    """Return what such forecasts were worth elsewhere; nothing where none was judged.
-
-    Examples
-    --------
-    >>> worth_text(Record("near", "ok", 396, 24, 360, 2.1, 12.4))
-    'of 396 such forecasts of published series nine in ten erred by less than 12 %'
-    """
+    """Return what such forecasts were worth elsewhere; nothing where none was judged."""
     if record is None:
         return ""
     return (
@@ -85,17 +70,7 @@ def worth_text(record: Record | None) -> str:
 
 
 def exchange_sentence(exchange: Exchange) -> str:
-    """Return the least time of an exchange, beside what the step to several nodes cost.
-
-    Examples
-    --------
-    >>> ways = {"ring": 0.26, "hierarchical": 0.14, "server": 0.56}
-    >>> print(exchange_sentence(Exchange(ways, 2, 440e6, 0.55, 0.35)))
-    The exchange of 440 MB between 2 nodes needs at least 0.14 s of a step of 0.55 s at the hinted rate. That is the
-    hierarchical way; ring 0.26 s, one server 0.56 s. A step is 0.35 s longer than one node's, 0.21 s more than the
-    exchange needs. The network is used at 40 %, or nothing overlaps; published clusters use about 25 % of a nominal
-    rate.
-    """
+    """Return the least time of an exchange, beside what the step to several nodes cost."""
     cost = exchange.cost
     ways = {name.replace("server", "one server"): time for name, time in exchange.ways.items()}
     # The hierarchical way, where it is as quick as a ring.
@@ -135,7 +110,8 @@ def cause_named(cause: Cause) -> str:
 def causes_heading(causes: Sequence[Cause], sound: float, sound_runs: bool) -> str:
     """Return the likeliest cause, or that no run differs from a sound one, with the probability of that."""
     if causes and causes[0].probability > sound:
-        return f"the likeliest cause is: {cause_named(causes[0])}"
+        likely = "the likeliest cause is" if causes[0].probability > 0.5 else "the cause is undecided:"
+        return f"{likely} {cause_named(causes[0])}"
     return (
         f"nothing in these runs differs from {'the sound runs' if sound_runs else 'a sound step'} ({_percent(sound)})"
     )
@@ -146,7 +122,7 @@ def causes_sentence(causes: Sequence[Cause], sound: float) -> str:
     first, *others = causes
     second = "".join(f", or {cause_named(cause)}" for cause in others[:1])
     heading = causes_heading(causes, sound, False)
-    return prose(f"{heading}{second}", first.supports, f"to decide: {first.decide_by}")
+    return prose(f"{heading}{second}", f"for {first.cause}: {first.supports}", f"to decide: {first.decide_by}")
 
 
 def _percent(share: float) -> str:

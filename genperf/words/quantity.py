@@ -8,25 +8,12 @@ from genperf.words.numbers import three_digits, with_unit
 
 
 def heading(target: Target) -> str:
-    """Return the quantity with its unit, for axes and headings.
-
-    Examples
-    --------
-    >>> heading(Target("step_s")), heading(Target("peak_gb", "memory_gb", "GB")), heading(Target("loss", "loss", ""))
-    ('time (s)', 'memory_gb (GB)', 'loss')
-    """
+    """Return the quantity with its unit, for axes and headings."""
     return f"{target.name} ({target.unit})" if target.unit else target.name
 
 
 def further_words(units: Mapping[str, str], row: Any) -> list[str]:
-    """Return what one row of a prediction holds of further quantities; nothing of one that is unknown there.
-
-    Examples
-    --------
-    >>> row = {"memory": 31.7, "memory_lower": 29.0, "memory_upper": 34.0}
-    >>> further_words({"memory": "GB"}, row)
-    ['memory 31.7 GB (29 to 34)']
-    """
+    """Return what one row of a prediction holds of further quantities; nothing of one that is unknown there."""
     known = [name for name in units if float(row[name]) == float(row[name])]
     return [f"{name} {with_interval(row, name, units[name])}" for name in known]
 
@@ -38,27 +25,12 @@ def with_interval(row: Any, name: str, unit: str) -> str:
 
 
 def term_column(target: Target) -> str:
-    """Return the column that holds the part of each term: the quantity's name, `seconds` for a time in seconds.
-
-    Examples
-    --------
-    >>> term_column(Target("step_s")), term_column(Target("peak_gb", "memory_gb", "GB"))
-    ('seconds', 'memory_gb')
-    """
+    """Return the column that holds the part of each term: the quantity's name, `seconds` for a time in seconds."""
     return "seconds" if target.unit == SECONDS else target.name
 
 
 def constant_unit(unit: str, target: Target) -> str:
-    """Return the unit of a constant: families write it for a time, as `s`, `s/B` or `s*flop`.
-
-    Examples
-    --------
-    >>> memory = Target("peak_gb", "memory_gb", "GB")
-    >>> constant_unit("s/sample", memory), constant_unit("s", memory), constant_unit("", memory)
-    ('GB/sample', 'GB', '')
-    >>> constant_unit("s/sample", Target("loss", "loss", ""))
-    '1/sample'
-    """
+    """Return the unit of a constant: families write it for a time, as `s`, `s/B` or `s*flop`."""
     if unit != SECONDS and not unit.startswith((f"{SECONDS}/", f"{SECONDS}*")):
         return unit
     further = unit[len(SECONDS) :]
@@ -68,24 +40,12 @@ def constant_unit(unit: str, target: Target) -> str:
 
 
 def only_for_times(parts: str, target: Target) -> str:
-    """Return the sentence why some parts of an answer are left out.
-
-    Examples
-    --------
-    >>> only_for_times("efficiency and knee", Target("peak_gb", "memory_gb", "GB"))
-    'efficiency and knee are left out: they need a model of a time, and this one predicts memory_gb (GB)'
-    """
+    """Return the sentence why some parts of an answer are left out."""
     return f"{parts} are left out: they need a model of a time, and this one predicts {heading(target)}"
 
 
 def scaling_question(along: str) -> str:
-    """Return the question where nothing shows the kind of scaling.
-
-    Examples
-    --------
-    >>> print(scaling_question("gpus").partition("? ")[2])
-    --scaling weak where the work of one stays, --scaling strong where that of all does
-    """
+    """Return the question where nothing shows the kind of scaling."""
     return (
         f"efficiency and knee are left out: is the scaling along {along} weak or strong? "
         "--scaling weak where the work of one stays, --scaling strong where that of all does"

@@ -17,16 +17,7 @@ BEYOND = {"efficiency": "at", "efficiency of the best": "at", "slower": "beyond"
 
 
 def turn_sentence(turn: Turn) -> str:
-    """Return where the efficiency falls below a level, or where more workers stop to help.
-
-    Examples
-    --------
-    >>> never = Interval(np.inf, 32.0, np.inf)
-    >>> print(turn_sentence(Turn("slower", never, 0.2, "gpus", 64.0, 0.9, "step")))
-    a step does not get slower up to 64 gpus (a chance of 20 % that it does)
-    >>> print(turn_sentence(Turn("slower", never, 0.64, "gpus", 64.0, 0.9, "step")))
-    whether a step gets slower up to 64 gpus is undecided (a chance of 64 %)
-    """
+    """Return where the efficiency falls below a level, or where more workers stop to help."""
     subject, falls, stays, where = POINTS[turn.what]
     values = {"below": f"below {100 * turn.level:g} % of", "of": turn.of}
     subject, where = subject.format(timed=with_article(turn.timed)), where.format(**values)

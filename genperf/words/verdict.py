@@ -60,13 +60,7 @@ class Mark(NamedTuple):
 
 
 def reasons(marks: Sequence[Mark], rows: int) -> list[str]:
-    """Return the reasons of every row in the order they were given, each once.
-
-    Examples
-    --------
-    >>> reasons([Mark(np.array([1]), "in_all", {"far": np.array([2.0])}), Mark(np.array([1]), "wide", {})], 2)
-    ['inside the measured range', '2 doublings outside the data in all; the interval is wide']
-    """
+    """Return the reasons of every row in the order they were given, each once."""
     texts: list[dict[str, None]] = [{} for _ in range(rows)]
     for mark in marks:
         for row, text in zip(mark.rows.tolist(), _texts(mark), strict=False):
@@ -95,13 +89,7 @@ def _worded(about: str, values: Mapping[str, Any]) -> str:
 
 
 def reason(about: str, **values: Any) -> str:
-    """Return a reason with its values filled in.
-
-    Examples
-    --------
-    >>> reason("outside", name="gpus", value=64.0, far=doublings_text(2.0), known="measured", lower=1.0, upper=16.0)
-    'gpus=64 is 2 doublings outside the measured 1 to 16'
-    """
+    """Return a reason with its values filled in."""
     return REASONS[about].format(**values)
 
 
@@ -117,25 +105,13 @@ def error_text(logarithm: float) -> str:
 
 
 def trust_text(verdict: str, why: str = "") -> str:
-    """Return what a verdict means, with its reason.
-
-    Examples
-    --------
-    >>> trust_text("caution", "the interval is wide.")
-    'be careful (caution): the interval is wide'
-    """
+    """Return what a verdict means, with its reason."""
     why = why.strip().rstrip(".")
     return f"{TRUST[verdict]} ({verdict}){f': {why}' if why else ''}"
 
 
 def fits_text(probability: float) -> str:
-    """Return that a run may fail, or most likely does; nothing where it is likely to fit.
-
-    Examples
-    --------
-    >>> fits_text(0.99), fits_text(0.7)
-    ('', 'such a run may fail (it fits with a probability of 70 %)')
-    """
+    """Return that a run may fail, or most likely does; nothing where it is likely to fit."""
     if probability >= LIKELY_TO_FIT:
         return ""
     percent = f"{100 * probability:.0f} %" if probability >= 0.01 else reason("less_than_one")

@@ -184,7 +184,7 @@ def test_ask_and_the_page_tell_further_quantities(shell: Shell, fitted: str) -> 
     (expected,) = [line for line in out.splitlines() if line.startswith("Expect ")]
     assert re.search(r" Memory 3\d(\.\d)? GB \([\d.]+ to [\d.]+\)\.$", expected)
     assert shell("report", fitted, "-o", "page.html", "--target", "gpus=16", "--target", "batch=16")[0] == 0
-    assert " Memory 30.4 GB (" in Path("page.html").read_text()
+    assert '["memory","30.4 GB","' in Path("page.html").read_text()
 
 
 def test_the_pareto_front_keeps_a_capacity_as_the_answers_do(shell: Shell, fitted: str) -> None:

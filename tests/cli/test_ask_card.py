@@ -70,7 +70,7 @@ def test_a_terminal_without_colours_shows_the_same_text(shell: Shell) -> None:
 
 @pytest.mark.parametrize(
     ("option", "words"),
-    [("--why", "% of the time"), ("--normal", "published series"), ("--cost", "rowing from 16 gpus")],
+    [("--why", "% of the time"), ("--normal", "published series"), ("--cost", "rowing from 16 to 64 gpus")],
 )
 def test_one_question_is_answered_alone(shell: Shell, option: str, words: str) -> None:
     RUNS.to_csv("runs.csv", index=False)

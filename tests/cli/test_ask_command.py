@@ -40,7 +40,7 @@ def test_four_throughputs_get_seven_sentences(shell: Shell) -> None:
     assert "extrapolating-blind" in lines[2]
     assert "3 doublings" in lines[2]
     assert "A million images cost" in lines[3]
-    assert "at 2 per gpu-hour" in lines[3]
+    assert "The price is 2 per gpu-hour" in lines[3]
     share = re.search(r", (\d+) % of the (?:throughput|time) .*is computation", lines[4])
     ends = re.search(r"\(90 %: (\d+) to (\d+) %\)", lines[4])
     assert share is not None

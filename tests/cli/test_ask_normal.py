@@ -45,7 +45,7 @@ def test_two_numbers_get_a_verdict(shell: Shell) -> None:
     assert normal["series"] >= 30
     assert normal["clusters"] >= 3
     assert text.startswith("At 2 nodes the efficiency is 61 %, which is low. Nine in ten of ")
-    assert re.search(r"; \d+ % keep less\.$", text)
+    assert re.search(r"\. \d+ % of them keep less than this one\.$", text)
 
 
 def test_the_page_prints_the_sentence(shell: Shell) -> None:

@@ -51,7 +51,7 @@ def test_without_a_count_the_answer_is_about_the_plan(shell: Shell) -> None:
     job = ("ask", "--full", "runs.csv", "--samples", "1.2B", "--deadline", "5d")
     status, out, _ = shell(*job)
     assert status == 0
-    assert "1.2 billion images within 5 d, the cheapest count of 1 to 128 that keeps it is 8 gpus: 4.7" in out
+    assert "1.2 billion images within 5 d, the cheapest count of 1 to 128 that keeps it is 8 gpus. It takes 4.7" in out
     assert "gpu-hours" in out
     assert "images/s at gpus=8:" in out
     assert "images/s at gpus=64:" in shell(*job, "--at", "64")[1]
@@ -65,12 +65,12 @@ def test_a_plan_that_nothing_keeps_is_a_sentence(shell: Shell) -> None:
     job = ("ask", "--full", "two.csv", "--samples", "1.2B", "--price", "2/h")
     status, out, _ = shell(*job, "--deadline", "1h")
     assert status == 0
-    fastest = r"within 60 min, no count of 8 to 256 gpus is enough: the fastest, 256, takes [\d.]+ h and up to [\d.]+"
+    fastest = r"within 60 min, no count of 8 to 256 gpus is enough\. The fastest, 256, takes [\d.]+ h and up to [\d.]+"
     assert re.search(fastest, out)
     assert "images/s at gpus=32" in out
     status, out, _ = shell(*job, "--budget", "1")
     assert status == 0
-    assert "for 1 at most, no count of 8 to 256 gpus is enough: the cheapest, 8, costs 1,8" in out
+    assert "for 1 at most, no count of 8 to 256 gpus is enough. The cheapest, 8, costs 1,8" in out
 
 
 @pytest.mark.parametrize(

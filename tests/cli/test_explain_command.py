@@ -117,7 +117,7 @@ def test_what_cannot_be_explained_is_said(shell: Shell, arguments: list[str], sa
 def test_suggest(shell: Shell) -> None:
     status, out, _ = shell("suggest", "one.json", "--target", "gpus=128", "--target", "batch=16", "-k", "2")
     assert status == 0
-    assert "measure gpus=" in out or "no candidate" in out
+    assert "Measure gpus=" in out or "no candidate" in out
     status, out, _ = shell("suggest", "one.json", "--target", "gpus=32", "--within", "1000%", "--json")
     assert status == 0
     assert json.loads(out)["met"] is True

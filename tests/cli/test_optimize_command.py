@@ -113,7 +113,7 @@ def test_runs_on_several_nodes_fill_them(shell: Shell) -> None:
     proposed = json.loads(shell("suggest", "m.json", "--target", "gpus=1024", "--json")[1])["candidates"]
     assert {(row["gpus"], row["nodes"]) for row in proposed} == {(192, 16), (384, 32), (768, 64)}
     sentence = shell("ask", "--full", "runs.csv", "--at", "gpus=1024")[1].splitlines()[-1]
-    assert any(f"Measure gpus={12 * m}, nodes={m}:" in sentence for m in (16, 32, 64)), sentence
+    assert any(f"Measure gpus={12 * m}, nodes={m}. " in sentence for m in (16, 32, 64)), sentence
 
 
 def test_explain_and_suggest_take_a_group_from_the_configuration(shell: Shell) -> None:

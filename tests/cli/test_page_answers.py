@@ -44,7 +44,7 @@ def test_a_knee_beyond_the_measured_counts_is_not_known_and_counts_stand_side_by
     knee, pays = found["Where is the knee?"], found["Does growing pay?"]
     assert knee["short"] == "none found"
     assert "Nothing above 16 was measured." in knee["sentences"]
-    assert "at 2.5 per gpu-hour" in pays["sentences"][0]
+    assert "The price is 2.5 per gpu-hour" in pays["sentences"][0]
     cost = r"A million images cost [\d.,]+ at 16 gpus and [\d.,]+ at 64 \(90 %: [\d.,]+ to [\d.,]+\)"
     assert re.search(cost, pays["sentences"][0])
     assert pays["verdict"]

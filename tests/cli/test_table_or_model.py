@@ -85,7 +85,7 @@ def test_every_command_has_one_reading_of_names_with_counts(shell: Shell) -> Non
     of_model = json.loads(shell("ask", "--full", "stages.json", *at)[1])
     assert of_model["throughput"] == told["throughput"]
     # All smaller counts were measured: the target is the run to make.
-    assert told["sentences"]["next"].startswith("Measure stage=8: the interval at stage=8")
+    assert told["sentences"]["next"].startswith("Measure stage=8. The interval at stage=8")
 
 
 def test_check_tells_why(shell: Shell) -> None:

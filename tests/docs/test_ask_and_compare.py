@@ -28,7 +28,7 @@ def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     ("task", "answer"),
     [
         (0, r"Expect [\d,]+ images/s at gpus=64"),
-        (1, r"that keeps both is 8 gpus: 4\.7\d d .*1,8\d0 "),
+        (1, r"that keeps both is 8 gpus\. It takes 4\.7\d d .*1,8\d0 "),
         (2, r"what two nodes cost rests on the hint(?s:.*)Expect [\d,]+ samples/s at gpus=64"),
         # The best configuration with its days and its cost.
         (3, r"(?s)total +cost.*\n +32 +256 .* \d[\d.]* d +[\d,]+ "),

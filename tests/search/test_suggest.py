@@ -104,14 +104,12 @@ def test_no_more_is_suggested_than_is_enough() -> None:
     once = suggest(result, {"gpus": 64}, k=3).chosen["width"]
     found = suggest(result, {"gpus": 64}, k=3, within=float(once[1]) * 1.001)
     assert len(found.chosen) == 2
-    assert ", which is enough" in found.sentence
+    assert "That is enough." in found.sentence
     enough = suggest(model(slope(0.02)), {"gpus": 8}, k=3, within=2.0)
     assert enough.met
     assert enough.chosen.empty
     assert "nothing needs measuring" in enough.sentence
-    assert suggest(result, {"gpus": 64}, within=0.001).sentence.endswith(
-        "; ±0.1 % needs more, unless a new bottleneck appears"
-    )
+    assert suggest(result, {"gpus": 64}, within=0.001).sentence.endswith("A half width of 0.1 % needs more runs.")
 
 
 def test_families_that_differ_are_what_a_measurement_decides_between() -> None:
@@ -223,8 +221,8 @@ def test_what_cannot_be_asked_is_refused(target: dict, options: dict, message: s
 
 def test_the_sentence_names_what_was_asked_about() -> None:
     result = model(slope(), factors=(WORKERS, BATCH))
-    assert "the interval at gpus=64 is expected" in suggest(result, {"gpus": 64}).sentence
-    assert "the interval at gpus=64, batch=32 is expected" in suggest(result, {"gpus": 64, "batch": 32}).sentence
+    assert "The interval at gpus=64 then narrows" in suggest(result, {"gpus": 64}).sentence
+    assert "The interval at gpus=64, batch=32 then narrows" in suggest(result, {"gpus": 64, "batch": 32}).sentence
 
 
 def test_what_narrows_by_less_than_is_printed_is_not_advised() -> None:

@@ -9,7 +9,7 @@ const nameOf = (group) => group.key.join(" · ");
 const chip = (verdict) => h("span", { class: `chip ${verdict}` }, verdict);
 // A number stays on the line of its unit.
 const UNIT = new RegExp(`(\\d) (%|${QUANTITY.unit.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") || "%"})(?!\\w)`, "g");
-const tidy = (words) => words.replace(UNIT, (_, digit, unit) => `${digit}\u00a0${unit}`);
+const tidy = (words) => words.replace(UNIT, (_, digit, unit) => `${digit}\u00a0${unit}`).replace(/(\d) – (?=\d)/g, "$1\u00a0–\u00a0");
 const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
 const text = (id, value) => ($(id).textContent = value);
 const put = (id, ...children) => $(id).replaceChildren(...children.flat().filter((c) => c));
