@@ -153,13 +153,7 @@ class Answer:
         return html(self)
 
     def plot(self) -> Figure:
-        """Draw the measured runs and the predicted band along the count of workers, with matplotlib.
-
-        Raises
-        ------
-        GenperfError
-            Where the answer has no curve.
-        """
+        """Draw the measured runs and the predicted band along the count of workers, with matplotlib."""
         import genperf as gp
 
         if self.facts is None:

@@ -84,19 +84,7 @@ def facts_of(
     named: Mapping[str, Any],
     plan: Planned | None = None,
 ) -> Facts:
-    """Return the facts about one configuration.
-
-    Parameters
-    ----------
-    query : Query
-        The configuration as one row.
-    curve : Scaling
-        The predictions along the count of workers, that of the configuration among them.
-    predicted : tuple
-        The prediction at the configuration, and the columns of `predict` there.
-    named : mapping
-        The factors that were named.
-    """
+    """Return the facts about one configuration."""
     target, interval, work = single(query, ONE), question.interval, work_of(result, question)
     expected, row = predicted
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)

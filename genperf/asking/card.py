@@ -84,17 +84,7 @@ class Row(NamedTuple):
 
 
 def card(answer: Glance, width: int = 80, picture: bool = True, footer: bool = False) -> list[Text]:
-    """Return the lines of the card, each with its styles.
-
-    Parameters
-    ----------
-    width : int
-        Columns that there are.
-    picture : bool
-        Whether a picture of the curve can be shown.
-    footer : bool
-        Whether the last line is how the table was read.
-    """
+    """Return the lines of the card, each with its styles."""
     from rich.text import Text
 
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))

@@ -20,13 +20,7 @@ Measured = tuple[float, float, float, str]
 
 
 def only_run(opened: Recognised) -> Reading | None:
-    """Return the reading of a table whose runs are all of one configuration, or are scaled by nothing; else None.
-
-    Raises
-    ------
-    TableError
-        Where nothing scales the runs, and nothing was measured in them.
-    """
+    """Return the reading of a table whose runs are all of one configuration, or are scaled by nothing; else None."""
     try:
         reading = opened.reading
     except TableError:
@@ -39,13 +33,7 @@ def only_run(opened: Recognised) -> Reading | None:
 
 
 def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
-    """Return which rows have what is asked; a count that was not measured is refused.
-
-    Raises
-    ------
-    TableError
-        Where no run has it.
-    """
+    """Return which rows have what is asked; a count that was not measured is refused."""
     rows = np.ones(len(next(iter(reading.evidence.values())).texts), dtype=bool)
     for name, text in at.items():
         column = reading.scale if name == "count" else column_named(name, reading.evidence)

@@ -22,11 +22,6 @@ from genperf.table.cells import source_of_columns
 def plan_of(samples: str | None, deadline: str | None = None, budget: str | None = None) -> Plan | None:
     """Read a plan from numbers as people write them; None without samples.
 
-    Raises
-    ------
-    GenperfError
-        For a text that is no number above zero, and for limits of no work.
-
     Examples
     --------
     >>> plan_of("1.2B", "5d", "20k")

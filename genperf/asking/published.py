@@ -16,15 +16,7 @@ from genperf.result import FitResult
 
 
 def beside_published(result: FitResult, curve: Scaling, count: float, work: StepWork, question: Question) -> Published:
-    """Return what is known of a series beside published ones.
-
-    Parameters
-    ----------
-    curve : Scaling
-        The predictions along the count.
-    count : float
-        Of the target.
-    """
+    """Return what is known of a series beside published ones."""
     rows, hints, panel = curve.steps.columns, question.hints, result.panel
     levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
     words = [*question.words, *map(str, levels.values()), hints.get(BANDWIDTH, "")]

@@ -194,13 +194,7 @@ def is_model_file(source: object) -> bool:
 
 
 def ask_fitted(fitted: FitResult | GroupedResult, at: Mapping[str, str], question: Question | None = None) -> Answer:
-    """Answer one configuration from a model; of several groups, from the one that the question names.
-
-    Raises
-    ------
-    GenperfError
-        Where the question names no group.
-    """
+    """Answer one configuration from a model; of several groups, from the one that the question names."""
     groups = dict.fromkeys(fitted.group if isinstance(fitted, GroupedResult) else ())
     models, named = models_of(fitted, {column_named(name, groups) or name: text for name, text in at.items()})
     if len(models) > 1:
@@ -222,20 +216,7 @@ def ask_recognised(
     question: Question | None = None,
     seed: int = 0,
 ) -> Answer:
-    """Answer one configuration from a table whose columns are recognised, with roles that were given.
-
-    Parameters
-    ----------
-    at : mapping of str to str
-        The configuration; numbers as `30B` too. Empty for twice the largest count.
-    want : str, optional
-        As for `ask`.
-
-    Raises
-    ------
-    GenperfError
-        As `ask` does.
-    """
+    """Answer one configuration from a table whose columns are recognised, with roles that were given."""
     requested = as_row(opened.source, at)
     opened = replace(opened, at=requested.at, want=want and wanted_name(want, opened.source))
     if (reading := only_run(opened)) is not None:

@@ -303,13 +303,7 @@ def columns_of(opened: Source, options: ReadOptions) -> Columns:
 
 
 def require(roles: Roles, columns: Columns) -> Measurement:
-    """Return the measurement, once the columns named are known to be there and enough of them are named.
-
-    Raises
-    ------
-    TableError
-        Where a column is missing, or no measurement or no factor is named.
-    """
+    """Return the measurement, once the columns named are known to be there and enough of them are named."""
     where = columns.source.name
     for name, role in roles.named:
         if name not in columns.names:

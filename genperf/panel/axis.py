@@ -92,11 +92,6 @@ def axis_of(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None)
     batch, bytes). The only factor is the only one that varies, or else the only one at all; one that is not measured
     yet counts as if it varied. Workers that the mapping names exclude an assumed factor.
 
-    Parameters
-    ----------
-    mapping : mapping of str to str, optional
-        Canonical name → column.
-
     Examples
     --------
     >>> cores = Factor("cores", "extrinsic", 1.0, 8.0, distinct=4, positive=True)

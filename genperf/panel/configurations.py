@@ -153,11 +153,6 @@ def completed(
     measured value and those with a formula. With `fill` the rest is that of the measured run that a question refers to
     (`typical_run`). Without `refuse` machines that cannot exist are let through: conditions leave them out of a grid.
 
-    Raises
-    ------
-    TableError
-        For factors that nothing determines, and for a machine that cannot exist; `where` names the source.
-
     Examples
     --------
     >>> import pandas as pd
@@ -376,11 +371,6 @@ def relative_work(
     for times of whole jobs, then the operations or the samples of one worker's step (`share`). Where no column shows
     it, it is constant in weak scaling, and W(n) ~ 1/n in strong. That of a job is shared whatever the columns. The
     counts of workers, of shape (rows,), rise.
-
-    Raises
-    ------
-    GenperfError
-        Where the user gives another kind than the work of a step.
     """
     given = given or panel.measured_work
     if given is not None:

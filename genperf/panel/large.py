@@ -163,11 +163,6 @@ class LargeSource:
         Columns: the keys; the value's column with its median; the weight's with its sum; `_repeats`; `STATISTICS`;
         `_failed`, the count of runs that failed; `_unusable`, that of other rows whose value is not above zero and
         finite, and `_example`, one such value.
-
-        Parameters
-        ----------
-        same : DataFrame, optional
-            The keys, as files write them, with a `number` that is equal where they are one setting: 8 and 8.0.
         """
         keys = [f"rows.{_name(key)}" for key in aggregation.keys]
         names, join = [f"k{place}" for place in range(len(keys))], ""

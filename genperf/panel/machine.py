@@ -333,13 +333,7 @@ class Machine:
             out["micro_batches"] = np.maximum(1.0, work / at_once)
 
     def ask_back(self, given: Parts) -> None:
-        """Refuse nodes of a table that counts devices, or devices of one of nodes, where no node's size is known.
-
-        Raises
-        ------
-        TableError
-            With what would show it.
-        """
+        """Refuse nodes of a table that counts devices, or devices of one of nodes, where no node's size is known."""
         named, other = ("nodes", "workers") if self.counts_devices else ("workers", "nodes")
         nodes, beside = self.columns.get("nodes"), {other, "devices_per_node"}
         # Runs on one node show what it held, and not what a full one would.
@@ -378,13 +372,7 @@ class Machine:
         return frozenset(known)
 
     def refuse_contradictions(self, parts: Parts, given: Parts, where: str | None = None) -> None:
-        """Refuse machines whose given parts cannot be together, with both readings.
-
-        Raises
-        ------
-        TableError
-            Naming the numbers of the first such row.
-        """
+        """Refuse machines whose given parts cannot be together, with both readings."""
         for one, other, text in self._contradictions(parts, given):
             wrong = ~np.isclose(one, other, rtol=SAME)
             if np.any(wrong):

@@ -73,15 +73,7 @@ class FailureRule:
         return np.array([text.casefold() in failing for text in texts], dtype=bool)
 
     def failed(self, cells: Mapping[str, AnyArray], rows: int, measured: Sequence[str], where: str) -> Mask:
-        """Return which runs failed, shape (rows,), by the cells as they stand in the source.
-
-        Parameters
-        ----------
-        measured : sequence of str
-            The measured column, or those that it is derived from.
-        where : str
-            The source, for messages.
-        """
+        """Return which runs failed, shape (rows,), by the cells as they stand in the source."""
         mask = np.zeros(rows, dtype=bool)
         for name in self.columns_of(cells, measured, where):
             if name in self.values or cells[name].dtype.kind not in "iufb":
@@ -357,11 +349,6 @@ _TAKEN = frozenset({TIME, *PREDICTION_COLUMNS, "throughput", "efficiency", "cost
 
 def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str, Measurement]:
     """Read further quantities, `NAME=COLUMN` or `NAME=COLUMN:UNIT`, by the name that predictions call each.
-
-    Raises
-    ------
-    TableError
-        For a name that is taken, or is not one.
 
     Examples
     --------

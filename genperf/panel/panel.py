@@ -126,13 +126,7 @@ def panel_of(
     derived: Mapping[str, str] | None = None,
     medians: tuple[Median, ...] = (),
 ) -> Panel:
-    """Make the panel of a table, of a model's schema or of roles; `table.panel` and `schema.panel` keep it.
-
-    Raises
-    ------
-    ModelError
-        Where the mapping names no factor of the table, or none of the field's.
-    """
+    """Make the panel of a table, of a model's schema or of roles; `table.panel` and `schema.panel` keep it."""
     names = [f.name for f in source.factors]
     for canonical, column in source.mapping.items():
         if canonical not in ALIASES:
@@ -228,13 +222,7 @@ class Panel:
         return axis_of(self.factors, self.mapping)
 
     def along(self, name: str | None = None) -> Factor:
-        """Return the factor of a name as the count of workers; without a name, the axis where it varies.
-
-        Raises
-        ------
-        TableError
-            Where there is none, or its values reach zero.
-        """
+        """Return the factor of a name as the count of workers; without a name, the axis where it varies."""
         numeric = {f.name: f for f in self.factors if f.numeric}
         if name is None:
             factor = self.axis.factor
@@ -435,13 +423,7 @@ class Panel:
         return self.work_of_step()
 
     def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
-        """Return the work of a step, where a user may have given it as a formula over the columns.
-
-        Raises
-        ------
-        FormulaError
-            For a name that the model does not have, with its place.
-        """
+        """Return the work of a step, where a user may have given it as a formula over the columns."""
         if self.target is None or not self.target.is_time:
             return StepWork(unit=unit)
         ways = (("given", self._given_work(given)), ("measured", self.measured_work), ("columns", self.samples))

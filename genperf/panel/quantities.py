@@ -136,22 +136,7 @@ def quantities_of(
     price: Paid | None = None,
     per: str | None = None,
 ) -> Quantities:
-    """Return the quantities that the columns of a model give.
-
-    Parameters
-    ----------
-    given : mapping, optional
-        What stands in the place of what the columns show; None is not known.
-    price : Paid, optional
-        The price of a machine, and what counts these.
-    per : str, optional
-        What counts the machines where there is no price; see `paid_for`.
-
-    Raises
-    ------
-    TableError
-        Where nothing counts what a price is for.
-    """
+    """Return the quantities that the columns of a model give."""
     target, per = panel.target, per or (None if price is None else price.per)
     known: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
     work = panel.step_work
@@ -190,18 +175,7 @@ def _without_ones(node: Node) -> Node:
 
 
 def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
-    """Return what a price is for: its name and its count, a formula over the factors; a worker by default.
-
-    Parameters
-    ----------
-    per : str, optional
-        A column, a field's name (workers, nodes, servers), or a formula over the factors.
-
-    Raises
-    ------
-    TableError
-        Where nothing of the model counts it.
-    """
+    """Return what a price is for: its name and its count, a formula over the factors; a worker by default."""
     factors = {f.name for f in panel.factors if f.numeric}
     if per is None:
         node = panel.counted_node
@@ -219,13 +193,7 @@ def paid_for(panel: Panel, per: str | None) -> tuple[str, Node]:
 
 
 def price_of(text: str, per: str | None = None) -> Paid:
-    """Read a price of a time, perhaps with its currency: `2/h`, `48€/d`, `0.5k/30d`.
-
-    Raises
-    ------
-    GenperfError
-        Where it has no unit of time, or is no number.
-    """
+    """Read a price of a time, perhaps with its currency: `2/h`, `48€/d`, `0.5k/30d`."""
     number, slash, unit = (part.strip() for part in text.partition("/"))
     value = amount(re.sub(CURRENCY, "", number).strip())
     if value is None or value < 0.0:

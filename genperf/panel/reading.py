@@ -484,15 +484,7 @@ def of_steps(header: Header) -> bool:
 def measured_roles(
     reading: Reading, name: str, scale: str | None, given: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the roles of a measured column, its work and its scaling, and what is derived for them.
-
-    Parameters
-    ----------
-    scale : str or None
-        The column that counts the workers, None where it follows from others.
-    given : mapping of str to str
-        Roles that the user gave.
-    """
+    """Return the roles of a measured column, its work and its scaling, and what is derived for them."""
     header, grows = reading.headers[name], growth(reading, name)
     roles, derived = measurement_of_column(name, list(reading.meanings), scale, grows, header, reading.mapping)
     sized = scale is not None and is_size(scale)

@@ -139,24 +139,6 @@ def measurement_of_column(
 ) -> Measured:
     """Return the roles of a measured column for `read_table`, and what is derived from it and measured in its place.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All columns.
-    counted : str or None
-        The column that counts the workers.
-    growth : float
-        The exponent by which the column grows with that count. A throughput rises, also one of steps.
-    header : Header, optional
-        What the column shows; its header alone where omitted.
-    mapping : mapping of str to str, optional
-        Field's name → column.
-
-    Raises
-    ------
-    TableError
-        For the rate of one device where only nodes are counted, or of one node where only devices are.
-
     Examples
     --------
     >>> measurement_of_column("Time per epoch (min)", [], "gpus")[0]

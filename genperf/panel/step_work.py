@@ -92,13 +92,7 @@ def kind_of_work(work: Array, counts: Array) -> Scaling | None:
 
 
 def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> Scaling | None:
-    """Return the kind of scaling that the user gives or the work of a step shows; None where neither does.
-
-    Raises
-    ------
-    TableError
-        For another word, or where the two contradict each other.
-    """
+    """Return the kind of scaling that the user gives or the work of a step shows; None where neither does."""
     if scaling is None:
         return by_work
     known = next((kind for kind in KINDS if kind == scaling), None)
@@ -121,13 +115,7 @@ def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]
 
 
 def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
-    """Return the work of a step, a formula over the columns, in each row.
-
-    Raises
-    ------
-    FormulaError
-        Where it is not above zero everywhere.
-    """
+    """Return the work of a step, a formula over the columns, in each row."""
     values = np.broadcast_to(np.asarray(evaluate(work, columns), float), (rows,))
     if not np.all(values > 0.0):
         text = render(work)

@@ -70,13 +70,7 @@ class Recognised:
         return f"read as: {self.reading.options}"
 
     def table(self) -> Table:
-        """Return the checked table, which keeps what its counts are called.
-
-        Raises
-        ------
-        TableError, FormulaError
-            As `genperf.panel.read.read_with_roles` does.
-        """
+        """Return the checked table, which keeps what its counts are called."""
         named = any(self.given.get(kind) for kind in MEASURED)
         roles = dict(self.given) if named else self.arguments()
         mapping = self.mapping if named else self.reading.mapping
@@ -143,11 +137,5 @@ def read_table(source: str | Path | pd.DataFrame, *, mapping: Mapping[str, str] 
 
 
 def table_of(source: Table | str | Path | pd.DataFrame) -> Table:
-    """Return a table as it is, or read with its columns recognised; rows that cannot be read are left out.
-
-    Raises
-    ------
-    TableError
-        As `read_table` does.
-    """
+    """Return a table as it is, or read with its columns recognised; rows that cannot be read are left out."""
     return source if isinstance(source, Table) else read_table(source, skip_bad_rows=True)

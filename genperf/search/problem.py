@@ -203,20 +203,6 @@ def read_problem(
 ) -> SearchProblem:
     """Read the formulas.
 
-    Parameters
-    ----------
-    minimize : str
-        The name of the predicted quantity (`time`: of all steps), `cost`, or a formula.
-    per_unit : bool
-        Whether time and cost are those of one unit of the work, where the job has no size.
-
-    Raises
-    ------
-    FormulaError
-        For a formula that is refused, or a constraint that is not a comparison.
-    ModelError
-        Where a formula reads a quantity that the model's factors do not give.
-
     Examples
     --------
     >>> from genperf.panel.options import roles_of
@@ -309,18 +295,7 @@ def _split(node: Node) -> list[Node]:
 def models_of(
     fitted: FitResult | GroupedResult, given: Mapping[str, Any]
 ) -> tuple[list[tuple[dict[str, str], FitResult]], dict[str, Any]]:
-    """Return the models of the groups that some values leave, each with its group, and the values of no group column.
-
-    Parameters
-    ----------
-    given : mapping of str to values
-        Of a group column a value, several, or a text with commas between them.
-
-    Raises
-    ------
-    GenperfError
-        Where no group is left.
-    """
+    """Return the models of the groups that some values leave, with their groups, and the values of no group column."""
     if isinstance(fitted, FitResult):
         return [({}, fitted)], dict(given)
     wanted = {name: _levels(values) for name, values in given.items() if name in fitted.group}
@@ -341,18 +316,7 @@ def _levels(values: Any) -> set[str]:
 
 
 def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further: Collection[str] = ()) -> list[str]:
-    """Return the constraints that the central prediction keeps each capacity.
-
-    Parameters
-    ----------
-    further : collection of str
-        The further quantities that the model predicts.
-
-    Raises
-    ------
-    GenperfError
-        For a name that the model does not predict.
-    """
+    """Return the constraints that the central prediction keeps each capacity."""
     target = schema.target
     for name, value in capacity.items():
         if name == target.name or name in further:

@@ -79,17 +79,6 @@ class Grid:
 def read_grid(over: Mapping[str, Any]) -> Grid:
     """Read the values of each axis.
 
-    Parameters
-    ----------
-    over : mapping of str to values
-        A value, a sequence of values, or a text of items with commas between them: numbers, levels, and ranges `a:b`
-        (steps of 1), `a:b:step` and `a:b:*factor`, ends included.
-
-    Raises
-    ------
-    GenperfError
-        For a range that holds nothing, values that are not finite, or too many configurations.
-
     Examples
     --------
     >>> read_grid({"workers": "1:3,8:32:*2", "precision": "fp16,fp32"}).axes[0].values
@@ -251,22 +240,7 @@ def in_model_names(text: str, schema: Schema) -> str:
 
 
 def checked_space(grid: Grid, schema: Schema, formulas: Sequence[str], group: Mapping[str, str]) -> Space:
-    """Return the configurations, checked against the factors of the model.
-
-    Parameters
-    ----------
-    grid : Grid
-        Over the model's names. Another name must occur in one of the formulas.
-    formulas : sequence of str
-        Everything that is minimised or must hold.
-    group : mapping of str to str
-        The group's values, which the formulas may read: as numbers where they are such.
-
-    Raises
-    ------
-    TableError
-        Where a factor is missing or unknown, or a value is not one the model can take.
-    """
+    """Return the configurations, checked against the factors of the model."""
     given = {a.name for a in grid.axes}
     following = inputs_of(schema.panel, given)
     _check_names(given, schema, following, formulas)
