@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.2.0"
 
 _HOME = {
-    "read_table": "genperf.panel.tables",
+    "read_table": "genperf.panel.read",
     "Table": "genperf.panel",
     "Expression": "genperf.expression",
     "MODELS": "genperf.models",
@@ -38,7 +38,7 @@ _HOME = {
 #: What takes a model or a Table takes a path or a DataFrame as well: by what it is opened.
 _OPENED = {
     **dict.fromkeys(("explain", "suggest", "optimize"), ("genperf.fitting", "model_of")),
-    "validate": ("genperf.panel.tables", "table_of"),
+    "validate": ("genperf.panel.read", "table_of"),
     **dict.fromkeys(("report", "why"), ("genperf.fitting", "model_or_table")),
 }
 __all__ = ["__version__", *_HOME]

@@ -211,7 +211,7 @@ class Given:
 
 
 def _read(given: Given) -> Iterator[tuple[str, float | str]]:
-    from genperf.panel.tables import recognised
+    from genperf.panel.read import recognised
     from genperf.table.opened import open_files
 
     for path in given.tables:

@@ -1,32 +1,123 @@
 """`ask`: the facts about one configuration, each gathered once, in the order in which they rest on each other."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from genperf.arrays import AnyArray
 from genperf.asking.answer import Answer, answer_of
 from genperf.asking.plan import planned
-from genperf.asking.published import beside_published
-from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
 from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
-from genperf.facts import Curve, Expectation, Facts, GrowthCounts, Interval, Planned, Record
+from genperf.facts import (
+    Cause,
+    Curve,
+    Expectation,
+    Facts,
+    GrowthCounts,
+    Interval,
+    Paid,
+    Plan,
+    Planned,
+    Published,
+    Record,
+    Training,
+)
+from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
+from genperf.normal.exchange import exchange_of
 from genperf.normal.record import record_like
+from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import left_open, parts_given
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import StepWork
-from genperf.prediction import Query
+from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
 from genperf.search.suggest import suggested
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked beside the configuration."""
+
+    #: The samples of a step, a formula over the columns; from the batch columns where None.
+    work: str | None = None
+    #: What a sample is called: images, tokens.
+    sample: str = "samples"
+    price: Paid | None = None
+    #: The column that counts what the price is for; that of the workers where None.
+    per: str | None = None
+    #: Columns of one value that are no factors, such as the batch of a group.
+    constants: Mapping[str, float] = field(default_factory=dict)
+    #: Nominal coverage.
+    interval: float = 0.9
+    #: Whether the time of a step means something: not where a throughput came without the work of a step.
+    steps: bool = True
+    #: Of a transformer: the tokens, and the peak of a device.
+    training: Training = field(default_factory=Training)
+    #: How much is to be done, by when and for how much: answered by how many workers that takes.
+    plan: Plan | None = None
+    #: Hints of the network, and words that name what the series ran on: a framework, a network.
+    hints: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+
+
+def work_of(result: FitResult, question: Question) -> StepWork:
+    """Return the work of a step: what the user says, what a throughput was divided into, or what columns show."""
+    return result.panel.within(question.constants).work_of_step(question.work, question.sample)
+
+
+def expectation(
+    result: FitResult, query: Query, interval: float, forecast: MixtureForecast | None = None
+) -> tuple[Expectation, dict[str, npt.NDArray[Any]]]:
+    """Return the prediction at one configuration, whose forecast may be known, and the columns of `predict` there."""
+    quantity = result.schema.target
+    row = predicted_columns(result, query, interval, "prediction", forecast)
+    value = Interval(*(float(row[name][0]) for name in (quantity.name, "lower", "upper")))
+    trust = str(row["verdict"][0]), str(row["reason"][0]), float(row["fits"][0])
+    held_out = result.held_out_error, result.held_out_of
+    return Expectation(quantity.name, quantity.unit, quantity.is_time, value, interval, *trust, *held_out), row
+
+
+def beside_published(result: FitResult, curve: Scaling, count: float, work: StepWork, question: Question) -> Published:
+    """Return what is known of a series beside published ones."""
+    rows, hints, panel = curve.steps.columns, question.hints, result.panel
+    levels = {name: cells[-1] for name, cells in rows.items() if cells.dtype.kind in "OU"}
+    words = [*question.words, *map(str, levels.values()), hints.get(BANDWIDTH, "")]
+    series = None
+    if {MESSAGE, PARAMETERS} & {*hints} or trains_networks(panel, [*words, *question.constants]):
+        series = series_of(panel, rows, work.at)
+    normal = None if series is None else among_published(series, count, words)
+    exchange = None
+    if hints and curve.quantity.is_time:
+        here = curve.steps.nearest(count)
+        target = {name: cells[here : here + 1] for name, cells in rows.items()}
+        seconds = float(curve.curve[curve.quantity.name].iloc[here]) if question.steps and not work.whole else None
+        exchange = exchange_of(panel, hints, target, seconds, {} if series is None else series.kept)
+    causes: tuple[Cause, ...] = ()
+    sound = 0.0
+    if series is not None and (normal is None or normal.low):
+        # A usual efficiency has no cause to look for.
+        from genperf.causes import why
+
+        # One configuration, or levels of a run that is still to be made, have no diagnosis.
+        with suppress(GenperfError):
+            diagnosis = why(result, levels, work=question.work, hints=hints)
+            causes, sound = diagnosis.causes if diagnosis.needed else (), diagnosis.none
+    return Published(normal, exchange, causes, sound, series is not None)
+
 
 ONE = "ask answers for one configuration"
 

@@ -9,8 +9,8 @@ from genperf.arrays import Mask
 from genperf.errors import TableError, counted
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import ColumnEvidence
+from genperf.panel.read import Recognised
 from genperf.panel.reading import Reading, column_named
-from genperf.panel.tables import Recognised
 from genperf.table.cells import Source
 from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
 from genperf.words.numbers import join_values, three_digits, with_unit

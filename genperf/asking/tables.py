@@ -13,6 +13,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value
+from genperf.asking.ask import Question
 from genperf.asking.ask import ask as ask_model
 from genperf.asking.measured import (
     inverted,
@@ -24,7 +25,6 @@ from genperf.asking.measured import (
     wants_step,
 )
 from genperf.asking.plan import plan_of
-from genperf.asking.question import Question
 from genperf.errors import GenperfError, TableError, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
@@ -38,11 +38,10 @@ from genperf.panel.evidence import ColumnEvidence
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.options import MEASURED
 from genperf.panel.quantities import price_of
-from genperf.panel.read import read_with_roles
+from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading, column_named
 from genperf.panel.requested import as_row, wanted_name
 from genperf.panel.roles import is_size
-from genperf.panel.tables import Recognised, recognised
 from genperf.peaks import peak_of
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT

@@ -15,7 +15,7 @@ from genperf.formula import Node
 from genperf.panel import Panel
 from genperf.panel.configurations import at_scale, divisible, fills_nodes, parts_given, range_with_levels, relative_work
 from genperf.panel.machine import PLACES
-from genperf.panel.step_work import kind_of_work
+from genperf.panel.work import kind_of_work
 from genperf.prediction.verdict import RULES
 from genperf.result import FitResult
 from genperf.scaling import KINDS, LISTED, Scaling

@@ -82,7 +82,7 @@ def cli(ctx: click.Context, config: str | None) -> None:
 
 def show_question(table: str) -> None:
     """Print how a table was read, and how it is asked about twice its largest scale."""
-    from genperf.panel.tables import recognised
+    from genperf.panel.read import recognised
 
     opened = recognised(table)
     scale = opened.reading.scale

@@ -23,7 +23,7 @@ from genperf.table.cells import Source
 
 if TYPE_CHECKING:
     from genperf.panel import Table
-    from genperf.panel.tables import Recognised
+    from genperf.panel.read import Recognised
 
 #: The options one of which names the measured column.
 _MEASURED = ("time", "throughput", "quantity")
@@ -161,7 +161,7 @@ def fit_arguments(given: dict[str, Any]) -> dict[str, Any]:
 
 def recognised_table(source: str | Source, given: dict[str, Any]) -> Recognised:
     """Open the table that the options describe."""
-    from genperf.panel.tables import OPTIONS, recognised
+    from genperf.panel.read import OPTIONS, recognised
 
     stored = _overridden(click.get_current_context())
     roles = {key: given[key] for key in OPTIONS if key in given and key not in stored}

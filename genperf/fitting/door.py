@@ -18,7 +18,7 @@ from genperf.fleet import fit_fleet
 from genperf.models import MODELS
 from genperf.models.network import network_of, with_devices_per_node
 from genperf.panel import Table
-from genperf.panel.tables import read_table, table_of
+from genperf.panel.read import read_table, table_of
 from genperf.result import FitResult, GroupedResult, is_model, load_model
 
 

@@ -12,10 +12,10 @@ from genperf.panel.panel import Panel
 from genperf.panel.work import Share, WorkFormula, limits, possible_work, share
 
 if TYPE_CHECKING:
+    from genperf.panel.read import read_table
     from genperf.panel.table import REPEATS, Table
-    from genperf.panel.tables import read_table
 
-_HOME = {"read_table": "tables", "REPEATS": "table", "Table": "table"}
+_HOME = {"read_table": "read", "REPEATS": "table", "Table": "table"}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,9 +12,9 @@ from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_
 from genperf.formula import Formula, parse, parse_number, quote_name
 from genperf.metrics import coverage_text, median_ape
 from genperf.panel.options import ReadOptions, Roles, refuse_only_failures
-from genperf.panel.step_work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
 from genperf.panel.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
 from genperf.panel.target import TIME, Measurement
+from genperf.panel.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
 from genperf.table import Factor
 from genperf.table.cells import Source
 from genperf.table.clean import Reasons, Rejection, faults_of, labels, mostly_numbers, numbers, rows_of, seconds_of

@@ -15,8 +15,7 @@ from genperf.formula import Node, evaluate, names_in, parse, render, values_of
 from genperf.panel.axis import several_nodes
 from genperf.panel.machine import BATCHES, PARTS, PLACES, SPLITS, USUAL_DEVICES, Growth
 from genperf.panel.panel import Median, Panel
-from genperf.panel.step_work import evaluated, kind_of_work
-from genperf.panel.work import share
+from genperf.panel.work import evaluated, kind_of_work, share
 from genperf.scaling import KINDS, Scaling
 from genperf.table import Factor
 from genperf.vocabulary.names import LEVELS, WAYS

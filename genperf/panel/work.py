@@ -1,16 +1,27 @@
-"""The work of a step and of one worker: what the columns, the group and the kind of scaling show of it."""
+"""The work of a step and of one worker: what columns, the group, a throughput and the kind of scaling show of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from genperf.arrays import Array
-from genperf.panel.panel import Panel
-from genperf.scaling import KINDS, Scaling
+from genperf.errors import FormulaError, Note, TableError
+from genperf.formula import Name, Node, evaluate, quote_name, render
+from genperf.panel.options import Roles
+from genperf.panel.panel import LEAST_FALL, Panel
+from genperf.scaling import KINDS, LISTED, Scaling
+from genperf.table import Factor
 from genperf.vocabulary import words_of
-from genperf.vocabulary.names import counts_devices
+from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.names import COUNTED, canonical_of, column_of, counts_devices, noun_of
+
+if TYPE_CHECKING:
+    from genperf.panel.table import Table
+
 
 #: The kinds that are possible where nothing shows one.
 POSSIBLE: tuple[Scaling, ...] = ("weak", "strong")
@@ -146,3 +157,176 @@ def one_worker_names(panel: Panel, names: Sequence[str]) -> tuple[str, ...]:
     """Return the factors of a configuration that are 1 on one worker."""
     counts = (*panel.counts, panel.find("devices_per_node"))
     return tuple(f.name for f in counts if f is not None and f.name in names)
+
+
+#: Relative differences below this are rounding errors of a formula.
+SAME = 1e-9
+
+
+def counted_column(roles: Roles) -> str | None:
+    """Return the column that counts the workers, or else the nodes; None for one of servers or threads.
+
+    Examples
+    --------
+    >>> from genperf.panel.options import roles_of
+    >>> counted_column(roles_of({"extrinsic": "gpus", "intrinsic": "batch"}))
+    'gpus'
+    >>> counted_column(roles_of({"extrinsic": "cores, batch"}))
+    'cores'
+    """
+    axis = roles.panel.axis
+    return None if axis.factor is None or axis.counts_other else axis.factor.name
+
+
+def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
+    """Return the work of a step where the user gives none: a global batch, a batch for each worker, or one sample.
+
+    Where the throughput counts `tokens`, a step has those of its samples, if a column has the length of a sequence.
+
+    Examples
+    --------
+    >>> from genperf.panel.options import roles_of
+    >>> assumed_work(roles_of({"extrinsic": "gpus"}), "runs.csv")
+    'gpus'
+    >>> assumed_work(roles_of({"extrinsic": "num_gpus", "intrinsic": "batch"}), "runs.csv")
+    'batch*num_gpus'
+    """
+    names = [f.name for f in roles.factors if f.numeric] + list(roles.group)
+    panel = roles.panel
+    workers, batch, whole = counted_column(roles), column_of("batch", names), column_of("global_batch", names)
+    sequence = column_of("sequence", names) if tokens else None
+    each = "" if sequence is None else f"*{quote_name(sequence)}"
+    if whole is not None:
+        return f"{quote_name(whole)}{each}"
+    if panel.counts and (samples := panel.node("global_batch")) is not None:
+        return f"{render(samples)}{each}"
+    if panel.nodes is not None and panel.workers is None and batch is None and panel.has("workers"):
+        return render(panel.node("workers") or Name(panel.nodes.name))
+    if workers is None and roles.panel.axis.factor is not None:
+        # Of threads, or whatever else counts: each does one sample.
+        workers = roles.panel.axis.factor.name
+    if workers is None:
+        what = "no column counts the workers, and a throughput alone does not show the work of a step"
+        hint = '--extrinsic with the column of the workers, or --work "batch*workers", the samples of a step'
+        raise TableError(what, hint=hint, where=where)
+    return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}{each}"
+
+
+def kind_of_work(work: Array, counts: Array) -> Scaling | None:
+    """Return the kind of scaling that the work of a step shows in every row; None where none or several fit.
+
+    Examples
+    --------
+    >>> counts = np.array([1.0, 2.0, 4.0])
+    >>> kind_of_work(32.0 * counts, counts), kind_of_work(np.full(3, 64.0), counts)
+    ('weak', 'strong')
+    """
+    if not len(work) or not np.all(np.isfinite(work)) or np.any(counts <= 0.0) or np.any(work <= 0.0):
+        return None
+    relative = {name: work / counts / kind.relative(counts) for name, kind in KINDS.items() if not kind.whole}
+    fitting = [name for name, values in relative.items() if np.ptp(np.log(values)) < SAME]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> Scaling | None:
+    """Return the kind of scaling that the user gives or the work of a step shows; None where neither does."""
+    if scaling is None:
+        return by_work
+    known = next((kind for kind in KINDS if kind == scaling), None)
+    if known is None:
+        raise TableError(f"unknown kind of scaling '{scaling}'", hint=LISTED)
+    if by_work is not None and known != by_work:
+        what = f"the scaling is given as {known}, and with the work '{work}' of a step it is {by_work}"
+        raise TableError(what, hint="leave --scaling out, or give the --work of a step")
+    return known
+
+
+def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]:
+    """Say which work of a step is assumed, where the user has not given it, or that it makes the scaling strong."""
+    follows = "" if kind is None else f", which is {kind} scaling"
+    if work and not given:
+        return (Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"),)
+    if work and kind is not None and KINDS[kind].shared:
+        return (Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"),)
+    return ()
+
+
+def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
+    """Return the work of a step, a formula over the columns, in each row."""
+    values = np.broadcast_to(np.asarray(evaluate(work, columns), float), (rows,))
+    if not np.all(values > 0.0):
+        text = render(work)
+        raise FormulaError("the work of a step is not above zero here", text=text, column=0, width=len(text))
+    return values
+
+
+def with_job(table: Table) -> Table:
+    """Take times of epochs and whole jobs as such by their header; say where times fall as the workers grow.
+
+    The work of all workers together is then the same at every count, whatever the batch of each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "epoch_s": [100.0, 52.0, 27.0]})
+    >>> read_table(runs, time="epoch_s", extrinsic="gpus").scaling
+    'job'
+    """
+    target = table.target
+    several = any(f.distinct > 1 for f in _counts(table))
+    if table.scaling is None and target.true_seconds and several and header_of(target.column).of == "job":
+        read = f"'{target.column}' is read as the time of an epoch or a whole job"
+        text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"
+        return replace(table, scaling="job", notes=(*table.notes, Note(text, "job")))
+    likely = by_times(table)
+    return table if likely is None else table.noted(likely)
+
+
+def by_times(table: Table) -> Note | None:
+    """Say that times fall as the workers grow, though the batch of each stays: all share one amount of work.
+
+    So they are read where no column is a batch as well: nothing then shows that each worker has one. None
+    where they do not fall, where a column is the batch of all, and where the kind of scaling is known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from genperf.panel import read_table
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": [32, 32, 32], "time": [100.0, 52.0, 27.0]})
+    >>> print(by_times(read_table(runs, time="time", extrinsic="gpus", intrinsic="batch")).text)
+    at the same batch the time falls from 100 to 27 s from 1 to 4 gpus: too much for a batch each; --scaling job for an
+    epoch, --map global_batch=batch for a batch of all
+    """
+    target, names = table.target, [*(f.name for f in table.numeric), *table.group]
+    batch, whole = (column_of(canonical, names) for canonical in ("batch", "global_batch"))
+    if whole is not None or not target.true_seconds or table.scaling is not None:
+        return None
+    axis = table.panel.axis
+    if axis.factor is None or axis.assumed:
+        return None
+    workers = axis.factor.name
+    counts = {workers, *(f.name for f in _counts(table))}
+    keys = list(dict.fromkeys([*(f.name for f in table.factors if f.name not in counts), *table.group]))
+    times = table.frame.groupby([*keys, workers], as_index=False, sort=True)[target.column].median()
+    cells = times.groupby(keys or np.zeros(len(times)))[[workers, target.column]]
+    (few, slow), (many, fast) = (ends.to_numpy(dtype=float).T for ends in (cells.first(), cells.last()))
+    several = many > few
+    if not several.any() or np.median((slow / fast)[several]) < LEAST_FALL:
+        return None
+    widest = int(np.argmax(np.where(several, many / few, 0.0)))
+    scales = f"{few[widest]:g} to {many[widest]:g} {noun_of(workers)}"
+    fall = f"falls from {_seconds(slow[widest])} to {_seconds(fast[widest])} s from {scales}: too much for a batch each"
+    if batch is None:
+        return Note(f"the time {fall}; --scaling job for work that all share", "job_likely")
+    remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
+    return Note(f"at the same {batch} the time {fall}; {remedy}", "job_likely")
+
+
+def _counts(table: Table) -> list[Factor]:
+    """Return the factors that count workers, nodes or servers by their names."""
+    return [f for f in table.factors if f.numeric and canonical_of(f.name) in COUNTED]
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"

@@ -11,7 +11,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Columns, Index, Mask
 from genperf.engine import doing
 from genperf.errors import GenperfError, Note
-from genperf.panel.step_work import evaluated
+from genperf.panel.work import evaluated
 from genperf.prediction.bands import Band, MixtureForecast
 from genperf.prediction.distance import distance_beyond
 from genperf.prediction.feasibility import Feasibility

@@ -166,7 +166,7 @@ def page(
 
 
 def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[dict[str, Any]]:
-    """Return the groups, the least efficient first, and those without a page last."""
+    """Return the groups, that of the target or the least efficient first, and those without a page last."""
     live = sum(map(_bytes, whole.results.values())) <= MAX_DRAW_BYTES
     contents: dict[int, dict[str, Any]] = {}
     doing("answering for groups", 0, len(whole.results))
@@ -181,10 +181,14 @@ def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[
         key, group = next(iter(groups.items()))
         raise GenperfError(f"none of {len(groups)} groups can be shown; {', '.join(key)}: {group['failed']}")
 
-    def place(key: tuple[str, ...]) -> tuple[bool, float]:
-        """Order groups by efficiency; those without one follow, the most measured first."""
-        efficiency = shown[key]["efficiency"]
-        return efficiency is None, -whole.results[key].schema.configurations if efficiency is None else efficiency
+    target = view.target or {}
+    named = {place: str(target[name]) for place, name in enumerate(whole.group) if name in target}
+
+    def place(key: tuple[str, ...]) -> tuple[bool, bool, float]:
+        """Order groups by efficiency, those of the target first; those without one follow, the most measured first."""
+        efficiency, other = shown[key]["efficiency"], any(key[n] != level for n, level in named.items())
+        last = -whole.results[key].schema.configurations if efficiency is None else efficiency
+        return other, efficiency is None, last
 
     order = [*sorted(shown, key=place), *(key for key in groups if key not in shown)]
     return [{"key": list(key), **groups[key]} for key in order]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from genperf.arrays import Index
-from genperf.asking.question import Question
+from genperf.asking.ask import Question
 from genperf.attribution import Scaling
 from genperf.errors import GenperfError, counted
 from genperf.formula import call

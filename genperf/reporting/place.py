@@ -9,9 +9,8 @@ import numpy as np
 
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
-from genperf.asking.ask import facts_of
+from genperf.asking.ask import Question, expectation, facts_of, work_of
 from genperf.asking.plan import plan_of, planned
-from genperf.asking.question import Question, expectation, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
 from genperf.attribution.ladder import Ladder, ladder

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from genperf import __version__
-from genperf.asking.question import Question
+from genperf.asking.ask import Question
 from genperf.attribution import Scaling, scaling
 from genperf.errors import GenperfError
 from genperf.panel.panel import StepWork

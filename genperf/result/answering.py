@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from genperf.panel.step_work import checked_scaling
+from genperf.panel.work import checked_scaling
 from genperf.prediction import substituted_members
 from genperf.prediction.query import answered
 from genperf.result.fit_result import FitResult, GroupedResult

@@ -14,7 +14,7 @@ from genperf.errors import GenperfError, TableError
 from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
 from genperf.panel import Table
-from genperf.panel.tables import recognised
+from genperf.panel.read import recognised
 from genperf.prediction.schema import Schema, roles_of
 from genperf.result import FitResult, GroupedResult, is_model, save_model
 from genperf.table.cells import Source
