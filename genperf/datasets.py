@@ -122,15 +122,17 @@ def world() -> pd.DataFrame:
     """
     folder = _folder() / "published"
     sources, clusters = (pd.read_csv(folder / f"{n}.csv", keep_default_na=False) for n in ("sources", "clusters"))
-    parts = []
+    tables = []
     for source, machines in clusters.groupby("source"):
         rows = _published(str(source))
         for _, machine in machines.iterrows():
             mine = rows[rows["place"].str.contains(machine["matches"])].copy()
             for name, value in machine.drop("matches").items():
                 mine[str(name)] = mine["framework"] if name == "framework" and not value else value
-            parts.append(mine)
-    table = pd.concat(parts, ignore_index=True).merge(sources, on="source").sort_values(["source", "cluster", "series"])
+            tables.append(mine)
+    table = (
+        pd.concat(tables, ignore_index=True).merge(sources, on="source").sort_values(["source", "cluster", "series"])
+    )
     order = "source repository commit licence cluster device framework devices_per_node inside between series batch"
     return table[[*order.split(), "devices", "nodes", "rate"]].reset_index(drop=True)
 
@@ -160,13 +162,13 @@ def _published(source: str) -> pd.DataFrame:
     rows: pd.DataFrame
     keys = ["framework", "series", "devices", "nodes", "batch"]
     if source in _SERIES:
-        parts = []
+        tables = []
         for name, columns in _SERIES[source].items():
             table = frame(name).assign(batch="device")
             # Doubled batches and vocabularies are no series of counts.
             table = table if "test" not in table else table[table["test"] == "fixed_batch_per_device"]
-            parts.append(table.assign(series=table[list(columns)].astype(str).agg(" ".join, axis=1)))
-        rows = pd.concat(parts).groupby(keys)["samples_per_s"].median().rename("rate").reset_index()
+            tables.append(table.assign(series=table[list(columns)].astype(str).agg(" ".join, axis=1)))
+        rows = pd.concat(tables).groupby(keys)["samples_per_s"].median().rename("rate").reset_index()
         rows = rows[rows.groupby("series")["devices"].transform("nunique") > 1]
     else:
         rows = corpus(source).assign(framework="")
@@ -193,11 +195,11 @@ def load(name: str, **options: Any) -> Table:
     >>> len(list(series.groups()))
     7
     """
-    given = {"time": _TIME, **_roles().get(name, {}), **options}
+    roles = {"time": _TIME, **_roles().get(name, {}), **options}
     if options.get("throughput") or options.get("quantity"):
-        given["time"] = options.get("time")
+        roles["time"] = options.get("time")
     # The file's place differs between machines; what is fitted to it must not.
-    return replace(read_table(path(name), **given), source=f"{name}.csv")
+    return replace(read_table(path(name), **roles), source=f"{name}.csv")
 
 
 def roles(name: str) -> dict[str, str]:

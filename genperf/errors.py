@@ -115,10 +115,10 @@ class FormulaError(GenperfError):
     def __str__(self) -> str:
         line = self.text.replace("\n", " ").replace("\t", " ")
         start = 0 if self.column < 70 else self.column - 30
-        shown = line[start : start + 100]
-        room = max(1, min(self.width, len(shown) - (self.column - start)))
-        parts = [self.message, f"  {shown}", "  " + " " * (self.column - start) + "^" * room]
-        return "\n".join([*parts, f"  try: {self.hint}"] if self.hint else parts)
+        excerpt = line[start : start + 100]
+        room = max(1, min(self.width, len(excerpt) - (self.column - start)))
+        lines = [self.message, f"  {excerpt}", "  " + " " * (self.column - start) + "^" * room]
+        return "\n".join([*lines, f"  try: {self.hint}"] if self.hint else lines)
 
 
 @dataclass(frozen=True)

@@ -176,11 +176,11 @@ class Expression:
         """Return a sum without the terms that are zero and the constants of these; any other total as it is."""
         coefficients = {c.name: constants[c.name] for c in self.constants if c.kind == "coefficient"}
         of_terms = [[value for name, value in coefficients.items() if name in names_in(t.node)] for t in self.terms]
-        kept = tuple(t for t, of_term in zip(self.terms, of_terms, strict=True) if any(of_term) or not of_term)
-        if not (self.is_sum and kept):
+        terms = tuple(t for t, of_term in zip(self.terms, of_terms, strict=True) if any(of_term) or not of_term)
+        if not (self.is_sum and terms):
             return self
-        read = {name for term in kept for name in names_in(term.node)}
-        return replace(self, terms=kept, constants=tuple(c for c in self.constants if c.name in read))
+        read = {name for term in terms for name in names_in(term.node)}
+        return replace(self, terms=terms, constants=tuple(c for c in self.constants if c.name in read))
 
     def with_fixed(self, values: Mapping[str, float]) -> Expression:
         """Return the expression with some constants held at values.

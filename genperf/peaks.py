@@ -128,8 +128,8 @@ def peak_of(text: str) -> float:
     >>> peak_of("A100"), peak_of("250T")
     (312000000000000.0, 250000000000000.0)
     """
-    known = "operations per second as 312T, or a device such as v100, a100, h100, mi300x, tpu-v5p"
-    return _rate(text, "device", amount(text), known)
+    examples = "operations per second as 312T, or a device such as v100, a100, h100, mi300x, tpu-v5p"
+    return _rate(text, "device", amount(text), examples)
 
 
 def link_rate(text: str) -> float:

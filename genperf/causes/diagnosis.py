@@ -208,16 +208,16 @@ def _scaled(panel: Panel) -> list[str]:
 def _chosen(panel: Panel, at: dict[str, Any]) -> list[int]:
     """Return the places of the configurations at some levels, the most frequent ones where a factor is left open."""
     names = [f.name for f in panel.factors]
-    given: dict[str, Any] = {}
+    chosen_values: dict[str, Any] = {}
     for name, value in at.items():
         column = column_named(panel.column(name), dict.fromkeys(names))
         if column is None:
             raise GenperfError(f"no factor is called '{name}'", hint=suggest(name, names))
-        given[column] = value
+        chosen_values[column] = value
     rows = panel.runs
-    fits = [j for j, row in enumerate(rows) if all(_same(row[n], value) for n, value in given.items())]
+    fits = [j for j, row in enumerate(rows) if all(_same(row[n], value) for n, value in chosen_values.items())]
     if not fits:
-        raise GenperfError(f"no run has {join_values(given)}", hint="measured values of the factors")
+        raise GenperfError(f"no run has {join_values(chosen_values)}", hint="measured values of the factors")
     scaled = {*_scaled(panel), panel.along().name}
     held = [f.name for f in panel.factors if f.distinct > 1 and f.name not in scaled]
     levels = {j: tuple(rows[j][name] for name in held) for j in fits}
@@ -240,12 +240,12 @@ def _same(value: float | str, given: Any) -> bool:
 def _batch(schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None) -> Array:
     """Return what one device works on in a step: its samples, or a share of one amount; one where that is not known."""
     node = None if panel.of_jobs or work else panel.node("batch")
-    whole = parse(work, list(columns)).node if work else panel.step_work.total
+    global_batch = parse(work, list(columns)).node if work else panel.step_work.total
     shared = schema.scaling is not None and KINDS[schema.scaling].shared
     if node is not None:
         return values_of(node, columns)
-    if whole is not None and not shared:
-        return values_of(whole, columns) / devices
+    if global_batch is not None and not shared:
+        return values_of(global_batch, columns) / devices
     return 1.0 / devices if shared else np.ones(len(devices))
 
 
@@ -280,11 +280,11 @@ def _cause(evidence: CauseEvidence, runs: Runs, chances: Mapping[str, float]) ->
     """Return a cause with what speaks for it and against it."""
     form = evidence.form
     row = int(np.argmax(np.where(runs.slow, runs.devices, 0.0)))
-    parts = {name: _percent(float(part[row] / evidence.parts["total"][row])) for name, part in evidence.parts.items()}
+    shares = {name: _percent(float(part[row] / evidence.parts["total"][row])) for name, part in evidence.parts.items()}
     wrong = next((evidence.values[f"wrong {name}"] for name in form.wrong), 1.0)
     usual = "what the hinted rate needs" if runs.exchange is not None else "a usual one"
     about = {
-        **parts,
+        **shares,
         "place": runs.places[row],
         "usual": usual if runs.slow.all() else "that of the sound runs",
         "wrong": wrong,

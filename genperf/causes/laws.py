@@ -214,20 +214,20 @@ def parts_of(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[str, A
         return np.where(runs.slow, values[f"wrong {name}"], usual) if name in form.wrong else usual
 
     device = values["computation"]
-    whole, each = device * runs.reference, runs.devices / runs.nodes
-    crowd = (each - 1.0) / max(float(each.max()) - 1.0, 1.0)
+    computation_alone, per_node = device * runs.reference, runs.devices / runs.nodes
+    crowd = (per_node - 1.0) / max(float(per_node.max()) - 1.0, 1.0)
     computation = of("slower") * device * runs.batch * (1.0 + of("inside") * crowd)
     rings = runs.nodes if several_nodes(runs.nodes.max()) else runs.devices
     ring = np.where(rings > 1.0, 2.0 * (rings - 1.0) / rings, 0.0) * (rings / 2.0) ** values["growth"]
-    exchange = of("link") * of("exchange") * whole * ring
+    exchange = of("link") * of("exchange") * computation_alone * ring
     hidden = np.maximum(values["layer"] * exchange, exchange - BACKWARD_SHARE * computation)
     exposed = hidden if form.overlaps else np.where(runs.slow, exchange, hidden)
-    fixed, read = of("fixed") * whole, of("input") * device * runs.batch
+    fixed, read = of("fixed") * computation_alone, of("input") * device * runs.batch
     step = computation + fixed + exposed
     total = np.maximum(step, read) if form.prefetches else np.where(runs.slow, step + read, np.maximum(step, read))
     waits = of("uneven") * np.sqrt(2.0 * np.log(runs.devices))
-    parts = {"computation": computation, "exchange": exchange, "exposed": exposed, "fixed": fixed, "input": read}
-    return {**parts, "waits": waits * total, "total": (1.0 + waits) * total}
+    seconds = {"computation": computation, "exchange": exchange, "exposed": exposed, "fixed": fixed, "input": read}
+    return {**seconds, "waits": waits * total, "total": (1.0 + waits) * total}
 
 
 def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
@@ -257,19 +257,19 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
         root = np.asarray(np.linalg.cholesky(covariance + LEAST_LAW_VARIANCE * np.eye(len(priors))))
     logarithm = float(logsumexp(weights) - np.log(len(weights)))
     central = medians * np.exp(spreads * draws[int(np.argmax(posterior))])
-    parts = parts_of({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
-    shown = {name: np.broadcast_to(part, (1, len(logarithms)))[0] for name, part in parts.items()}
-    return CauseEvidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), shown)
+    seconds = parts_of({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
+    seconds_of_rows = {name: np.broadcast_to(part, (1, len(logarithms)))[0] for name, part in seconds.items()}
+    return CauseEvidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), seconds_of_rows)
 
 
 def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:
     """Return ln of the density of all that was measured at each draw."""
-    parts = parts_of(values, runs, form)
+    seconds_of_parts = parts_of(values, runs, form)
     noise = np.sqrt(LAW_MISFIT**2 + np.nan_to_num(runs.scatter) ** 2)
-    density = _log_normal(runs.seconds, parts["total"], noise).sum(axis=1)
+    density = _log_normal(runs.seconds, seconds_of_parts["total"], noise).sum(axis=1)
     for name, seconds in runs.phases.items():
         there = np.isfinite(seconds) & (seconds > 0.0)
-        density += _log_normal(seconds[there], parts[name][:, there], PHASE_MISFIT).sum(axis=1)
+        density += _log_normal(seconds[there], seconds_of_parts[name][:, there], PHASE_MISFIT).sum(axis=1)
     if runs.exchange is not None:
         nominal, spread = NOMINAL_EXCHANGE
         # Only a slow link makes an exchange longer than its message and the network do.

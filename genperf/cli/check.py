@@ -93,8 +93,8 @@ def check(table: str, as_read: str | None, verbose: bool, roles: dict[str, Any],
         tell(f"groups: {measured.group_count} of {', '.join(measured.group)}")
     out.frame(measured.summary())
     if measured.phases:
-        known = set(measured.phases)
-        families = [f.name for f in MODELS.values() if f.phases and f.shown(known)]
+        phase_names = set(measured.phases)
+        families = [f.name for f in MODELS.values() if f.phases and f.shown(phase_names)]
         tell(f"phases: {shown_phases(measured.phases)}; {', '.join(families)} fit each on its own column")
     unused = [name for name in measured.unused if name not in measured.phases.values()]
     if unused:
@@ -125,6 +125,6 @@ def _show_rows(source: Source, out: Output) -> None:
 
     from genperf.table.clean import label
 
-    first = {name: np.array([label(cell) for cell in cells[:LISTED]]) for name, cells in source.columns.items()}
+    leading_cells = {name: np.array([label(cell) for cell in cells[:LISTED]]) for name, cells in source.columns.items()}
     more = max(0, len(source.lines) - LISTED)
-    out.frame(first, title="as understood" + (f", before {counted(more, 'more row')}" if more else ""))
+    out.frame(leading_cells, title="as understood" + (f", before {counted(more, 'more row')}" if more else ""))

@@ -43,10 +43,10 @@ def demo(folder: str, seed: int, workers: int, out: Output) -> None:
     most, more = 16, 32
     out.note(f"1. published series: fit up to {most} GPUs, predict {more} (data/dlperf.csv)")
     series = _series()
-    known = series.take(series.frame["devices"].to_numpy() <= most)
-    fitted = fit(known, "auto", seed=seed, workers=workers)
+    measured = series.take(series.frame["devices"].to_numpy() <= most)
+    fitted = fit(measured, "auto", seed=seed, workers=workers)
     rows = series.medians().frame.query(f"devices == {more}")
-    predicted = _beside_last_point(fitted.predict(rows), rows, known)
+    predicted = _beside_last_point(fitted.predict(rows), rows, measured)
     out.frame(_errors(predicted), f"predicting {more} GPUs from at most {most}: median (mean) error")
 
     out.note("\n2. measured networks: the generic model (data/pytorch_cpu.csv)")
@@ -66,7 +66,7 @@ def demo(folder: str, seed: int, workers: int, out: Output) -> None:
         csv_pieces(predicted),
         csv_pieces(generic.constants()),
         csv_pieces(scores.predictions()),
-        page(fitted, View(title=title), table=known),
+        page(fitted, View(title=title), table=measured),
     )
     for name, content in zip(WRITTEN, contents, strict=True):
         write_whole(place / name, content)

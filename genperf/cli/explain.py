@@ -235,10 +235,10 @@ def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | N
     table = read_table(source, let=dict(schema.derived) or None, unit=unit, **roles)
     if not schema.group:
         return table
-    key, parts = _key(group), dict(table.groups())
-    if key not in parts:
+    key, tables_by_key = _key(group), dict(table.groups())
+    if key not in tables_by_key:
         raise GenperfError(f"there is no group {', '.join(key)}", where=source)
-    return replace(parts[key], group=())
+    return replace(tables_by_key[key], group=())
 
 
 def _show(explanation: Explanation, chosen: FitResult, members: bool, out: Output) -> None:

@@ -126,16 +126,21 @@ def _roles(table: Imported) -> list[str]:
     from genperf.vocabulary.names import COUNTED, canonical_of
 
     series = [name for name in table.group if len(table.values(name)) > 1]
-    parts: dict[str, list[str]] = {"--intrinsic": [], "--extrinsic": [], "--categorical": [], "--group": series}
+    columns_by_role: dict[str, list[str]] = {
+        "--intrinsic": [],
+        "--extrinsic": [],
+        "--categorical": [],
+        "--group": series,
+    }
     for name in table.factors:
         cells = table.values(name) - {None, ""}
         if len(cells) < 2:
             continue
         numeric = all(is_number(cell) for cell in cells)
         of_number = "--extrinsic" if canonical_of(name) in COUNTED else "--intrinsic"
-        parts[of_number if numeric else "--categorical"].append(name)
+        columns_by_role[of_number if numeric else "--categorical"].append(name)
     words = ["--throughput" if table.rate else "--time", table.time]
-    for role, names in parts.items():
+    for role, names in columns_by_role.items():
         words += [role, ",".join(names)] if names else []
     words += ["--repeat", table.repeat]
     if any(isinstance(value, int | float) and value <= 0 for value in table.values(table.time)):

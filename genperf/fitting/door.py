@@ -273,9 +273,9 @@ def model_for(
     also_models = also_models or {}
     for quantity in also_models:
         if quantity not in table.further:
-            known = ", ".join(table.further) or "none"
+            names = ", ".join(table.further) or "none"
             hint = f"--also {quantity}=COLUMN:UNIT"
-            raise FitError(f"'{quantity}' is no further quantity of the table ({known})", hint=hint)
+            raise FitError(f"'{quantity}' is no further quantity of the table ({names})", hint=hint)
     # A hint is about the time of a step.
     free, further = replace(options, fix={}, hints={}), {}
     for quantity, part in table.further.items():

@@ -70,14 +70,14 @@ class ExpressionModel(Model):
         """
         fitted: dict[int, Ensemble | GenperfError] = {}
         # Series are often measured at the same values, and an expression follows from the factors alone.
-        known: dict[tuple[Factor, ...], Written] = {}
+        written_for: dict[tuple[Factor, ...], Written] = {}
         alike: dict[tuple[Expression, int], list[int]] = {}
         notes: dict[int, list[Note]] = {}
         for i, table in enumerate(tables):
             try:
-                if not self.from_factors or table.factors not in known:
-                    known[table.factors] = self.written(table)
-                expressions, notes[i] = known[table.factors]
+                if not self.from_factors or table.factors not in written_for:
+                    written_for[table.factors] = self.written(table)
+                expressions, notes[i] = written_for[table.factors]
                 if self._together(expressions, table):
                     estimate.affordable(expressions, len(table.medians()))
                     alike.setdefault((expressions[0], len(table.medians())), []).append(i)
@@ -102,8 +102,8 @@ class ExpressionModel(Model):
         """Return the result of one fitted member."""
         if isinstance(fitted, GenperfError):
             raise fitted
-        given = {} if self.options.lam in (None, "cv") else {"lambda_by": "given"}
-        complete = replace(fitted, options={**fitted.options, **given}, notes=(*notes, *fitted.notes))
+        lambda_option = {} if self.options.lam in (None, "cv") else {"lambda_by": "given"}
+        complete = replace(fitted, options={**fitted.options, **lambda_option}, notes=(*notes, *fitted.notes))
         return self.assembled(table, complete, seed)
 
 
@@ -153,8 +153,8 @@ class GenericModel(ExpressionModel):
             return self._sum_and_product(expressions, table, seed)
         if self.options.structure in ("auto", "grown"):
             medians, read = table.medians(), {name for e in expressions for name in e.factors}
-            kept = [f for f in table.factors if f.name in read]
-            offered = interactions(kept, medians.columns, following_counts(medians))
+            used_factors = [f for f in table.factors if f.name in read]
+            offered = interactions(used_factors, medians.columns, following_counts(medians))
             bases = tuple(e for e in expressions if products_of(e) in range(1, MAX_GROWN + 1))
             alone = self.options.structure == "grown"
             # Where λ is requested, the sizes of constants are not learned in its place.
@@ -172,11 +172,11 @@ class GenericModel(ExpressionModel):
         added = generic(factors, Structure("separable"))
         multiplied = next((e for e in expressions if products_of(e) == 1), expressions[0])
         forms = [("a sum of effects", added), ("a product of effects", multiplied)]
-        each = [(label, estimate.estimate([form], table, options, seed)) for label, form in forms]
-        members = tuple(replace(one.members[0], weight=1.0 / len(each), label=label) for label, one in each)
-        first, second = (one for _, one in each)
-        spread = max((first.spread, second.spread), key=lambda spread: spread.misfit)
-        return replace(first, members=members, spread=spread)
+        ensembles = [(label, estimate.estimate([form], table, options, seed)) for label, form in forms]
+        members = tuple(replace(one.members[0], weight=1.0 / len(ensembles), label=label) for label, one in ensembles)
+        of_sum, second = (one for _, one in ensembles)
+        spread = max((of_sum.spread, second.spread), key=lambda spread: spread.misfit)
+        return replace(of_sum, members=members, spread=spread)
 
     def _structures(self, factors: Sequence[Factor], following: frozenset[str]) -> list[Expression]:
         wanted, candidates = self.options.structure, structures(factors)

@@ -101,10 +101,10 @@ class Model(ABC):
         if before is None:
             return None
         schema = before.schema
-        known = (before.model, before.seed, before.options.get("request"), schema.sha256, schema.mapping)
-        same = known == (self.name, seed, self.request(table), table.sha256, table.mapping)
-        parts = table.further.items()
-        same = same and all(self.further[name].kept(before.further.get(name), part, seed) for name, part in parts)
+        identity = (before.model, before.seed, before.options.get("request"), schema.sha256, schema.mapping)
+        same = identity == (self.name, seed, self.request(table), table.sha256, table.mapping)
+        quantities = table.further.items()
+        same = same and all(self.further[name].kept(before.further.get(name), part, seed) for name, part in quantities)
         return before if same else None
 
     def assembled(self, table: Table, ensemble: Ensemble, seed: int) -> FitResult:

@@ -87,10 +87,10 @@ def import_sources(
 
     def opened(path: str) -> Source:
         source = open_source(path)
-        given = factors_from_name(from_name, path) if from_name else {}
-        return _with_columns(source_of_steps(source) or source if given else source, given)
+        factors = factors_from_name(from_name, path) if from_name else {}
+        return _with_columns(source_of_steps(source) or source if factors else source, factors)
 
-    paths = list(dict.fromkeys(path for given in files for path in ([given] if given == "-" else files_of(given))))
+    paths = list(dict.fromkeys(path for file in files for path in ([file] if file == "-" else files_of(file))))
     source = opened(paths[0]) if len(paths) == 1 else joined_files(paths, " ".join(files), opened)
     return understood(_with_columns(source, settings or {}))
 
@@ -124,18 +124,18 @@ def import_files(
     """
     if format not in FORMATS:
         raise GenperfError(f"there is no format '{format}'", hint=suggest(format, FORMATS))
-    paths = list(dict.fromkeys(path for given in files for path in ([given] if given == "-" else files_of(given))))
+    paths = list(dict.fromkeys(path for file in files for path in ([file] if file == "-" else files_of(file))))
     if not paths:
         raise GenperfError("no file is named", hint=f"genperf import {format} FILE… -o table.csv")
-    parts = []
+    imported = []
     for path in paths:
         part = _read(FORMATS[format], path)
-        given = {**(settings or {}), **(factors_from_name(from_name, path) if from_name else {})}
-        if taken := {SOURCE, part.time, part.repeat} & {*given}:
+        factors = {**(settings or {}), **(factors_from_name(from_name, path) if from_name else {})}
+        if taken := {SOURCE, part.time, part.repeat} & {*factors}:
             raise GenperfError(f"'{min(taken)}' is a column of the table itself", hint="give the factor another name")
         name = "standard input" if path == "-" else path
-        parts.append(part.with_factors(given, name))
-    table = joined(parts)
+        imported.append(part.with_factors(factors, name))
+    table = joined(imported)
     notes = list(table.notes)
     # A table needs its factors in every row.
     for name in table.factors:

@@ -183,12 +183,12 @@ def _of_lines(lines: Iterable[Json]) -> Read:
     for one in lines:
         if not one.has("params") and not measured:
             raise TableError("is not as Extra-P writes it (no 'params')", where=one.where)
-        given = one.member("params").object()
-        parameters = parameters or list(given)
-        if set(given) != set(parameters):
-            raise TableError(f"gives {', '.join(given)}, not {', '.join(parameters)}", where=one.where)
+        values_by_name = one.member("params").object()
+        parameters = parameters or list(values_by_name)
+        if set(values_by_name) != set(parameters):
+            raise TableError(f"gives {', '.join(values_by_name)}, not {', '.join(parameters)}", where=one.where)
         value = one.member("value")
         values = value.numbers() if isinstance(value.value, list) else (value.number(),)
         series = {key: one.member(key).text() for key in (CALLPATH, METRIC) if one.has(key)}
-        measured.append((series, tuple(given[p].number() for p in parameters), values))
+        measured.append((series, tuple(values_by_name[p].number() for p in parameters), values))
     return parameters, measured

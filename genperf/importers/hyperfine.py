@@ -28,8 +28,8 @@ def read(text: str, name: str) -> Imported:
     file = export_of(text, name, "results", "export of hyperfine", "hyperfine --export-json FILE …")
     rows = Rows(TIME)
     for result in file.member("results").list():
-        given = result.member("parameters").object() if result.has("parameters") else {}
-        scanned = {key: _scanned(value) for key, value in given.items()}
+        parameters = result.member("parameters").object() if result.has("parameters") else {}
+        scanned = {key: _scanned(value) for key, value in parameters.items()}
         refuse_clashes(scanned, (COMMAND, REPEAT, TIME, MEMORY), result.where)
         rows.factors |= dict.fromkeys(scanned)
         command = result.member("command").text()

@@ -192,11 +192,11 @@ def factors_from_name(pattern: str, path: str) -> dict[str, str]:
     if not names or not all(names) or len(set(names)) < len(names) or "{" in between or "}" in between:
         hint = "run_{workers}_{batch}.json"
         raise GenperfError(f"'{pattern}' must name each factor once, in braces", where="--from-name", hint=hint)
-    parts = "/".join(PurePath(path).parts[-(pattern.count("/") + 1) :])
+    path_text = "/".join(PurePath(path).parts[-(pattern.count("/") + 1) :])
     # `*` stands for anything; between two pieces stands a value.
     texts = [re.split(r"(\*)", piece) for piece in pieces[::2]]
     elements = texts[0] + [element for text in texts[1:] for element in (None, *text)]
-    match = next(filter(None, (_matched(elements, parts, value) for value in _VALUES)), None)
+    match = next(filter(None, (_matched(elements, path_text, value) for value in _VALUES)), None)
     if match is None:
         hint = "put * where anything may stand"
         raise GenperfError(f"the file's name does not match '{pattern}' (--from-name)", where=path, hint=hint)
@@ -335,6 +335,6 @@ class Json:
         """Return the value, which is of one of some types."""
         kind = type(self.value)
         if kind not in kinds:
-            shown = f" ('{shortened(plain(self.value))}')" if kind is str else ""
-            raise TableError(f"{_KINDS[kinds[0]]} is expected here, not {_KINDS[kind]}{shown}", where=self.where)
+            quoted = f" ('{shortened(plain(self.value))}')" if kind is str else ""
+            raise TableError(f"{_KINDS[kinds[0]]} is expected here, not {_KINDS[kind]}{quoted}", where=self.where)
         return self.value

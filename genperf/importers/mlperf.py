@@ -76,8 +76,8 @@ def _events(text: str, name: str, left_out: list[str]) -> tuple[list[_Event], di
                 continue
             key, milliseconds = entry.member("key").text(), entry.member("time_ms").number()
             metadata = entry.value.get("metadata")
-            known = metadata if isinstance(metadata, dict) else {}
-            events.append(_Event(where, key, milliseconds, entry.value.get("value"), known))
+            event_metadata = metadata if isinstance(metadata, dict) else {}
+            events.append(_Event(where, key, milliseconds, entry.value.get("value"), event_metadata))
         except TableError as error:
             left_out.append(f"{error.where}: {error.message}")
     if not events:
@@ -90,8 +90,8 @@ def _system(entry: Json) -> dict[str, Cell]:
     """Return the scale and the kind of the machine, from a submission's system description: its numbers are texts."""
     values = entry.value if isinstance(entry.value, dict) else {}
     texts = (str(values.get(key, "")) for key in ("number_of_nodes", "accelerators_per_node"))
-    nodes, each = (int(text) if text.isdecimal() and len(text) < 10 else 0 for text in texts)
-    counts = {"nodes": nodes, "accelerators": nodes * each}
+    nodes, per_node = (int(text) if text.isdecimal() and len(text) < 10 else 0 for text in texts)
+    counts = {"nodes": nodes, "accelerators": nodes * per_node}
     kinds = {key: values.get(key) for key in ("accelerator_model_name", "framework")}
     columns: dict[str, Cell] = {key: count for key, count in counts.items() if count}
     return columns | {key: text for key, text in kinds.items() if isinstance(text, str) and text}
@@ -99,8 +99,8 @@ def _system(entry: Json) -> dict[str, Cell]:
 
 def _settings(events: list[_Event]) -> dict[str, Cell]:
     """Return the first value of each setting, in the order of `_SETTINGS`."""
-    first = {event.key: event.value for event in reversed(events) if type(event.value) in (str, int, float)}
-    return {key.removeprefix(_PREFIX): first[key] for key in _SETTINGS if key in first}
+    earliest = {event.key: event.value for event in reversed(events) if type(event.value) in (str, int, float)}
+    return {key.removeprefix(_PREFIX): earliest[key] for key in _SETTINGS if key in earliest}
 
 
 def _logged(events: list[_Event]) -> list[float]:
@@ -109,20 +109,22 @@ def _logged(events: list[_Event]) -> list[float]:
     stats: list[Any] = [
         e.value.get(THROUGHPUT) if e.key == "tracked_stats" and isinstance(e.value, dict) else 0 for e in events
     ]
-    parts = ([x for x in some if type(x) in (int, float) and 0 < x < math.inf] for some in (stats[:stop], stats[stop:]))
-    return next(filter(None, parts), [])
+    numbers = (
+        [x for x in some if type(x) in (int, float) and 0 < x < math.inf] for some in (stats[:stop], stats[stop:])
+    )
+    return next(filter(None, numbers), [])
 
 
 def _timed(events: list[_Event]) -> tuple[list[float], list[str]]:
     """Return the throughput of each epoch, or else each block, and those that give none."""
-    whole = next((e.value for e in events if e.key == "train_samples" and isinstance(e.value, int)), None)
+    epoch_samples = next((e.value for e in events if e.key == "train_samples" and isinstance(e.value, int)), None)
     for start, stop in _INTERVALS:
         speeds, left_out = [], []
         for begun, ended in _pairs(events, start, stop):
             inside = [e for e in events if begun.milliseconds <= e.milliseconds <= ended.milliseconds]
             evaluated = sum(b.milliseconds - a.milliseconds for a, b in _pairs(inside, "eval_start", "eval_stop"))
             trained = ended.milliseconds - begun.milliseconds - evaluated
-            samples = _samples(begun, ended, whole)
+            samples = _samples(begun, ended, epoch_samples)
             if samples > 0 and trained > 0:
                 speeds.append(samples / (trained / 1e3))
             else:
@@ -145,9 +147,9 @@ def _pairs(events: list[_Event], start: str, stop: str) -> Iterator[tuple[_Event
 
 def _samples(begun: _Event, ended: _Event, whole: int | None) -> float:
     """Return the samples between two events: those counted, or else whole epochs of the training set."""
-    first, last = begun.metadata.get("samples_count"), ended.metadata.get("samples_count")
-    if isinstance(first, int | float) and isinstance(last, int | float):
-        return float(last - first)
+    begin_count, last = begun.metadata.get("samples_count"), ended.metadata.get("samples_count")
+    if isinstance(begin_count, int | float) and isinstance(last, int | float):
+        return float(last - begin_count)
     # An epoch that ends under another number than it began was stopped on its way.
     stopped = begun.metadata.get("epoch_num") != ended.metadata.get("epoch_num")
     epochs = 0 if stopped else begun.metadata.get("epoch_count", 1 if "epoch_num" in begun.metadata else 0)

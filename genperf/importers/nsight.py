@@ -57,8 +57,8 @@ def read(path: str, name: str) -> Imported:
             tables = {str(row[0]) for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not {"NVTX_EVENTS", "StringIds"} <= tables:
                 raise TableError("holds no NVTX ranges of Nsight Systems", where=name, hint=_EXPORT)
-            known = "TARGET_INFO_GPU" in tables
-            first = database.execute("SELECT name FROM TARGET_INFO_GPU").fetchone() if known else None
+            has_gpu = "TARGET_INFO_GPU" in tables
+            gpu_row = database.execute("SELECT name FROM TARGET_INFO_GPU").fetchone() if has_gpu else None
             events = [
                 (process, event)
                 for category, (table, query) in _QUERIES.items()
@@ -70,15 +70,15 @@ def read(path: str, name: str) -> Imported:
     ranges = Counter(re.sub(r"\d+", "N", e["name"]) for _, e in events if e["cat"] == "user_annotation")
     processes = sorted({process for process, event in events if event["name"].startswith("ProfilerStep#")})
     if not processes:
-        shown = ", ".join(f"'{label}'" for label, _ in ranges.most_common(5)) or "none"
-        hint = f"torch.cuda.nvtx.range('step 12') around each step; the ranges here: {shown}"
+        labels = ", ".join(f"'{label}'" for label, _ in ranges.most_common(5)) or "none"
+        hint = f"torch.cuda.nvtx.range('step 12') around each step; the ranges here: {labels}"
         raise TableError("has no NVTX range with the name of a step", where=name, hint=hint)
-    parts = []
-    device: dict[str, Cell] = {"device": str(first[0])} if first else {}
+    tables_read = []
+    device: dict[str, Cell] = {"device": str(gpu_row[0])} if gpu_row else {}
     for rank, process in enumerate(processes):
         run = {**device, "rank": rank} if len(processes) > 1 else device
-        parts.append(table_of([event for whose, event in events if whose == process], run, name))
-    return replace(joined(parts), notes=parts[0].notes)
+        tables_read.append(table_of([event for whose, event in events if whose == process], run, name))
+    return replace(joined(tables_read), notes=tables_read[0].notes)
 
 
 def _events(database: sqlite3.Connection, category: str, query: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

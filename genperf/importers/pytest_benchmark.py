@@ -19,9 +19,9 @@ def read(text: str, name: str) -> Imported:
     hint, rows = "pytest --benchmark-json=FILE", Rows(TIME, [NAME])
     file = export_of(text, name, "benchmarks", "export of pytest-benchmark", hint)
     for test in file.member("benchmarks").list():
-        given = test.member("params").object() if test.has("params") and test.value["params"] else {}
+        parameters = test.member("params").object() if test.has("params") and test.value["params"] else {}
         params: dict[str, Cell] = {
-            key: v.value if isinstance(v.value, int | float) else str(v.value) for key, v in given.items()
+            key: v.value if isinstance(v.value, int | float) else str(v.value) for key, v in parameters.items()
         }
         refuse_clashes(params, (NAME, REPEAT, TIME), test.where)
         stats = test.member("stats")

@@ -145,8 +145,8 @@ def covered(spans: Iterable[Span], less: Iterable[Span] = ()) -> float:
     (7.0, 3.0)
     """
     held = list(spans)
-    first, last = min((s.start for s in held), default=0.0), max((s.end for s in held), default=0.0)
-    without = [s for s in less if s.start < last and first < s.end]
+    begin, last = min((s.start for s in held), default=0.0), max((s.end for s in held), default=0.0)
+    without = [s for s in less if s.start < last and begin < s.end]
     both, other = (math.fsum(length for *_, length in _merged(each)) for each in (without + held, without))
     return both - other
 
@@ -286,8 +286,8 @@ def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Impor
             left_out.append(f"{name}: step {number_of(step)}: {why}")
             continue
         host = {HOST: seconds(step.length)} if trace.has_device else {}
-        shown = {f"{phase}_s": spent for phase, spent in times.items()}
-        rows.append({**run, REPEAT: number_of(step), TIME: seconds(took), **host, **shown})
+        phase_columns = {f"{phase}_s": spent for phase, spent in times.items()}
+        rows.append({**run, REPEAT: number_of(step), TIME: seconds(took), **host, **phase_columns})
     if not rows:
         hint = "record two steps or more: schedule(active=3, …)"
         raise TableError(left_out[-1].partition(": ")[2], where=name, hint=hint)
@@ -301,7 +301,7 @@ def table_of(events: Sequence[Any], run: Mapping[str, Cell], name: str) -> Impor
 def _run(file: dict[str, Any]) -> dict[str, Cell]:
     """Return the run's device, workers, backend and rank, as far as the trace has them."""
     run, devices = file.get("distributedInfo"), file.get("deviceProperties")
-    first = devices[0] if isinstance(devices, list) and devices else None
-    places = (first, "name", str), (run, "world_size", int), (run, "backend", str), (run, "rank", int)
-    known = zip(("device", "workers", "backend", "rank"), places, strict=True)
-    return {n: of[key] for n, (of, key, kind) in known if isinstance(of, dict) and type(of.get(key)) is kind}
+    device = devices[0] if isinstance(devices, list) and devices else None
+    places = (device, "name", str), (run, "world_size", int), (run, "backend", str), (run, "rank", int)
+    fields = zip(("device", "workers", "backend", "rank"), places, strict=True)
+    return {n: of[key] for n, (of, key, kind) in fields if isinstance(of, dict) and type(of.get(key)) is kind}

@@ -106,13 +106,13 @@ def table_of(steps: Sequence[Mapping[str, Cell]], notes: Iterable[Note] = ()) ->
 
     The first step compiles, allocates and fills caches.
     """
-    kept = steps[1:] or steps
-    measured = next(column for column, _ in MEASURED.values() if any(column in step for step in kept))
+    warm_steps = steps[1:] or steps
+    measured = next(column for column, _ in MEASURED.values() if any(column in step for step in warm_steps))
     rows = [
         {**{k: v for k, v in step.items() if k != measured}, REPEAT: number, measured: step[measured]}
-        for number, step in enumerate(step for step in kept if measured in step)
+        for number, step in enumerate(step for step in warm_steps if measured in step)
     ]
-    warm = [Note("the first step that was logged is left out: it warms up", "warm_up")][: len(steps) - len(kept)]
+    warm = [Note("the first step that was logged is left out: it warms up", "warm_up")][: len(steps) - len(warm_steps)]
     factors = tuple(dict.fromkeys(column for column in SETTINGS.values() if any(column in row for row in rows)))
     rate = measured != "step_time_s"
     return Imported(tuple(rows), measured, REPEAT, factors, notes=(*warm, *notes), rate=rate)

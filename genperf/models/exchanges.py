@@ -172,9 +172,9 @@ def ring_allreduce(factors: Panel, synchronised: bool = False, overlap: Overlap 
     extra = SYNCHRONISATION if synchronised else {}
     passes = {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
     ring = {"bandwidth": "2*beta*bytes*(1 - 1/workers)", "latency": "2*alpha*(workers - 1)"}
-    whole = total and " + ".join([total, *extra, "constant"])
+    total_with_constant = total and " + ".join([total, *extra, "constant"])
     terms = {**passes, **ring, **extra, "constant": "c"}
-    return compose("ring-allreduce", terms, factors, whole, [SERIAL], spare={"constant": "forward"})
+    return compose("ring-allreduce", terms, factors, total_with_constant, [SERIAL], spare={"constant": "forward"})
 
 
 def ring_candidates(factors: Panel) -> list[Expression]:
@@ -185,9 +185,11 @@ def ring_candidates(factors: Panel) -> list[Expression]:
     of the ring's traffic that depends on n.
     """
     work = share(factors)
-    shown = measured_alone(factors) and work.known
+    work_shown = measured_alone(factors) and work.known
     overlaps = [*TOTALS] if work.known and factors.varies(work.per_worker) else [*TOTALS][:1]
-    return [ring_allreduce(factors, extra, overlap) for overlap in overlaps for extra in (False, True)[: 1 + shown]]
+    return [
+        ring_allreduce(factors, extra, overlap) for overlap in overlaps for extra in (False, True)[: 1 + work_shown]
+    ]
 
 
 RING_ALLREDUCE = Family(
@@ -234,8 +236,8 @@ def goodput(factors: Panel, growing: bool = True, overlapping: bool = True) -> E
         inside = f"where(workers > 1 and nodes <= 1, alpha_r{per_worker['r']}, 0)"
         between = f"where(nodes > 1, alpha_n{per_worker['n'] if factors.varies('nodes', 3) else ''}, 0)"
         sync = {"inside nodes": inside, "between nodes": between}
-    parts = " + ".join(f"`{name}`" for name in sync)
-    total = f"((constant + compute)**gamma + ({parts})**gamma)**(1/gamma)" if overlapping else None
+    exchange = " + ".join(f"`{name}`" for name in sync)
+    total = f"((constant + compute)**gamma + ({exchange})**gamma)**(1/gamma)" if overlapping else None
     return with_computation("goodput", factors, sync, total=total, shapes=[ORDER])
 
 

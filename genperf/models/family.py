@@ -92,12 +92,15 @@ class Family:
         """Return the candidate expressions of the family for a table's factors."""
         missing = self.missing(panel)
         if missing:
-            first, names = missing[0], " and ".join(map(repr, missing))
-            _refuse_zeros(self.name, first, panel)
+            missing_factor, names = missing[0], " and ".join(map(repr, missing))
+            _refuse_zeros(self.name, missing_factor, panel)
             columns = ", ".join(f.name for f in panel.factors if f.numeric) or "none"
             fault = f"family '{self.name}' needs {names}, and none of the factors ({columns}) is named so"
-            also = ", ".join(ALIASES[first][:4])
-            raise ModelError(fault, hint=f"--map {first}=COLUMN, name a column {also}, or derive it: --let '{first}=…'")
+            also = ", ".join(ALIASES[missing_factor][:4])
+            raise ModelError(
+                fault,
+                hint=f"--map {missing_factor}=COLUMN, name a column {also}, or derive it: --let '{missing_factor}=…'",
+            )
         built = self.build(panel.of_phases(phases))
         return [built] if isinstance(built, Expression) else list(built)
 

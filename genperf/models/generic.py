@@ -155,16 +155,16 @@ class _Writer:
         within, beside = INTRINSIC_EXPONENTS, EXTRINSIC_EXPONENTS
         intrinsic = [f for f in self.intrinsic if k or f.name == meaning.factor]
         steps = [f for f in self.steps if k or f.name in self.following]
-        parts = [self.power(f, p, within, ConstantMeaning("intrinsic", f.name, term=k)) for f in intrinsic]
-        parts += [self.power(f, q, beside, ConstantMeaning("extrinsic", f.name, term=k)) for f in self.extrinsic]
-        parts += [self.effect(f"{d}_{f.name}", together(f), ConstantMeaning("step", f.name, term=k)) for f in steps]
+        effects = [self.power(f, p, within, ConstantMeaning("intrinsic", f.name, term=k)) for f in intrinsic]
+        effects += [self.power(f, q, beside, ConstantMeaning("extrinsic", f.name, term=k)) for f in self.extrinsic]
+        effects += [self.effect(f"{d}_{f.name}", together(f), ConstantMeaning("step", f.name, term=k)) for f in steps]
         # The first level is the reference.
         levels = [(f, level) for f in self.categorical for level in f.levels[1:]]
-        parts += [
+        effects += [
             self.effect(f"{d}_{f.name}[{level}]", at_level(f, level), ConstantMeaning("level", "", f.name, level, k))
             for f, level in levels
         ]
-        return Term(name, chain("multiply", [self.constant(replace(coefficient(scale), meaning=meaning)), *parts]))
+        return Term(name, chain("multiply", [self.constant(replace(coefficient(scale), meaning=meaning)), *effects]))
 
     def power(self, factor: Factor, prefix: str, bounds: tuple[float, float], meaning: ConstantMeaning) -> Node:
         """Return a power of the factor over its centre, with the exponent `prefix_factor`."""

@@ -69,26 +69,26 @@ def interactions(
     ]
     counts = [f for f in varying if f.name in following] if categorical else []
     offered = [Interaction(f"{f.name} × count", (_power(f)._replace(name=f"q_{f.name}"),)) for f in counts]
-    for kept in (*([f] for f in categorical), *_separating(categorical, columns)):
-        measured = _distinct(kept, columns)
+    for combination in (*([f] for f in categorical), *_separating(categorical, columns)):
+        measured = _distinct(combination, columns)
         # In the order of the factors' levels, and not of their names. Of two the first has the shared constants.
-        levels = [one for one in product(*(f.levels for f in kept)) if one in measured]
-        levels = levels if len(kept) > 1 or len(levels) > 2 else levels[1:]
-        joint = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(kept) > 1 else []
-        offered += [_at_levels(one, kept, levels) for one in (*joint, *changed)]
+        levels = [one for one in product(*(f.levels for f in combination)) if one in measured]
+        levels = levels if len(combination) > 1 or len(levels) > 2 else levels[1:]
+        joint = [Effect("d", Number(1.0), ConstantMeaning("level"))] if len(combination) > 1 else []
+        offered += [_at_levels(one, combination, levels) for one in (*joint, *changed)]
     return _distinguishable(offered, columns)
 
 
 def _at_levels(changed: Effect, factors: Sequence[Factor], levels: Iterable[tuple[str, ...]]) -> Interaction:
     """Return what is changed, at each level of a categorical factor, or combination of levels of several, alone."""
-    joint, whole = JOINT.join(f.name for f in factors), changed.meaning.part == "level"
+    joint, is_level = JOINT.join(f.name for f in factors), changed.meaning.part == "level"
     effects = []
     for combination in levels:
         level, node = JOINT.join(combination), chain("multiply", map(at_level, factors, combination))
         meaning = changed.meaning._replace(categorical=joint, level=level)
-        column = node if whole else call("multiply", node, changed.node)
+        column = node if is_level else call("multiply", node, changed.node)
         effects.append(Effect(f"{changed.name}_{joint}[{level}]", column, meaning))
-    return Interaction(joint if whole else f"{changed.meaning.factor} × {joint}", tuple(effects))
+    return Interaction(joint if is_level else f"{changed.meaning.factor} × {joint}", tuple(effects))
 
 
 def _power(factor: Factor) -> Effect:
@@ -103,8 +103,8 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
     if not effects:
         return expression
     constants = [level_effect(unused_name(name, columns), meaning) for name, _, meaning in effects]
-    parts = zip(constants, effects, strict=True)
-    powers = [call("exp", call("multiply", Name(constant.name), effect.node)) for constant, effect in parts]
+    pairs = zip(constants, effects, strict=True)
+    powers = [call("exp", call("multiply", Name(constant.name), effect.node)) for constant, effect in pairs]
     terms = tuple(
         term if term.name == CONSTANT_TERM else Term(term.name, chain("multiply", [term.node, *powers]))
         for term in expression.terms
@@ -114,13 +114,13 @@ def with_interactions(expression: Expression, offered: Sequence[Interaction]) ->
 
 def _separating(categorical: Sequence[Factor], columns: Mapping[str, Any]) -> list[list[Factor]]:
     """Return as few factors as separate the measured combinations of levels; none where one does, or few rows do."""
-    kept, whole = list(categorical), len(_distinct(categorical, columns))
+    separating, combinations = list(categorical), len(_distinct(categorical, columns))
     for factor in reversed(categorical):
-        fewer = [f for f in kept if f is not factor]
-        if fewer and len(_distinct(fewer, columns)) == whole:
-            kept = fewer
-    enough = len(kept) > 1 and whole <= COMBINED_SHARE * len(columns[kept[0].name])
-    return [kept] if enough else []
+        fewer = [f for f in separating if f is not factor]
+        if fewer and len(_distinct(fewer, columns)) == combinations:
+            separating = fewer
+    enough = len(separating) > 1 and combinations <= COMBINED_SHARE * len(columns[separating[0].name])
+    return [separating] if enough else []
 
 
 def _distinct(factors: Sequence[Factor], columns: Mapping[str, Any]) -> set[tuple[str, ...]]:
@@ -130,18 +130,18 @@ def _distinct(factors: Sequence[Factor], columns: Mapping[str, Any]) -> set[tupl
 
 def _distinguishable(offered: Sequence[Interaction], columns: Mapping[str, Any]) -> tuple[Interaction, ...]:
     """Return the interactions without columns that are constant, or repeat one before."""
-    known: set[bytes] = set()
-    kept: list[Interaction] = []
+    column_bytes: set[bytes] = set()
+    distinct: list[Interaction] = []
     for one in offered:
-        if sum(len(other.effects) for other in (*kept, one)) > MAX_EFFECTS:
+        if sum(len(other.effects) for other in (*distinct, one)) > MAX_EFFECTS:
             continue
         effects = []
         for effect in one.effects:
             values = values_of(effect.node, columns)
             key = np.round(values, 9).tobytes()
-            if np.ptp(values) > 0.0 and key not in known:
-                known.add(key)
+            if np.ptp(values) > 0.0 and key not in column_bytes:
+                column_bytes.add(key)
                 effects.append(effect)
         if effects:
-            kept.append(Interaction(one.name, tuple(effects)))
-    return tuple(kept)
+            distinct.append(Interaction(one.name, tuple(effects)))
+    return tuple(distinct)

@@ -145,12 +145,12 @@ def network_of(hints: Mapping[str, str]) -> Network | None:
         raise _refused(hints, LATENCY, "latency", "20us")
     if MESSAGE in hints and PARAMETERS in hints:
         raise FitError(f"'{MESSAGE}' and '{PARAMETERS}' are both hinted", hint="give one of them")
-    for name, each in ((MESSAGE, 1.0), (PARAMETERS, GRADIENT_BYTES)):
+    for name, bytes_of_one in ((MESSAGE, 1.0), (PARAMETERS, GRADIENT_BYTES)):
         if name in hints:
             size = amount(hints[name])
             if size is not None and not 0.0 < size < math.inf:
                 raise _refused(hints, name, f"number of {name}", "100M")
-            return Network(speed, latency, hints[name] if size is None else size, each)
+            return Network(speed, latency, hints[name] if size is None else size, bytes_of_one)
     return Network(speed, latency)
 
 

@@ -22,8 +22,8 @@ class Exponents(NamedTuple):
 
 
 def _blocks(text: str) -> tuple[Exponents, ...]:
-    parts = [block.partition(":") for block in text.split()]
-    return tuple(Exponents(Fraction(i), int(j or 0)) for i, _, j in parts)
+    blocks = [block.partition(":") for block in text.split()]
+    return tuple(Exponents(Fraction(i), int(j or 0)) for i, _, j in blocks)
 
 
 #: Extra-P's building blocks, the simplest first: powers i, or i:j with a logarithm to the power of j.
@@ -77,7 +77,7 @@ def _one(factors: Sequence[Factor]) -> Iterator[Terms]:
     (x,) = factors
     yield from ([[(x, block)]] for block in _usable(GROWING + SHRINKING, x))
     pairs = product(_usable(FIRST, x), _usable(SECOND, x))
-    yield from ([[(x, first)], [(x, second)]] for first, second in pairs if first != second)
+    yield from ([[(x, one_block)], [(x, second)]] for one_block, second in pairs if one_block != second)
 
 
 def _several(factors: Sequence[Factor]) -> Iterator[Terms]:
@@ -105,8 +105,8 @@ def _written(columns: set[str], terms: Terms) -> Expression:
     names = [unused_name("c" if k == 0 else f"c{k}", columns) for k in range(len(terms) + 1)]
     written = [Term("constant", Name(names[0]))]
     for name, powers in zip(names[1:], terms, strict=True):
-        parts = [part for factor, block in powers for part in _parts(factor, block)]
-        product_of = "*".join([quote_name(name), *parts])
+        factors = [part for factor, block in powers for part in _parts(factor, block)]
+        product_of = "*".join([quote_name(name), *factors])
         written.append(Term(" · ".join(_text(f, b) for f, b in powers), parse(product_of).node))
     return Expression("pmnf", tuple(written), tuple(coefficient(name) for name in names))
 

@@ -91,21 +91,25 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
 
 def _passes(layout: TransformerLayout) -> Iterator[tuple[str, bool, str]]:
     """Yield what a micro-batch takes on one stage: each term, whether some run has it, and its formula."""
-    known, switches = layout.known, layout.switches
+    has, switches = layout.known, layout.switches
     tensor, experts, pipeline = map(layout.split, ("tensor_parallel", "expert_parallel", "pipeline_parallel"))
-    each = "layers/pipeline_parallel"
+    layers_of_stage = "layers/pipeline_parallel"
     beyond = "min(max(tensor_parallel*nodes/workers - 1, 0), 1)"
-    small = known("parameters") or known("micro_batch")
+    small = has("parameters") or has("micro_batch")
     yield "matrix", True, f"a*{_MATRIX}"
-    yield "attention", known("sequence"), f"a_s*{_SCORES}"
+    yield "attention", has("sequence"), f"a_s*{_SCORES}"
     yield "kernels", small, "k*6*parameters/(pipeline_parallel*hidden)"
-    yield "launches", known("hidden") and known("layers"), f"l*{each}"
+    yield "launches", has("hidden") and has("layers"), f"l*{layers_of_stage}"
     yield "recomputation", "recomputed" in switches, f"r*{_MATRIX}/3*recomputed"
-    yield "tensor", tensor, f"beta_t*{each}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
-    yield "tensor latency", tensor, f"alpha_t*{each}*(tensor_parallel - 1)"
-    yield "tensor between nodes", tensor and layout.split("nodes"), f"beta_tn*{each}*{TOKENS}*hidden*{beyond}"
-    yield "experts", experts, f"beta_x*{each}*{TOKENS}*hidden*(1 - 1/expert_parallel)"
-    yield "experts latency", experts, f"alpha_x*{each}*(expert_parallel - 1)"
+    yield "tensor", tensor, f"beta_t*{layers_of_stage}*{TOKENS}*hidden*(1 - 1/tensor_parallel)"
+    yield "tensor latency", tensor, f"alpha_t*{layers_of_stage}*(tensor_parallel - 1)"
+    yield (
+        "tensor between nodes",
+        tensor and layout.split("nodes"),
+        f"beta_tn*{layers_of_stage}*{TOKENS}*hidden*{beyond}",
+    )
+    yield "experts", experts, f"beta_x*{layers_of_stage}*{TOKENS}*hidden*(1 - 1/expert_parallel)"
+    yield "experts latency", experts, f"alpha_x*{layers_of_stage}*(expert_parallel - 1)"
     yield "pipeline", pipeline, f"beta_p*{TOKENS}*hidden*min(pipeline_parallel - 1, 1)"
     yield "pipeline latency", pipeline, "alpha_p*min(pipeline_parallel - 1, 1)"
 

@@ -102,8 +102,8 @@ def _indicator(factors: Panel, words: Words, number: Callable[[float], float]) -
 
 def _of_levels(factor: Factor, values: dict[str, float]) -> Node | None:
     """Return the sum over the levels of value × (1 where the factor has the level)."""
-    parts = [at_level(factor, level, value) for level, value in sorted(values.items()) if value]
-    return chain("add", parts) if parts else None
+    nodes = [at_level(factor, level, value) for level, value in sorted(values.items()) if value]
+    return chain("add", nodes) if nodes else None
 
 
 #: Where the table lacks a factor. A width follows from the parameters, about 12·L·h² with L in
@@ -203,11 +203,11 @@ class TransformerLayout:
         node = self.factors.node(name)
         if node is not None:
             return node
-        known = {shape for shape in SHAPE if self.factors.has(shape)}
-        if name in SHAPE and "parameters" not in known:
+        stated = {shape for shape in SHAPE if self.factors.has(shape)}
+        if name in SHAPE and "parameters" not in stated:
             # Without parameters what is not known of the shape is always the same, and in the coefficients.
             return self.over_columns("layers*hidden**2") if name == "parameters" else Number(1.0)
-        if name == "hidden" and "layers" in known:
+        if name == "hidden" and "layers" in stated:
             return self.over_columns(WIDTH_OF_LAYERS)
         return self.over_columns(SUPPOSED[name])
 

@@ -83,12 +83,12 @@ def build(factors: Panel) -> Expression:
 
 def _formulas(layout: TransformerLayout) -> dict[str, str]:
     """Return the parts as formulas over canonical names, each a coefficient times its size."""
-    switches, known, split = layout.switches, layout.known, layout.split
+    switches, has, split = layout.switches, layout.known, layout.split
     tensor, again = split("tensor_parallel"), "recomputed" in switches
     shards = bool({"sharded", "gradients_sharded", "gathered"} & {*switches})
-    states = known("parameters") or tensor or split("pipeline_parallel")
+    states = has("parameters") or tensor or split("pipeline_parallel")
     host = "*(1 - offloaded)" if "offloaded" in switches else ""
-    kept, scored = (_KEPT, _SCORED) if again else (_LAYERS, _LAYERS)
+    layers_kept, scored = (_KEPT, _SCORED) if again else (_LAYERS, _LAYERS)
     rows = (
         ("weights", shards, f"w*{HELD}*(1 - gathered*{_SPREAD})"),
         ("gradients", shards, f"g*{HELD}*(1 - gradients_sharded*{_SPREAD})"),
@@ -96,11 +96,11 @@ def _formulas(layout: TransformerLayout) -> dict[str, str]:
         ("states", states and not shards, f"w*{HELD}"),
         ("experts", split("expert_parallel"), f"x*{HELD}/expert_parallel"),
         ("buckets", split("data_parallel"), f"q*{HELD}*min(data_parallel - 1, 1)"),
-        ("activations", True, f"a*{TOKENS}*hidden*{kept}/tensor_parallel"),
-        ("norms", tensor, f"n*{TOKENS}*hidden*{kept}"),
-        ("attention", known("sequence") and known("heads"), f"e*{TOKENS}*sequence*heads*{scored}/tensor_parallel"),
+        ("activations", True, f"a*{TOKENS}*hidden*{layers_kept}/tensor_parallel"),
+        ("norms", tensor, f"n*{TOKENS}*hidden*{layers_kept}"),
+        ("attention", has("sequence") and has("heads"), f"e*{TOKENS}*sequence*heads*{scored}/tensor_parallel"),
         ("inputs", again, f"i*{TOKENS}*hidden*{_LAYERS}*layers_recomputed"),
-        ("logits", known("vocabulary"), f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"),
+        ("logits", has("vocabulary"), f"v*{TOKENS}*vocabulary/tensor_parallel*max(2 - pipeline_parallel, 0)"),
         ("constant", True, "c*1"),
     )
     return {name: text for name, there, text in rows if there}

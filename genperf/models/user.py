@@ -73,9 +73,9 @@ def user_expression(
         hint = "--fix NAME=X holds a constant at a value; or measure more, or write a shorter formula"
         raise FitError(fault, hint=hint)
     linear = frozenset(coefficients(node, free))
-    parts: dict[str, Node] = {}
-    total = _split(node, linear, parts)
-    terms = tuple(Term(name, part) for name, part in parts.items())
+    terms_by_name: dict[str, Node] = {}
+    total = _split(node, linear, terms_by_name)
+    terms = tuple(Term(name, part) for name, part in terms_by_name.items())
     constants = tuple(_constant(name, node, linear) for name in free)
     return Expression("formula", terms, constants, total if _inside(node, linear) else None)
 

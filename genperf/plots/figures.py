@@ -146,8 +146,8 @@ def _families(ax: Any, result: FitResult, answer: Scaling, work: Array | None) -
     """Draw the members of an ensemble; one lighter than the tail of the band may lie outside it, and is left out."""
     if len(result.members) < 2:
         return
-    kept = [m for m in result.members if m.weight >= (1.0 - answer.interval) / 2.0] or result.members
-    times = np.array([central_times([member], answer.steps.columns) for member in kept]).T
+    likely_members = [m for m in result.members if m.weight >= (1.0 - answer.interval) / 2.0] or result.members
+    times = np.array([central_times([member], answer.steps.columns) for member in likely_members]).T
     drawn = times if work is None else work[:, None] / times
     lines = ax.plot(answer.curve[answer.along], drawn, color=FAINT, linewidth=0.8, alpha=0.8)
     lines[0].set_label("measured levels" if result.schema.substituted else "families")
@@ -176,7 +176,7 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
             f"a figure holds up to {MAX_GROUPS} groups, and these are {counted(len(answers), 'group')}",
             hint="result[GROUP].plot()",
         )
-    first = next(iter(answers.values()))
+    any_answer = next(iter(answers.values()))
     columns = _drawn([*answers.values()])
     figure, ax = new_figure()
     for place, (key, answer) in enumerate(answers.items()):
@@ -184,10 +184,10 @@ def groups(answers: Mapping[tuple[str, ...], Scaling]) -> Figure:
         color = PALETTE[place % len(PALETTE)]
         ax.fill_between(x, lower, upper, color=color, alpha=0.12, linewidth=0)
         ax.plot(x, value, color=color, linestyle=DASHES[place // len(PALETTE)], label=shown(", ".join(key)))
-    doubling_axis(ax, first.along, np.concatenate([answer.curve[answer.along] for answer in answers.values()]))
+    doubling_axis(ax, any_answer.along, np.concatenate([answer.curve[answer.along] for answer in answers.values()]))
     plain_numbers(ax)
-    ax.set_ylabel(shown(THROUGHPUT[0] if columns is THROUGHPUT else heading(first.quantity)))
-    ax.set_title(f"predicted, with {100 * first.interval:.0f} % bands", loc="left", fontsize=9, color=INK)
+    ax.set_ylabel(shown(THROUGHPUT[0] if columns is THROUGHPUT else heading(any_answer.quantity)))
+    ax.set_title(f"predicted, with {100 * any_answer.interval:.0f} % bands", loc="left", fontsize=9, color=INK)
     legend(ax)
     return figure
 
@@ -258,12 +258,12 @@ def terms(result: FitResult, answer: Scaling) -> Figure:
     result = answering(result, answer.at)
     x, (stack, hidden) = answer.steps.counts, _term_stack(result, answer.steps.columns)
     figure, axes = new_figure(7.2, 6.0, nrows=2, sharex=True, height_ratios=[3, 2])
-    parts = np.array(list(stack.values()))
-    whole = parts.sum(axis=0)
+    amounts = np.array(list(stack.values()))
+    total = amounts.sum(axis=0)
     style = {"colors": PALETTE, "alpha": 0.85, "linewidth": 0}
-    axes[0].stackplot(x, parts, labels=[shown(name) for name in stack], **style)
-    axes[0].plot(x, whole + hidden, color=INK, linewidth=1.6, label=shown(answer.quantity.name))
-    axes[1].stackplot(x, 100.0 * parts / whole, **style)
+    axes[0].stackplot(x, amounts, labels=[shown(name) for name in stack], **style)
+    axes[0].plot(x, total + hidden, color=INK, linewidth=1.6, label=shown(answer.quantity.name))
+    axes[1].stackplot(x, 100.0 * amounts / total, **style)
     axes[0].set_ylabel(shown(heading(answer.quantity)))
     axes[0].set_ylim(bottom=0.0)
     axes[1].set_ylabel("share (%)")
@@ -277,23 +277,23 @@ def terms(result: FitResult, answer: Scaling) -> Figure:
 def _term_stack(result: FitResult, columns: Columns) -> tuple[dict[str, Array], Array]:
     """Return the part of each term, and what the prediction is beside their sum."""
     split = parts_of(result, columns, drawn=False)
-    parts = dict(zip(split.names, split.amounts, strict=True))
-    named = {name: part for name, part in parts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
-    hidden = sum((part for name, part in parts.items() if name not in named), np.zeros(len(split.central)))
+    amounts = dict(zip(split.names, split.amounts, strict=True))
+    named = {name: part for name, part in amounts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
+    hidden = sum((part for name, part in amounts.items() if name not in named), np.zeros(len(split.central)))
     large = sorted(named, key=lambda n: -float(named[n].max()))
-    kept = {n: named[n] for n in named if n in large[:FIGURE_MAX_TERMS]}
+    stacked = {n: named[n] for n in named if n in large[:FIGURE_MAX_TERMS]}
     if len(named) > FIGURE_MAX_TERMS:
-        kept["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE_MAX_TERMS:]), float)
-    return kept, hidden
+        stacked["smaller terms"] = np.asarray(sum(named[n] for n in large[FIGURE_MAX_TERMS:]), float)
+    return stacked, hidden
 
 
 def fitted_rows(result: FitResult, table: Table | None = None) -> tuple[pd.DataFrame, Array]:
     """Return the factors of the measured configurations and their values: of a table, or as the model keeps them."""
-    kept = result.schema.medians if table is None else table.median_runs(table.rows)
-    if not kept:
+    medians = result.schema.medians if table is None else table.median_runs(table.rows)
+    if not medians:
         raise GenperfError("the model file has no measured configurations", hint="give the table, or fit again")
-    frame = pd.DataFrame([m.values for m in kept], columns=[f.name for f in result.schema.factors])
-    return frame, np.array([m.value for m in kept])
+    frame = pd.DataFrame([m.values for m in medians], columns=[f.name for f in result.schema.factors])
+    return frame, np.array([m.value for m in medians])
 
 
 def predicted_against_measured(
@@ -307,20 +307,22 @@ def predicted_against_measured(
     if isinstance(what, Validation):
         target, title = what.target if table is None else table.target, "held out"
         points = {score.model: score.predictions.dropna(subset=["predicted"]) for score in what.models}
-        parts = {name: _arrays(part, *columns) for name, part in points.items() if len(part)}
-        if not parts:
+        arrays_by_name = {name: _arrays(part, *columns) for name, part in points.items() if len(part)}
+        if not arrays_by_name:
             raise GenperfError("no model predicted anything, so there is nothing to draw")
     else:
         (rows, values), target, title = fitted_rows(what, table), what.schema.target, "of the fit"
-        parts = {what.model: np.vstack([values, _arrays(what.predict(rows, interval), target.name, "lower", "upper")])}
+        arrays_by_name = {
+            what.model: np.vstack([values, _arrays(what.predict(rows, interval), target.name, "lower", "upper")])
+        }
     figure, ax = new_figure(5.4, 5.2)
-    parts = dict([*parts.items()][:MAX_MODELS])
-    for (name, (measured, *predicted)), marker, color in zip(parts.items(), _MARKERS, PALETTE, strict=False):
+    arrays_by_name = dict([*arrays_by_name.items()][:MAX_MODELS])
+    for (name, (measured, *predicted)), marker, color in zip(arrays_by_name.items(), _MARKERS, PALETTE, strict=False):
         error = float(np.median(np.abs(predicted[0] / measured - 1.0))) * 100.0
         style = {"fmt": marker, "color": color, "elinewidth": 0.8, "alpha": 0.8, "markersize": 5}
         label = f"{shown(name)}: median error {error:.1f} %"
         ax.errorbar(measured, predicted[0], yerr=around(*predicted), label=label, **style)
-    drawn = np.hstack([*parts.values()])[:2]
+    drawn = np.hstack([*arrays_by_name.values()])[:2]
     ends = np.array([drawn.min() / 1.2, drawn.max() * 1.2])
     ax.plot(ends, ends, color=INK, linewidth=1.0, zorder=1, label="predicted = measured")
     ax.set_xscale("log")
@@ -406,14 +408,14 @@ def constants(result: FitResult, interval: float = 0.9) -> Figure:
 
 def elasticities(explanation: Explanation) -> Figure:
     """Draw each factor's elasticity at the first configuration of an explanation, with its interval."""
-    first = explanation.elasticities.drop_duplicates("factor").iloc[::-1]
-    figure, ax = new_figure(7.2, 1.3 + 0.4 * max(len(first), 1))
-    value, *ends = _arrays(first, "elasticity", "lower", "upper")
-    at = np.arange(len(first))
+    rows = explanation.elasticities.drop_duplicates("factor").iloc[::-1]
+    figure, ax = new_figure(7.2, 1.3 + 0.4 * max(len(rows), 1))
+    value, *ends = _arrays(rows, "elasticity", "lower", "upper")
+    at = np.arange(len(rows))
     ax.axvline(0.0, color=FAINT, linewidth=0.8)
     ax.errorbar(value, at, xerr=around(value, *ends), fmt="o", color=BLUE, markersize=5)
-    ax.set_yticks(at, [shown(name) for name in first["factor"]])
-    ax.set_ylim(-0.6, len(first) - 0.4)
+    ax.set_yticks(at, [shown(name) for name in rows["factor"]])
+    ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.set_xlabel(f"elasticity of the {shown(explanation.quantity.name)}")
     return figure
 
@@ -429,9 +431,9 @@ def paper(result: FitResult, explanation: Explanation, interval: float = 0.9, se
     if len(explanation.elasticities):
         out["elasticities"] = elasticities(explanation)
     schema = result.schema
-    known, names = schema.medians, [f.name for f in schema.factors]
-    if len(known) == schema.configurations >= LEAST_HELD_OUT:
-        frame = pd.DataFrame([m.values for m in known], columns=names).assign(_value=[m.value for m in known])
+    medians, names = schema.medians, [f.name for f in schema.factors]
+    if len(medians) == schema.configurations >= LEAST_HELD_OUT:
+        frame = pd.DataFrame([m.values for m in medians], columns=names).assign(_value=[m.value for m in medians])
         roles: dict[str, Any] = {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
         roles |= {"time": "_value"} if schema.target.is_time else {"quantity": f"_value:{schema.target.unit}"}
         table = read_table(frame, **{role: some for role, some in roles.items() if some})
@@ -468,17 +470,17 @@ def waterfall(comparison: Comparison) -> Figure:
     at = np.arange(len(bars))[::-1]
     start, end = _arrays(bars, "start", "end")
     change = end - start
-    whole = np.isin(at, [0, len(bars) - 1])
+    is_total = np.isin(at, [0, len(bars) - 1])
     quantity = comparison.quantity
     words = ("slower", "faster") if quantity.is_time else ("more", "less")
-    rises, falls = ~whole & (change > 0), ~whole & (change <= 0)
-    kinds = (whole, BLUE, shown(quantity.name)), (rises, VERMILION, words[0]), (falls, GREEN, words[1])
+    rises, falls = ~is_total & (change > 0), ~is_total & (change <= 0)
+    kinds = (is_total, BLUE, shown(quantity.name)), (rises, VERMILION, words[0]), (falls, GREEN, words[1])
     for mask, color, what in kinds:
         if mask.any():
             ax.barh(at[mask], change[mask], left=start[mask], height=0.62, color=color, label=what)
-    for y, value, first, is_whole in zip(at, change, np.maximum(start, end), whole, strict=True):
+    for y, value, begin, is_whole in zip(at, change, np.maximum(start, end), is_total, strict=True):
         text = f"{value:.4g}" if is_whole else f"{value:+.3g}"
-        ax.annotate(text, (first, y), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8, color=INK)
+        ax.annotate(text, (begin, y), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8, color=INK)
     for upper, lower, level in zip(at[:-1], at[1:], end[:-1], strict=True):
         ax.plot([level, level], [upper - 0.31, lower + 0.31], color=FAINT, linewidth=0.8)
     ax.set_yticks(at, [shown(b) for b in bars["bar"]])
@@ -491,11 +493,11 @@ def waterfall(comparison: Comparison) -> Figure:
 def published(steps: Mapping[str, AnyArray]) -> Figure:
     """Draw the efficiency of a doubling on each cluster by the kind of step: the median, and nine in ten of them."""
     clusters = np.unique(steps["cluster"])[::-1]
-    each = 100.0 * steps["efficiency"] ** (1.0 / steps["doublings"])
+    per_doubling = 100.0 * steps["efficiency"] ** (1.0 / steps["doublings"])
     figure, axes = new_figure(9.6, 1.2 + 0.22 * len(clusters), ncols=len(_TITLES), sharey=True, sharex=True)
     for ax, (kind, title) in zip(axes, _TITLES.items(), strict=True):
         for place, cluster in enumerate(clusters):
-            values = each[(steps["kind"] == kind) & (steps["cluster"] == cluster)]
+            values = per_doubling[(steps["kind"] == kind) & (steps["cluster"] == cluster)]
             if len(values):
                 low, middle, high = np.quantile(values, (0.05, 0.5, 0.95))
                 ax.plot([low, high], [place, place], color=BLUE, linewidth=3, alpha=0.35, solid_capstyle="butt")

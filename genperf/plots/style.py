@@ -87,8 +87,8 @@ def doubling_axis(ax: Axes, name: str, counts: Array) -> None:
 
 def ticks_between(lowest: float, highest: float, max_ticks: int = MAX_TICKS) -> list[float]:
     """Return powers of two from one end to the other."""
-    first, last = int(np.ceil(np.log2(lowest) - 1e-9)), int(np.floor(np.log2(highest) + 1e-9))
-    powers = [2.0**k for k in range(first, last + 1)]
+    lowest_power, last = int(np.ceil(np.log2(lowest) - 1e-9)), int(np.floor(np.log2(highest) + 1e-9))
+    powers = [2.0**k for k in range(lowest_power, last + 1)]
     if len(powers) < 2:
         return sorted({lowest, *powers, highest})
     return powers[:: -(-len(powers) // max_ticks)]

@@ -61,10 +61,10 @@ class MixtureForecast:
 
     def at(self, rows: Index) -> MixtureForecast:
         """Return the forecast of some of the rows."""
-        mean, variance, total = (each[:, rows] for each in (self.mean, self.variance, self.total))
+        mean, variance, total = (array[:, rows] for array in (self.mean, self.variance, self.total))
         centre = None if self.centre is None else self.centre[rows]
-        parts = [(of[:, rows], around[:, rows]) for of, around in self.parts]
-        return replace(self, mean=mean, variance=variance, total=total, centre=centre, parts=parts)
+        parts_there = [(of[:, rows], around[:, rows]) for of, around in self.parts]
+        return replace(self, mean=mean, variance=variance, total=total, centre=centre, parts=parts_there)
 
     def central(self) -> Array:
         """Return the central value, shape (rows,), in the target's unit."""
@@ -227,19 +227,19 @@ class _Mixture:
     def _between(self, level: float, lower: Array, upper: Array) -> Array:
         """Return a quantile of each row, NaN where it does not lie between two points of its bracket."""
         place = lower * self.per_cell + self.origin
-        first = _counted(_BELOW, place)
-        inside = _counted(_UP_TO, place + (upper - lower) * self.per_cell) - first
+        below = _counted(_BELOW, place)
+        inside = _counted(_UP_TO, place + (upper - lower) * self.per_cell) - below
         draw, row = np.nonzero(inside)
         count = inside[draw, row].astype(np.intp)
         # Each draw's points of the bracket, one after another.
-        number = np.arange(count.sum()) + np.repeat(first[draw, row].astype(np.intp) - np.cumsum(count) + count, count)
+        number = np.arange(count.sum()) + np.repeat(below[draw, row].astype(np.intp) - np.cumsum(count) + count, count)
         draw, row = draw.repeat(count), row.repeat(count)
-        points = self.centres[draw, row] + np.broadcast_to(self.sd, first.shape)[draw, row] * _NORMAL[number]
+        points = self.centres[draw, row] + np.broadcast_to(self.sd, below.shape)[draw, row] * _NORMAL[number]
         order = np.lexsort((points, row))
         points, row, shares = points[order], row[order], self.shares[draw[order]] / POINTS
         size = np.bincount(row, minlength=len(lower))
         begin, total = np.cumsum(size) - size, np.concatenate([[0.0], np.cumsum(shares)])
-        middle = total[1:] - 0.5 * shares + (self.shares @ first / POINTS - total[begin])[row]
+        middle = total[1:] - 0.5 * shares + (self.shares @ below / POINTS - total[begin])[row]
         reached = np.bincount(row, middle <= level, len(lower)).astype(np.intp)
         rows = np.flatnonzero((reached > 0) & (reached < size))
         right = begin[rows] + reached[rows]

@@ -130,16 +130,16 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         A factor without an order gives two entries, of which one is smaller wherever the values differ.
         """
-        parts: list[Array] = []
+        demand_columns: list[Array] = []
         for name, demand in self.demands.items():
             values = np.asarray(columns[name], float)
-            parts += [values] if demand.more != "smaller" else []
-            parts += [-values] if demand.more != "larger" else []
+            demand_columns += [values] if demand.more != "smaller" else []
+            demand_columns += [-values] if demand.more != "larger" else []
         for name, levels in self.offsets.items():
             places = {level: float(k) for k, level in enumerate(levels)}
             codes = np.array([places.get(str(level), -1.0) for level in columns[name].tolist()])
-            parts += [codes, -codes]
-        return np.column_stack(parts)
+            demand_columns += [codes, -codes]
+        return np.column_stack(demand_columns)
 
     def _demanded_by(self, configurations: Sequence[Values]) -> Array:
         columns = np.array(configurations, dtype=object).reshape(-1, len(self.names)).T

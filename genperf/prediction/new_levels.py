@@ -118,14 +118,14 @@ def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[
     list of ndarray of shape (rows,)
     """
     unknown = ways.unknown
-    each = list(answers)
-    out = [one[np.searchsorted(ways.rows, np.arange(len(unknown)))] for one in each]
+    answers_of_ways = list(answers)
+    out = [one[np.searchsorted(ways.rows, np.arange(len(unknown)))] for one in answers_of_ways]
     if not unknown.any():
         return out
     from scipy.special import stdtrit
 
     several = unknown[ways.rows]
-    value, lower, upper, *others = (one[several] for one in each)
+    value, lower, upper, *others = (one[several] for one in answers_of_ways)
     _, place, size = np.unique(ways.rows[several], return_inverse=True, return_counts=True)
 
     def mean(values: Array) -> Array:
@@ -175,8 +175,8 @@ def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
     'gpu=B200 was not measured: the mean of the 2 measured levels (A100, H100)'
     """
     near = did_you_mean(level, factor.levels)
-    shown = ", ".join(factor.levels[:SHOWN_STAND_INS]) + (", …" if len(factor.levels) > SHOWN_STAND_INS else "")
-    text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({shown})"
+    levels_text = ", ".join(factor.levels[:SHOWN_STAND_INS]) + (", …" if len(factor.levels) > SHOWN_STAND_INS else "")
+    text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({levels_text})"
     return f"{text}, or {near}" if near else text
 
 

@@ -110,8 +110,8 @@ def predict(
         raise GenperfError(f"unknown band '{band}'", hint="prediction or confidence")
     query, names = query_of(source, model.schema, new_levels=True), model.predicted_names
     predicted = predicted_columns(model, query, interval, band)
-    given = {n: query.columns[n] for n in query.given if n in query.columns and n not in names}
-    return {**given, **{name: predicted[name] for name in names}}
+    factor_columns = {n: query.columns[n] for n in query.given if n in query.columns and n not in names}
+    return {**factor_columns, **{name: predicted[name] for name in names}}
 
 
 def predicted_columns(
@@ -119,18 +119,18 @@ def predicted_columns(
 ) -> dict[str, AnyArray]:
     """Predict the rows of a query: each configuration once, in five steps; `forecast` is that of one row, if known."""
     schema, target = model.schema, model.schema.target
-    first, repeated = distinct_rows(query)
-    columns = {name: values[first] for name, values in query.columns.items()}
+    distinct, repeated = distinct_rows(query)
+    columns = {name: values[distinct] for name, values in query.columns.items()}
     # 1. Levels that were not measured: a process answers for them by itself, elsewhere measured ones replace them.
     new = new_levels(schema, columns)
     ways = stand_ins(schema, columns, new if stack_of(model.members) is None else {})
     # 2. What all draws predict, and the bands of their mixture.
-    parts = []
+    batches = []
     for start in range(0, len(ways.rows), ROWS):
         doing("predicting configurations", start, len(ways.rows))
         part = {name: values[start : start + ROWS] for name, values in ways.columns.items()}
-        parts.append(central_and_band(model, part, interval, band, forecast))
-    value, lower, upper, width = np.hstack(parts)
+        batches.append(central_and_band(model, part, interval, band, forecast))
+    value, lower, upper, width = np.hstack(batches)
     _refuse_unusable(schema, ways.columns, value)
     # 3. Whether such a run fits.
     fits = np.ones(len(value)) if model.feasibility is None else model.feasibility.probability(ways.columns)
@@ -176,9 +176,10 @@ def _refuse_unusable(schema: Schema, columns: Columns, value: Array) -> None:
     usable = np.isfinite(value) & (value > 0.0)
     if not usable.all():
         row = int(np.argmin(usable))
-        given = ", ".join(f"{k}={v[row]}" for k, v in columns.items())
+        configuration = ", ".join(f"{k}={v[row]}" for k, v in columns.items())
         raise GenperfError(
-            f"the model has no finite {schema.target.name} above zero at {given}", hint="predict nearer to the data"
+            f"the model has no finite {schema.target.name} above zero at {configuration}",
+            hint="predict nearer to the data",
         )
 
 
@@ -201,18 +202,18 @@ def distinct_rows(query: Query) -> tuple[Index, Index]:
         places = np.where(code % 2 == 1, last - places, places)
         # The codes are made small again, so that no product overflows.
         _, code = np.unique(code * (last + 1) + places, return_inverse=True)
-    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    return first, inverse
+    _, first_row, inverse = np.unique(code, return_index=True, return_inverse=True)
+    return first_row, inverse
 
 
 def _further(model: PredictedFrom, query: Query, interval: float, band: Band) -> dict[str, Array]:
     """Predict further quantities; NaN where a level is unknown to them and was measured of the model itself."""
     columns = {name: np.full(query.rows, np.nan) for name in model.further_names}
     for name, one in model.further.items():
-        known = known_rows(one, query.columns, query.rows, new_levels=model.schema)
-        part = predicted_columns(one, query.take(known), interval, band) if known.any() else {}
+        has_levels = known_rows(one, query.columns, query.rows, new_levels=model.schema)
+        part = predicted_columns(one, query.take(has_levels), interval, band) if has_levels.any() else {}
         for end, column in ENDS.items() if part else ():
-            columns[f"{name}{end}"][known] = part[column or one.schema.target.name]
+            columns[f"{name}{end}"][has_levels] = part[column or one.schema.target.name]
     return columns
 
 
@@ -220,10 +221,10 @@ def central_values(model: PredictedFrom, columns: Columns, rows: int) -> dict[st
     """Return the central predictions of further quantities by name; NaN where a level is unknown."""
     out: dict[str, Array] = {}
     for name, one in model.further.items():
-        known = known_rows(one, columns, rows)
+        has_levels = known_rows(one, columns, rows)
         out[name] = np.full(rows, np.nan)
-        if known.any():
-            out[name][known] = central_times(one.members, {n: v[known] for n, v in columns.items()})
+        if has_levels.any():
+            out[name][has_levels] = central_times(one.members, {n: v[has_levels] for n, v in columns.items()})
     return out
 
 
@@ -232,7 +233,7 @@ def known_rows(model: PredictedFrom, columns: Columns, rows: int, new_levels: Sc
 
     With the schema of another model, levels that are new to that model too are let through where this one can answer.
     """
-    known = np.ones(rows, dtype=bool)
+    measured_rows = np.ones(rows, dtype=bool)
     elsewhere = {} if new_levels is None else {f.name: f.levels for f in new_levels.factors}
     for factor in model.schema.factors:
         if not factor.numeric and factor.name in columns:
@@ -240,5 +241,5 @@ def known_rows(model: PredictedFrom, columns: Columns, rows: int, new_levels: Sc
             measured = np.isin(levels, [*factor.levels, *model.schema.substituted.get(factor.name, ())])
             if factor.name in elsewhere and len(factor.levels) > 1:
                 measured |= ~np.isin(levels, elsewhere[factor.name])
-            known &= measured
-    return known
+            measured_rows &= measured
+    return measured_rows

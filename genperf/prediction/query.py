@@ -109,18 +109,26 @@ def query_of(
     source: Source, schema: Schema, new_levels: bool = False, fill: bool = False, refuse: bool = True
 ) -> Query:
     """Check the cells of requested rows; see `read_query`. With `fill` open factors are those of a measured run."""
-    given, derived, factors = source.columns, schema.panel.inputs, {f.name for f in schema.factors}
-    inputs = {read for name, reads in derived.items() if name not in given for read in reads if read in given}
-    columns: dict[str, AnyArray] = {name: numbers(given[name])[0] for name in sorted(inputs - factors)}
-    columns |= {f.name: _checked(f, source, schema, new_levels) for f in schema.factors if f.name in given}
-    if not factors <= {*given}:
-        parts = [n for n in given if n in PARTS and n not in factors and schema.panel.machine.means(n)]
-        columns |= {name: _checked(_part(name), source, schema) for name in parts}
+    source_columns, derived, factors = source.columns, schema.panel.inputs, {f.name for f in schema.factors}
+    inputs = {
+        read
+        for name, reads in derived.items()
+        if name not in source_columns
+        for read in reads
+        if read in source_columns
+    }
+    columns: dict[str, AnyArray] = {name: numbers(source_columns[name])[0] for name in sorted(inputs - factors)}
+    columns |= {f.name: _checked(f, source, schema, new_levels) for f in schema.factors if f.name in source_columns}
+    if not factors <= {*source_columns}:
+        machine_parts = [n for n in source_columns if n in PARTS and n not in factors and schema.panel.machine.means(n)]
+        columns |= {name: _checked(_part(name), source, schema) for name in machine_parts}
     where = source.name if source.name != "DataFrame" else None
     columns, taken = completed(schema.panel, columns, len(source.lines), where, fill, refuse)
     follow = [name for name, how in taken.items() if isinstance(how, np.ndarray)]
     notes = tuple(Note(f"'{name}' is taken as {_how(how)}", "filled") for name, how in taken.items())
-    return Query(len(source.lines), columns, tuple(columns) if fill else (*given, *follow), () if fill else notes)
+    return Query(
+        len(source.lines), columns, tuple(columns) if fill else (*source_columns, *follow), () if fill else notes
+    )
 
 
 def _part(name: str) -> Factor:
@@ -132,8 +140,8 @@ def _how(taken: AnyArray | float | str) -> str:
     """Return how a factor that was left out has its value."""
     if isinstance(taken, np.ndarray):
         return f"{', '.join(f'{value:g}' for value in np.unique(taken)[:3])}, as it follows in the runs"
-    shown = f"'{taken}'" if isinstance(taken, str) else f"{taken:g}"
-    return f"{shown}, its one measured value"
+    value_text = f"'{taken}'" if isinstance(taken, str) else f"{taken:g}"
+    return f"{value_text}, its one measured value"
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, AnyArray]:
@@ -173,7 +181,7 @@ def model_names(names: Iterable[str], schema: Schema) -> dict[str, str]:
 
 def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return values by the model's names."""
-    known = [f.name for f in schema.factors]
+    factor_names = [f.name for f in schema.factors]
     inputs = {name for text in schema.derived.values() for name in parse(text).names}
     # Two names of one factor with one value mean it once.
     meant = dict[tuple[str, str], str]()
@@ -183,8 +191,8 @@ def known_names(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     columns = model_names(values, schema)
     for name in columns.values():
         part = name in PARTS and schema.panel.machine.means(name)
-        if name not in known and name not in schema.group and name not in inputs and not part:
-            raise TableError(f"the model has no factor '{name}'", hint=suggest(name, known))
+        if name not in factor_names and name not in schema.group and name not in inputs and not part:
+            raise TableError(f"the model has no factor '{name}'", hint=suggest(name, factor_names))
     return {columns[name]: value for name, value in values.items()}
 
 
@@ -204,12 +212,12 @@ def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     >>> checked_values({"workers": "32"}, Schema((workers,), Target("step_s")))
     {'workers': 32.0}
     """
-    known = known_names(values, schema)
+    values_by_factor = known_names(values, schema)
     for factor in schema.factors:
-        if factor.name in known and not _is_list(known[factor.name]):
-            source = source_of_columns({factor.name: np.array([known[factor.name]], dtype=object)})
-            (known[factor.name],) = _checked(factor, source, schema).tolist()
-    return known
+        if factor.name in values_by_factor and not _is_list(values_by_factor[factor.name]):
+            source = source_of_columns({factor.name: np.array([values_by_factor[factor.name]], dtype=object)})
+            (values_by_factor[factor.name],) = _checked(factor, source, schema).tolist()
+    return values_by_factor
 
 
 def answered(factor: Factor, level: str) -> bool:
@@ -236,8 +244,8 @@ def _checked(factor: Factor, source: Source, schema: Schema, new_levels: bool = 
         # Each cell is a number, and then one that a count can have.
         faults = faults or dict.fromkeys(np.flatnonzero(factor.positive & (values <= 0)).tolist(), "is not above zero")
     else:
-        values, known = labels(cells), [*factor.levels, *schema.substituted.get(factor.name, ())]
-        unknown = np.flatnonzero(~np.isin(values.astype(str), known)).tolist()
+        values, levels = labels(cells), [*factor.levels, *schema.substituted.get(factor.name, ())]
+        unknown = np.flatnonzero(~np.isin(values.astype(str), levels)).tolist()
         refused = {level for level in {values[row] for row in unknown} if not new_levels or not answered(factor, level)}
         faults = {row: "is a level that was never measured" for row in unknown if values[row] in refused}
     if faults:

@@ -92,7 +92,7 @@ def roles_of(schema: Schema) -> dict[str, str | list[str]]:
     measured = {"time": target.column} if target.name == TIME else {"quantity": quantity}
     roles: dict[str, str | list[str]] = {"throughput": target.throughput} if target.throughput else {**measured}
     roles |= {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
-    return {option: given for option, given in {**roles, "group": [*schema.group]}.items() if given}
+    return {option: role_value for option, role_value in {**roles, "group": [*schema.group]}.items() if role_value}
 
 
 def schema_of(table: Table) -> Schema:

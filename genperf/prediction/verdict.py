@@ -187,8 +187,8 @@ class _Grades:
         """Give some rows at least a grade for a reason; of values of shape (rows,) each row has its own."""
         if where.any():
             self.grade[where] = np.maximum(self.grade[where], level)
-            each = {name: v[where] if isinstance(v, np.ndarray) else v for name, v in values.items()}
-            self.marks.append(Mark(np.flatnonzero(where), about, each))
+            values_of_rows = {name: v[where] if isinstance(v, np.ndarray) else v for name, v in values.items()}
+            self.marks.append(Mark(np.flatnonzero(where), about, values_of_rows))
 
 
 def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:
@@ -248,8 +248,8 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     grades.mark(log_width > very_wide, 2, "very_wide")
     if basis.unidentified:
         names = basis.unidentified
-        shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        grades.mark(total > RULES.near, 1, "undetermined_effect" if several else "undetermined", names=shown)
+        names_text = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+        grades.mark(total > RULES.near, 1, "undetermined_effect" if several else "undetermined", names=names_text)
     for name, factor in extrinsic.items():
         following = 2.0 * factor.upper
         needed = (grades.grade > 0) & (far[name] > RULES.near) & (columns[name] > following)
@@ -260,7 +260,7 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
 def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], grades: _Grades) -> None:
     """Judge by the range of each factor."""
     near = 0 if basis.several_forms and not basis.borrowed else 1
-    known: tuple[str, dict[str, Any]] = ("known_borrowed" if basis.borrowed else "known", {})
+    known_range: tuple[str, dict[str, Any]] = ("known_borrowed" if basis.borrowed else "known", {})
     for factor in (f for f in basis.reach if f.numeric):
         name, away = factor.name, far[factor.name]
         if factor.distinct == 1:
@@ -269,8 +269,14 @@ def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], grades: 
             continue
         # Those that grow with the workers go as far as these do: only what exceeds that is news.
         outside = away > (far[basis.settled[name]] + RULES.rounding if name in basis.settled else 0)
-        shown = {"value": columns[name], "far": away, "known": known, "lower": factor.lower, "upper": factor.upper}
-        grades.mark(outside, near, "outside", name=name, **shown)
+        details = {
+            "value": columns[name],
+            "far": away,
+            "known": known_range,
+            "lower": factor.lower,
+            "upper": factor.upper,
+        }
+        grades.mark(outside, near, "outside", name=name, **details)
         few = (away > 0) & (factor.distinct < RULES.fewest_scales)
         grades.mark(few, 2, "few", name=name, count=factor.distinct)
 
@@ -295,9 +301,9 @@ def _by_combination(
 def _by_evidence(look_back: Evidence, several_forms: bool, beyond: Mask, grades: _Grades) -> None:
     """Judge by the largest measured scale; of several forms the interval contains their errors already."""
     error, last_point = look_back.error, look_back.last_point
-    shown = {"name": look_back.factor, "value": look_back.held_out, "error": error}
+    details = {"name": look_back.factor, "value": look_back.held_out, "error": error}
     if last_point is not None and error > last_point + RULES.nearer:
         level = 1 if several_forms else 2
-        grades.mark(beyond, level, "look_back_beaten", look_back=("look_back", shown), last=last_point)
+        grades.mark(beyond, level, "look_back_beaten", look_back=("look_back", details), last=last_point)
     elif error > RULES.error and not several_forms:
-        grades.mark(beyond, 2 if error > RULES.large_error else 1, "look_back", **shown)
+        grades.mark(beyond, 2 if error > RULES.large_error else 1, "look_back", **details)

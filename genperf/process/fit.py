@@ -41,11 +41,13 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
     doing("fitting the process")
     fitted = _fitted(medians, noise)
     looks = list(looked_back(fitted))
-    beyond = tuple(each for each, _ in looks)
-    parts, members = zip(*_written(fitted), strict=True)
+    beyond = tuple(extrapolation for extrapolation, _ in looks)
+    mean_processes, members = zip(*_written(fitted), strict=True)
     # The sum that shows the terms predicts nothing.
-    beyond = tuple(replace_struct(b, weights=(*b.weights, *[0.0] * (len(parts) - len(b.weights)))) for b in beyond)
-    stack = Stack(_known(fitted, beyond), parts, fitted.width, beyond, noise)
+    beyond = tuple(
+        replace_struct(b, weights=(*b.weights, *[0.0] * (len(mean_processes) - len(b.weights)))) for b in beyond
+    )
+    stack = Stack(_known(fitted, beyond), mean_processes, fitted.width, beyond, noise)
     shares = [f"{m.label} {100.0 * m.weight:.0f} %" for m in members if m.weight > 0.01]
     error = 100.0 * float(np.mean(np.abs(np.expm1(fitted.folds.errors(fitted.weights)[0]))))
     text = f"one process about {', '.join(shares)}; held-out configurations erred by {error:.1f} %"
@@ -60,23 +62,23 @@ def fit_factors(table: Table, options: FitOptions) -> Ensemble:
 
 def _kept(medians: Table) -> tuple[Table, list[Note]]:
     """Return the configurations and factors that are fitted, and what is left out of them."""
-    notes, whole = [], len(medians)
+    notes, configurations = [], len(medians)
     varying = [f for f in medians.factors if f.distinct > 1]
-    if whole < 2 or not varying:
+    if configurations < 2 or not varying:
         raise FitError(
-            f"{whole} configurations cannot determine how several factors matter",
+            f"{configurations} configurations cannot determine how several factors matter",
             where=medians.source,
             hint="measure at least two configurations that differ in a factor",
         )
     # A level for each configuration: nothing of it is known at the next one.
-    labels = [f.name for f in varying if not f.numeric and f.distinct == whole]
+    labels = [f.name for f in varying if not f.numeric and f.distinct == configurations]
     if 0 < len(labels) < len(varying):
         medians = medians.without(labels)
         notes.append(Note(f"left out {', '.join(labels)}: each configuration has a level of its own", "fewer_terms"))
-    if whole > MOST_ANCHORS:
-        rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(whole)[:MOST_ANCHORS]
+    if configurations > MOST_ANCHORS:
+        rows = np.random.default_rng([CONTENT_SEED, 1]).permutation(configurations)[:MOST_ANCHORS]
         medians = medians.take(np.sort(rows))
-        notes.append(Note(f"of {whole} configurations {len(medians)} are kept, chosen at random", "anchors"))
+        notes.append(Note(f"of {configurations} configurations {len(medians)} are kept, chosen at random", "anchors"))
     return medians, notes
 
 
@@ -92,8 +94,8 @@ def _fitted(table: Table, noise: float) -> Members:
         constants = basis.without_traces(basis.fitted(y), y)
         residual = y - basis.log_sum(constants)
         # A sum that fits runs of one factor at a time knows no more of two together than their product does.
-        first = candidates[0].fit if candidates else None
-        fit = first if apart and first else fit_sizes(x, residual - residual.mean(), prior, first)
+        first_fit = candidates[0].fit if candidates else None
+        fit = first_fit if apart and first_fit else fit_sizes(x, residual - residual.mean(), prior, first_fit)
         candidates.append(StackCandidate(mean, basis, constants, y, fit, x))
     growth = growth_of(table, noise)
     anchors = None if growth is None else growth.anchors(np.arange(len(y)))
@@ -119,13 +121,13 @@ def _fitted(table: Table, noise: float) -> Members:
 def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
     """Yield the parts of the stack and their expressions, the heaviest first, then the one that shows the terms."""
     table, columns = fitted.table, {f.name for f in fitted.table.factors}
-    each = [(fitted.candidates[k], float(fitted.weights[k])) for k in fitted.order]
+    weighted = [(fitted.candidates[k], float(fitted.weights[k])) for k in fitted.order]
     terms = terms_of(table)
     physics = terms is not None and bool(terms.family)
     if terms is not None and not physics:
-        first = fitted.candidates[0]
-        each.append((replace(first, mean=terms, basis=terms.basis(table.columns)), 0.0))
-    for c, weight in each:
+        first_candidate = fitted.candidates[0]
+        weighted.append((replace(first_candidate, mean=terms, basis=terms.basis(table.columns)), 0.0))
+    for c, weight in weighted:
         shows, constants = bool(c.mean.family) if physics else c.mean.kind == "terms", c.constants
         fits: list[Coefficients] = []
         if shows:

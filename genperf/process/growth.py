@@ -36,23 +36,28 @@ class FactorSeries:
         """Return forecasts at twice the largest count of some rows and beyond, from some series among them."""
         workers = self.rows.values(self.rows.scale)
         ordered = rows[np.lexsort((workers[rows], self.series[rows]))]
-        parts = np.split(ordered, np.flatnonzero(np.diff(self.series[ordered])) + 1)
-        parts = [part for part in parts if len(np.unique(workers[part])) > 1]
-        mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(parts))
-        parts = sorted((parts[k] for k in mixed), key=lambda part: (-workers[part[-1]], -len(part)))[:most]
-        if not parts:
+        series_rows = np.split(ordered, np.flatnonzero(np.diff(self.series[ordered])) + 1)
+        series_rows = [part for part in series_rows if len(np.unique(workers[part])) > 1]
+        mixed = np.random.default_rng([CONTENT_SEED, 5]).permutation(len(series_rows))
+        series_rows = sorted((series_rows[k] for k in mixed), key=lambda part: (-workers[part[-1]], -len(part)))[:most]
+        if not series_rows:
             return None
-        labels = [{f.name: str(self.table.columns[f.name][p[0]]) for f in self.table.categorical} for p in parts]
-        curves = [NamedSeries((str(p[0]),), self.rows.take(p), each, {}) for p, each in zip(parts, labels, strict=True)]
+        labels = [{f.name: str(self.table.columns[f.name][p[0]]) for f in self.table.categorical} for p in series_rows]
+        curves = [
+            NamedSeries((str(p[0]),), self.rows.take(p), levels, {})
+            for p, levels in zip(series_rows, labels, strict=True)
+        ]
         there, forecasts = [], []
-        for part, curve, shared in zip(parts, curves, shared_by(curves), strict=False):
+        for part, curve, shared in zip(series_rows, curves, shared_by(curves), strict=False):
             there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
             columns = {name: there[-1][name] for name in self.rows.columns}
             target = replace(self.rows, columns=columns, logarithms=np.zeros(len(FORECAST_MULTIPLES)))
             central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.cluster), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
-        centre, variance = (np.concatenate(each) for each in zip(*forecasts, strict=True))
-        return Anchors({name: np.concatenate([each[name] for each in there]) for name in there[0]}, centre, variance)
+        centre, variance = (np.concatenate(values) for values in zip(*forecasts, strict=True))
+        return Anchors(
+            {name: np.concatenate([columns[name] for columns in there]) for name in there[0]}, centre, variance
+        )
 
     def _beyond(self, row: int, largest: float) -> dict[str, AnyArray]:
         """Return a row's configuration at larger counts: its nodes follow, and all else stays."""
@@ -72,13 +77,13 @@ class FactorSeries:
 def growth_of(table: Table, noise: float) -> FactorSeries | None:
     """Return the series of a table whose repeats have some standard deviation of ln T; None where no count varies."""
     counts_other, panel = table.panel.axis.counts_other, table.panel.with_axis
-    whole = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
+    global_batch = panel.find("global_batch") if panel.find("batch") or panel.find("micro_batch") else None
     counts = [panel.workers if panel.find("data_parallel") else panel.counted, panel.find("data_parallel")]
     scaled = [f for f in counts if f is not None]
-    known = [f for f in (panel.nodes, panel.find("devices_per_node")) if f is not None]
+    machine_factors = [f for f in (panel.nodes, panel.find("devices_per_node")) if f is not None]
     if not (table.target.is_time and scaled and panel.counted_node is not None) or counts_other:
         return None
-    if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *known)) < 1.0:
+    if max(f.distinct for f in scaled) < 2 or min(f.lower for f in (*scaled, *machine_factors)) < 1.0:
         return None
     works = possible_work(panel)
     rows = MeasuredSeries(
@@ -93,6 +98,6 @@ def growth_of(table: Table, noise: float) -> FactorSeries | None:
     )
     if not all(np.all(rows.values(work.formula) > 0.0) for work in works):
         return None
-    grown = [f.name for f in scaled] if whole is None else [*(f.name for f in scaled), whole.name]
-    parting = [f.name for f in table.factors if f not in known and f.name not in grown]
+    grown = [f.name for f in scaled] if global_batch is None else [*(f.name for f in scaled), global_batch.name]
+    parting = [f.name for f in table.factors if f not in machine_factors and f.name not in grown]
     return FactorSeries(table, rows, tuple(grown), number_rows(table.frame, parting))

@@ -207,9 +207,9 @@ class SumBasis:
         """Return the squared error in ln T with the ridge, on coefficients as shares of the mean time."""
         c, levels, powers = constants
         used = np.flatnonzero(c)
-        parts = self.at(powers)[:, used] * c[used]
-        total = np.maximum(parts.sum(axis=1), 1e-300)
-        share = np.sum((parts / total[:, None]) ** 2, axis=0)
+        terms = self.at(powers)[:, used] * c[used]
+        total = np.maximum(terms.sum(axis=1), 1e-300)
+        share = np.sum((terms / total[:, None]) ** 2, axis=0)
         away = y - np.log(total) - self.levels @ levels
         return float(away @ away + self.ridge[used] @ share + bent.stiffness @ (powers - bent.centre) ** 2)
 
@@ -317,12 +317,14 @@ class Mean:
         self, constants: Coefficients, columns: set[str], draws: Sequence[Coefficients] = ()
     ) -> tuple[Expression, int, Array, Array]:
         """Return the expression of the terms above zero, how many coefficients it has, its constants and draws."""
-        each = [c._replace(columns=self.plainest(c.columns)) for c in (constants, *draws)]
-        above = np.any([c.columns > 0.0 for c in each], axis=0)
+        coefficients = [c._replace(columns=self.plainest(c.columns)) for c in (constants, *draws)]
+        above = np.any([c.columns > 0.0 for c in coefficients], axis=0)
         used = [j for j in range(len(self.nodes)) if above[j]]
         names = [unused_name(f"d_{f.name}[{level}]", columns) for f, level in self.levels]
         levels = [Constant(name, "level", -np.inf, np.inf, 0.0) for name in names]
-        effects = [call("multiply", Name(name), at_level(*each)) for each, name in zip(self.levels, names, strict=True)]
+        effects = [
+            call("multiply", Name(name), at_level(*level)) for level, name in zip(self.levels, names, strict=True)
+        ]
         factor = [call("exp", chain("add", effects))] if effects else []
         amounts, taken = [], set(columns)
         for j in used:
@@ -337,8 +339,8 @@ class Mean:
         raised = [k for k, (name, _) in enumerate(self.powers) if name in read]
         powers = [exponent(self.powers[k][0], *POWER_BOUNDS, 1.0) for k in raised]
         expression = Expression(self.family or self.kind, named, (*amounts, *levels, *powers))
-        first, *others = [np.concatenate([c.columns[used], c.levels, c.powers[raised]]) for c in each]
-        return expression, len(used), first, np.array(others or [first])
+        central_values, *others = [np.concatenate([c.columns[used], c.levels, c.powers[raised]]) for c in coefficients]
+        return expression, len(used), central_values, np.array(others or [central_values])
 
 
 def means_of(table: Table) -> list[Mean]:
@@ -363,18 +365,24 @@ def terms_of(table: Table) -> Mean | None:
     if count < 2 or count * (1 + len(levels)) > MOST_COLUMNS:
         return None
     shifts = range(0, count * (1 + len(levels)), count)
-    at = [call("multiply", node, at_level(*each)) for each in levels for node in plain.nodes]
+    at = [call("multiply", node, at_level(*level)) for level in levels for node in plain.nodes]
     same = tuple((a + k, b + k, c + k) for k in shifts for a, b, c in plain.same)
-    each = len(shifts)
-    return replace(plain, names=plain.names * each, nodes=(*plain.nodes, *at), growing=plain.growing * each, same=same)
+    copies = len(shifts)
+    return replace(
+        plain, names=plain.names * copies, nodes=(*plain.nodes, *at), growing=plain.growing * copies, same=same
+    )
 
 
 def _work(table: Table) -> Mean:
     """Return the work of a device times the pipeline's bubble, where the table knows them; otherwise a constant."""
-    parts = derived(table) if table.target.is_time else {}
-    if "work" not in parts:
+    derived_nodes = derived(table) if table.target.is_time else {}
+    if "work" not in derived_nodes:
         return Mean("work", "constant", ("constant",), (Number(1.0),), (False,))
-    node = call("multiply", parts["work"], parts["bubble"]) if "bubble" in parts else parts["work"]
+    node = (
+        call("multiply", derived_nodes["work"], derived_nodes["bubble"])
+        if "bubble" in derived_nodes
+        else derived_nodes["work"]
+    )
     return Mean("work", "work", ("work",), (_scaled(node, table),), (False,))
 
 
@@ -464,14 +472,14 @@ def _physics(table: Table) -> list[Mean]:
         return []
     zero = {c.name: 0.0 for c in expression.constants if c.kind == "level"}
     terms: list[tuple[str, Node]] = []
-    first: dict[str, str] = {}
+    first_term: dict[str, str] = {}
     for term in expression.terms:
         inside = [c.name for c in expression.constants if c.kind == "coefficient" and c.name in names_in(term.node)]
         for one in inside:
             node = bind_values(term.node, {**{other: float(other == one) for other in inside}, **zero})
             values = values_of(node, table.columns)
             if np.all(np.isfinite(values)) and np.all(values >= 0.0) and values.any():
-                of = first.setdefault(one, term.name)
+                of = first_term.setdefault(one, term.name)
                 terms.append((term.name if of == term.name else f"{term.name} of {of}", _scaled(node, table)))
     switches = {c.name.partition("[")[0][2:] for c in expression.constants if c.kind == "level"}
     switching = [f for f in table.categorical if f.name in switches and f.distinct > 1]

@@ -64,28 +64,28 @@ class _Density:
         self.deviations = [deviations_of(axis) for axis in prior.axes]
         #: Of the prior: s, l, the sizes of each axis, noise.
         self.median = self.logarithms(prior, CONFIGURATION_NOISE)
-        each = [deviation for axis in self.deviations for deviation in axis.values()]
-        self.width = np.array([SIZE_DEVIATION, SIZE_DEVIATION, *each, SIZE_DEVIATION])
+        deviations = [deviation for axis in self.deviations for deviation in axis.values()]
+        self.width = np.array([SIZE_DEVIATION, SIZE_DEVIATION, *deviations, SIZE_DEVIATION])
 
     def logarithms(self, kernel: Product, noise: float) -> Array:
         """Return ln of the sizes of a kernel and of the noise."""
-        each = [getattr(a, name) for a, names in zip(kernel.axes, self.deviations, strict=True) for name in names]
-        return np.log([kernel.size, max(kernel.local, 1e-9), *each, noise])
+        axis_sizes = [getattr(a, name) for a, names in zip(kernel.axes, self.deviations, strict=True) for name in names]
+        return np.log([kernel.size, max(kernel.local, 1e-9), *axis_sizes, noise])
 
     def kernel_at(self, theta: Array) -> Product:
         """Return the kernel whose sizes' logarithms are given; the last entry, that of the noise, is not read."""
         size, local, *sizes = np.exp(theta).tolist()
         left = iter(sizes)
-        each = [{name: next(left) for name in names} for names in self.deviations]
-        axes = [msgspec.structs.replace(a, **s) for a, s in zip(self.prior.axes, each, strict=True)]
+        sizes_by_axis = [{name: next(left) for name in names} for names in self.deviations]
+        axes = [msgspec.structs.replace(a, **s) for a, s in zip(self.prior.axes, sizes_by_axis, strict=True)]
         return Product(tuple(axes), size, local)
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Return the negative log-posterior and its gradient."""
         kernel, noise, n = self.kernel_at(theta), np.exp(2.0 * theta[-1]), len(self.y)
         square, local = kernel.size**2, kernel.local**2
-        parts = [a.parts(v[:, None], v) for a, v in zip(kernel.axes, self.values, strict=True)]
-        ratios = [np.asarray(1.0 + sum(p.values()) / square) for p in parts]
+        axis_parts = [a.parts(v[:, None], v) for a, v in zip(kernel.axes, self.values, strict=True)]
+        ratios = [np.asarray(1.0 + sum(p.values()) / square) for p in axis_parts]
         product = np.ones(len(self.half))
         for ratio, pairs in zip(ratios, self.pairs, strict=True):
             product *= ratio.take(pairs)
@@ -115,9 +115,9 @@ class _Density:
                     slopes.append(-0.5 * local * axis.rate * farther[j])
                 elif name == "length":
                     across = (x[:, None] - x) / axis.length
-                    slopes.append(0.5 * float(np.sum(gathered * parts[j]["smooth"] * across**2)))
+                    slopes.append(0.5 * float(np.sum(gathered * axis_parts[j]["smooth"] * across**2)))
                 else:
-                    slopes.append(float(np.sum(gathered * parts[j][name])))
+                    slopes.append(float(np.sum(gathered * axis_parts[j][name])))
         by_noise = noise * float((alpha**2 - np.diag(inverse)) @ self.factors)
         gradient = np.array([square * by_size, local * nearby.sum(), *slopes, by_noise])
         return value, away / self.width - gradient

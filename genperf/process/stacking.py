@@ -76,9 +76,9 @@ class StackCandidate:
             K, across = (self.fit.covariance[np.ix_(train, rows)] for rows in split)
         else:
             ahead = [axis.coordinates(anchors.columns) for axis in kernel.axes]
-            known = [np.concatenate([x[train], z]) for x, z in zip(self.x, ahead, strict=True)]
-            K = kernel.between([(z, z) for z in known])
-            across = kernel.between([(z, x[test]) for z, x in zip(known, self.x, strict=True)])
+            points = [np.concatenate([x[train], z]) for x, z in zip(self.x, ahead, strict=True)]
+            K = kernel.between([(z, z) for z in points])
+            across = kernel.between([(z, x[test]) for z, x in zip(points, self.x, strict=True)])
         lower = cholesky(K + np.diag(variance), lower=True, check_finite=False)
         solved = solve_triangular(lower, np.column_stack([residual, across]), lower=True, check_finite=False)
         mean = self.basis.take(test).log_sum(constants) + level + solved[:, 0] @ solved[:, 1:]
@@ -133,10 +133,10 @@ def predict_held_out(
         for c in candidates[len(answers[-1]) :]:
             # Without forecasts it is the process of the first.
             answers[-1].append(answers[-1][0] if anchors is None else c.held_out(split, anchors))
-    mean, sd = (np.vstack([np.column_stack([a[k] for a in each]) for each in answers]) for k in (0, 1))
+    mean, sd = (np.vstack([np.column_stack([a[k] for a in of_split]) for of_split in answers]) for k in (0, 1))
     rows, number = np.concatenate([test for _, test in splits]), np.arange(len(splits))
     part = np.repeat(number, [len(test) for _, test in splits])
-    return HeldOut(rows, candidates[0].y[rows], mean, sd, part, [[a[2] for a in each] for each in answers])
+    return HeldOut(rows, candidates[0].y[rows], mean, sd, part, [[a[2] for a in of_split] for of_split in answers])
 
 
 def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int = 300) -> Array:
@@ -175,8 +175,8 @@ def within_measured_nodes(back: HeldOut, cuts: Sequence[Split], several: Mask) -
 
     Where the table has several nodes, no question takes that step again. All are kept where nothing else is.
     """
-    first = np.array([not several[train].any() for train, _ in cuts])[back.part] & several[back.rows]
-    return back if first.all() else back.kept(~first)
+    second_node = np.array([not several[train].any() for train, _ in cuts])[back.part] & several[back.rows]
+    return back if second_node.all() else back.kept(~second_node)
 
 
 def common_error(back: HeldOut, weights: Array, table: Table) -> float:
@@ -185,7 +185,7 @@ def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     r = 2·Σ z_i·z_j / Σ (z_i² + z_j²) over pairs of one look-back; pseudo-pairs have half an error in common
     """
     z = np.divide(*back.errors(weights))
-    factors = ([f.name for f in each] for each in (table.categorical, table.numeric))
+    factors = ([f.name for f in factors_of_kind] for factors_of_kind in (table.categorical, table.numeric))
     levels, others = (number_rows(table.frame, names)[back.rows] for names in factors)
     same = (back.part[:, None] == back.part) & (others[:, None] == others) & (levels[:, None] < levels)
     i, j = np.nonzero(same)
@@ -227,8 +227,10 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         back = predict_held_out(fitted.candidates, cuts, fitted.growth if grows else None)
         alike = within_measured_nodes(back, cuts, several)
         # All look-backs count as one, and the rows of the folds as one more.
-        parts = len(np.unique(alike.part))
-        omega = np.repeat([1.0 / parts, len(alike.rows) / parts / len(density)], [len(alike.rows), len(density)])
+        look_backs = len(np.unique(alike.part))
+        omega = np.repeat(
+            [1.0 / look_backs, len(alike.rows) / look_backs / len(density)], [len(alike.rows), len(density)]
+        )
         weights = fitted.weights
         if not fitted.apart:
             weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.pseudo)

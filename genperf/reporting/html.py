@@ -231,8 +231,8 @@ def _title(first: FitResult, groups: list[dict[str, Any]], names: Sequence[str])
     of = "" if first.schema.target.is_time else f"{first.schema.target.name} of "
     source = Path(first.schema.source).name
     table = source if source not in ("", "-", "DataFrame") else "these runs"
-    shown = {group["sheet"]["summary"]["at"] for group in groups if "sheet" in group}
-    at = f" at {shown.pop()}" if len(shown) == 1 else ""
+    configurations = {group["sheet"]["summary"]["at"] for group in groups if "sheet" in group}
+    at = f" at {configurations.pop()}" if len(configurations) == 1 else ""
     if len(groups) > 1:
         return f"Which {' and '.join(names)} of {table} needs a look{at}?"
     return f"What to expect of {of}{table}{at}"
@@ -240,15 +240,15 @@ def _title(first: FitResult, groups: list[dict[str, Any]], names: Sequence[str])
 
 def _first_look(groups: list[dict[str, Any]]) -> str:
     """Return which group to look at first; nothing for one group, or without efficiencies."""
-    known = {
+    looks = {
         " · ".join(group["key"]): group["sheet"]["summary"]
         for group in groups
         if "sheet" in group and group["sheet"]["summary"]["efficiency"] is not None
     }
-    if len(known) < 2:
+    if len(looks) < 2:
         return ""
     names = ("efficiency", "efficiencyUpper", "at")
-    return first_of_groups({name: tuple(one[n] for n in names) for name, one in known.items()})
+    return first_of_groups({name: tuple(one[n] for n in names) for name, one in looks.items()})
 
 
 def _policy(style: str, script: str) -> str:

@@ -53,22 +53,22 @@ def ladder_rows(
     predicted = result.predict(frame_of(columns), question.interval)
     value, lower, upper = (predicted[name].to_numpy(float) for name in (target.name, "lower", "upper"))
     runs = {m.values: m for m in result.schema.medians}
-    known = [*map(runs.get, zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True))]
-    seconds = np.array([v if run is None else run.value for run, v in zip(known, value, strict=True)])
+    measured_runs = [*map(runs.get, zip(*(columns[f.name].tolist() for f in result.schema.factors), strict=True))]
+    seconds = np.array([v if run is None else run.value for run, v in zip(measured_runs, value, strict=True)])
     assert steps.work is not None
     # The measured speed-up where it was measured, against the measured reference.
     efficiency = steps.work[places] * seconds[0] / seconds
     frame = pd.DataFrame({
         answer.along: counts,
-        "kind": ["extrapolated" if run is None else "measured" for run in known],
-        "runs": [0 if run is None else run.repeats for run in known],
+        "kind": ["extrapolated" if run is None else "measured" for run in measured_runs],
+        "runs": [0 if run is None else run.repeats for run in measured_runs],
     })  # fmt: skip
     samples = work.at(columns)
     if target.throughput and samples is not None:
-        shown = {f"{work.unit}/s": samples / seconds, "lower": samples / upper, "upper": samples / lower}
+        answer_columns = {f"{work.unit}/s": samples / seconds, "lower": samples / upper, "upper": samples / lower}
     else:
-        shown = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
-    frame = frame.assign(**shown)
+        answer_columns = {f"{target.name} ({target.unit})": seconds, "lower": lower, "upper": upper}
+    frame = frame.assign(**answer_columns)
     for what, factor in (("speedup", counts / counts[0]), ("efficiency", 1.0)):
         frame[what] = efficiency * factor
         for end, bound in (("lower", np.minimum), ("upper", np.maximum)):

@@ -238,7 +238,7 @@ def place_of(
     result: FitResult, question: Question, target: Mapping[str, Any] | None = None, along: str | None = None
 ) -> Place:
     """Choose a configuration: the target, or where most was measured at a plan's count, or twice the largest one."""
-    given = checked_values(target or {}, result.schema)
+    configuration = checked_values(target or {}, result.schema)
     try:
         factor = result.panel.along(along)
     except GenperfError as error:
@@ -246,16 +246,16 @@ def place_of(
             raise
         only, why = None if result.schema.varying else result.panel.axis.factor, error.message
         if only is not None:
-            given.setdefault(only.name, ANSWERED_MULTIPLE * only.upper)
+            configuration.setdefault(only.name, ANSWERED_MULTIPLE * only.upper)
             why = f"measured at {count_text(only.upper, only.name)} only: efficiency and knee need a second count"
-        return Place(result, question, single(result.query(given), ONE), why_not=why, only=only)
+        return Place(result, question, single(result.query(configuration), ONE), why_not=why, only=only)
     name = factor.name
-    counted = name in given or not {*PLACES}.isdisjoint(parts_given(result.panel, given))
+    counted = name in configuration or not {*PLACES}.isdisjoint(parts_given(result.panel, configuration))
     if not counted:
         machine = {column.name for column in result.panel.machine.columns.values()}
         usual = {n: value for n, value in most_measured(result.panel, name).items() if n not in machine}
-        given = {**usual, **given, name: ANSWERED_MULTIPLE * factor.upper}
-    at = single(result.query(given), ONE)
+        configuration = {**usual, **configuration, name: ANSWERED_MULTIPLE * factor.upper}
+    at = single(result.query(configuration), ONE)
     count = float(at[name])
     upto = max(factor.upper * EVALUATED_MULTIPLE, count)
     answered = answering(result, at)
@@ -268,7 +268,7 @@ def place_of(
     chosen = None if counted or question.plan is None or place.facts is None else place.facts.plan
     if chosen is None or chosen.count == count:
         return place
-    return replace(place_of(result, question, {**given, name: chosen.count}, along), target_given=False)
+    return replace(place_of(result, question, {**configuration, name: chosen.count}, along), target_given=False)
 
 
 def thinned(counts: Array, steps: int, keep: Array) -> Index:
@@ -276,8 +276,8 @@ def thinned(counts: Array, steps: int, keep: Array) -> Index:
     octaves = np.log2(counts / counts[0])
     wanted = np.arange(0.0, octaves[-1] + 1e-9, 1.0 / steps)
     near = np.abs(octaves[:, None] - wanted).argmin(axis=0)
-    kept = [int(np.argmin(np.abs(counts - k))) for k in keep if counts[0] <= k <= counts[-1]]
-    return np.unique([*near, *kept, len(counts) - 1]).astype(int)
+    required = [int(np.argmin(np.abs(counts - k))) for k in keep if counts[0] <= k <= counts[-1]]
+    return np.unique([*near, *required, len(counts) - 1]).astype(int)
 
 
 def slider(counts: Array) -> Index:

@@ -70,8 +70,8 @@ def proposal_page(
     if kind == "csv":
         return rows.to_csv(index=False, lineterminator="\n")
     if target is None:
-        kept = rows.loc[(rows["efficiency"] >= limit) & (rows["verdict"] != VERDICTS[-1]), name]
-        target = float(kept.max() if len(kept) else rows[name].min())
+        efficient = rows.loc[(rows["efficiency"] >= limit) & (rows["verdict"] != VERDICTS[-1]), name]
+        target = float(efficient.max() if len(efficient) else rows[name].min())
     hours, figure = f"{machine}-hours", ""
     if kind == "html":
         from genperf.plots import image, speedup
@@ -97,10 +97,10 @@ def _findings(
     """Return the largest measured count, the largest count that keeps the efficiency, and the request."""
     name, last = answer.along, float(answer.steps.counts[-1])
     measured = rows[rows["kind"] == "measured"]
-    kept = measured[measured["efficiency"] >= limit]
+    efficient = measured[measured["efficiency"] >= limit]
     least, covered = f"{100 * limit:g} %", f"{100 * answer.interval:g} %"
     # The reference is measured, and its efficiency is one.
-    most = f"{kept[name].max():g} is the largest with an efficiency of at least {least}"
+    most = f"{efficient[name].max():g} is the largest with an efficiency of at least {least}"
     lines = [f"Measured up to {count_text(float(measured[name].max()), name)}: {most}."]
     point = answer.points[answer.points["what"] == "efficiency"].iloc[0]
     if np.isfinite(point["count"]):
@@ -122,14 +122,15 @@ def _findings(
 
 def _definitions(answer: Scaling, hours: str) -> tuple[str, ...]:
     """Return what the columns mean."""
-    first, name = answer.reference, answer.along
+    reference, name = answer.reference, answer.along
     kinds = {
         "strong": "Strong scaling: all workers share one amount of work.",
         "weak": "Weak scaling: the work of one worker stays the same; rates of work are compared, not times.",
     }
     return (
-        f"Speed-up at {name} = n: the rate of work R(n) over that of the smallest measured count, R(n)/R({first:g}).",
-        f"Efficiency: the speed-up times {first:g}/n.",
+        f"Speed-up at {name} = n: the rate of work R(n) over that of the smallest measured count, "
+        f"R(n)/R({reference:g}).",
+        f"Efficiency: the speed-up times {reference:g}/n.",
         kinds.get(answer.kind, "The work of a step changes with the count; rates of work are compared."),
         f"Intervals cover {100 * answer.interval:g} % nominally: of speed-up and efficiency those of the mean, "
         f"of {hours} those of a new run.",

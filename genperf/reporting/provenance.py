@@ -32,9 +32,9 @@ def command_of(result: FitResult, *, pooled: bool = False) -> str:
     source = schema.source if schema.source not in ("", "DataFrame", "-") else "TABLE"
     reading = dict(schema.reading)
     words = ["genperf", "fit", source]
-    for option, given in roles_of(schema).items():
+    for option, role_value in roles_of(schema).items():
         if option not in reading:
-            words += [f"--{option}", given if isinstance(given, str) else ",".join(given)]
+            words += [f"--{option}", role_value if isinstance(role_value, str) else ",".join(role_value)]
     # What the work of a step or the header shows needs no option.
     shows = schema.scaling is None or schema.target.work or any(note.kind == "job" for note in result.notes)
     words += [] if shows else ["--scaling", str(schema.scaling)]

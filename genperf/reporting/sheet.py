@@ -102,8 +102,8 @@ def _rate_unit(result: FitResult) -> str:
     if schema.target.throughput:
         return f"{samples_called(schema.target.throughput)}/s"
     of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
-    known = result.panel.samples is not None or of_group != {None}
-    return "samples/s" if known else "worker steps/s"
+    counts_samples = result.panel.samples is not None or of_group != {None}
+    return "samples/s" if counts_samples else "worker steps/s"
 
 
 def _finite(value: float | None) -> float | None:
@@ -114,7 +114,7 @@ def _finite(value: float | None) -> float | None:
 def _predicting(result: FitResult, place: Place, live: bool) -> dict[str, Any]:
     """Return what the page needs to predict a quantity, live or at the slider's counts, and what was measured."""
     model, interval, medians = PageModel(result), place.question.interval, result.schema.medians
-    known = result is place.result or bool(known_rows(result, place.query.columns, 1).all())
+    is_measured = result is place.result or bool(known_rows(result, place.query.columns, 1).all())
     factors = []
     for index, factor in enumerate(result.schema.factors):
         measured = sorted({float(m.values[index]) for m in medians})[:MAX_VALUES] if factor.numeric else []
@@ -123,7 +123,7 @@ def _predicting(result: FitResult, place: Place, live: bool) -> dict[str, Any]:
         "factors": factors,
         "measured": [[*m.values, *shorts([m.value, m.lowest, m.highest]), m.repeats] for m in medians[:MAX_MEASURED]],
         "engine": engine(model, interval) if live else None,
-        "stops": _stops(result, place, interval) if known and not live else None,
+        "stops": _stops(result, place, interval) if is_measured and not live else None,
         "judging": judging(model),
     }
 
@@ -180,14 +180,16 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
         columns = read_query(frame_of(columns), result.schema).columns
     # Verdicts are about the 90 % interval, whatever is shown.
     value, lower, upper, log_width = central_and_band(result, columns, interval, forecast=forecast)
-    shown = {name: values[drawn] for name, values in columns.items()}
-    parts = parts_of(result, shown, None if forecast is None else forecast.at(drawn), drawn=False)
+    columns_drawn = {name: values[drawn] for name, values in columns.items()}
+    term_parts = parts_of(result, columns_drawn, None if forecast is None else forecast.at(drawn), drawn=False)
     return {
         "value": shorts(value, 12),
         "lower": shorts(np.minimum(lower, value), 7),
         "upper": shorts(np.maximum(upper, value), 7),
         "logWidth": shorts(log_width, 7),
-        "terms": {n: shorts(part, 4) for n, part in zip(parts.names, parts.amounts, strict=True) if part.any()},
+        "terms": {
+            n: shorts(part, 4) for n, part in zip(term_parts.names, term_parts.amounts, strict=True) if part.any()
+        },
     }
 
 
@@ -209,8 +211,8 @@ def _doublings(result: FitResult, interval: float) -> dict[str, Any] | None:
     by_level = doublings_by_level(result, interval=interval)
     if by_level.empty:
         return None
-    shown = doublings_for_people(by_level).fillna("–")
-    return {"head": list(shown.columns), "rows": shown.to_numpy().tolist()}
+    printed = doublings_for_people(by_level).fillna("–")
+    return {"head": list(printed.columns), "rows": printed.to_numpy().tolist()}
 
 
 #: Options of a fit that the page shows as the command and the held-out error.
@@ -241,16 +243,16 @@ def _measures(model: PageModel, group: Mapping[str, str], job: PageJob) -> dict[
     panel = model.result.panel.within(group)
     paid, known_work = _paid(panel, job), panel.step_work
     work = None if known_work.known == "assumed" else known_work.proportional
-    given: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
+    formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None:
-        given["steps"] = call("divide", Name("samples"), work)
-    known = quantities_of(panel, {**given, "machines": paid})
+        formulas["steps"] = call("divide", Name("samples"), work)
+    quantities = quantities_of(panel, {**formulas, "machines": paid})
 
     def written(name: str, needs: Node | None = work) -> PageFormula | None:
         """Return a formula where it is known."""
-        if needs is None or not known.has(name):
+        if needs is None or not quantities.has(name):
             return None
-        return formula(known.node(name), model.factors, GIVEN)
+        return formula(quantities.node(name), model.factors, GIVEN)
 
     of_samples = _rate_unit(model.result) == "samples/s"
     name = "" if paid is None else render(paid).replace("`", "")

@@ -44,8 +44,8 @@ def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFra
         if factor.numeric:
             continue
         given_levels = [label(v) for values in configurations for v in _values(values, factor.name, result)]
-        known = {*factor.levels, *new.get(factor.name, ())}
-        added = tuple(level for level in dict.fromkeys(given_levels) if level not in known and answered(factor, level))
+        levels = {*factor.levels, *new.get(factor.name, ())}
+        added = tuple(level for level in dict.fromkeys(given_levels) if level not in levels and answered(factor, level))
         if added:
             new[factor.name] = (*new.get(factor.name, ()), *added)
     if new == result.schema.substituted:

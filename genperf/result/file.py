@@ -83,8 +83,8 @@ def parse_model(text: str | bytes, where: str = "model") -> FitResult | GroupedR
         results = {group.key: result_of(group.model) for group in file.groups}
     except msgspec.ValidationError as error:
         complaint, _, place = str(error).partition(" - at `$.")
-        shown = f"{place.rstrip('`')}: {complaint.lower()}" if place else complaint.lower()
-        raise ModelError(f"is not a whole model file: {shown}", where=where) from None
+        complaint_text = f"{place.rstrip('`')}: {complaint.lower()}" if place else complaint.lower()
+        raise ModelError(f"is not a whole model file: {complaint_text}", where=where) from None
     except FormulaError as error:
         raise ModelError(f"holds a formula that is refused: {error}", where=where) from None
     except ModelError as error:
@@ -206,8 +206,8 @@ def is_model(path: str | Path) -> bool:
 def record_of(result: FitResult) -> layout.ModelRecord:
     """Return the record of a result."""
     if result.schema.substituted:
-        shown = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.substituted.items())
-        raise ModelError(f"a model that answers for {shown} is not written", hint="write the fitted model")
+        levels_text = ", ".join(f"{name}={levels[0]}" for name, levels in result.schema.substituted.items())
+        raise ModelError(f"a model that answers for {levels_text} is not written", hint="write the fitted model")
     discrepancies = discrepancies_of(result.members)
     places = {id(d): k for k, d in enumerate(discrepancies)}
     return layout.ModelRecord(
@@ -235,8 +235,8 @@ def _member_record(member: Member, place: int | None) -> layout.MemberRecord:
             "identified": constant.name not in member.unidentified,
         }
         # A field that equals its default is left to it, and is then not written.
-        given = {k: v for k, v in fields.items() if k not in DEFAULTS or v != DEFAULTS[k]}
-        constants.append(layout.ConstantRecord(**given))
+        without_defaults = {k: v for k, v in fields.items() if k not in DEFAULTS or v != DEFAULTS[k]}
+        constants.append(layout.ConstantRecord(**without_defaults))
     return layout.MemberRecord(
         **{name: getattr(member, name) for name in OF_MEMBER},
         family=expression.family,

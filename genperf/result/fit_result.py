@@ -267,7 +267,7 @@ class FitResult(Result, PredictedFrom):
         from statsmodels.iolib.summary import Summary
         from statsmodels.iolib.table import SimpleTable
 
-        shown = Summary()
+        tables = Summary()
         target, options = self.schema.target, self.options
         error = "not measured" if self.held_out_error is None else f"{self.held_out_error:.1f} %"
         about = [
@@ -275,13 +275,13 @@ class FitResult(Result, PredictedFrom):
             ("Loss", str(options.get("loss", "")), "R-squared", f"{self.metrics.get('r2', float('nan')):.4f}"),
             ("Penalty", str(options.get("penalty", "")), "Seed", str(self.seed)),
         ]
-        shown.tables.append(SimpleTable(about, title=f"{self.model}: {target.name} ({target.unit})"))
+        tables.tables.append(SimpleTable(about, title=f"{self.model}: {target.name} ({target.unit})"))
         frame = self.constants(interval)
         rows = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in frame.to_numpy()]
         ends = f"{100.0 * interval:g} %"
         headers = [{"lower": f"[{ends}", "upper": f"{ends}]"}.get(name, name) for name in frame.columns]
-        shown.tables.append(SimpleTable(rows, headers))
-        return shown
+        tables.tables.append(SimpleTable(rows, headers))
+        return tables
 
     def constants(self, interval: float = 0.9) -> pd.DataFrame:
         """Return the fitted constants with their intervals.
@@ -373,8 +373,8 @@ class GroupedResult(Result):
         wanted = (key,) if isinstance(key, str) else tuple(key)
         if wanted not in self.results:
             why = self.failures.get(wanted)
-            shown = ", ".join(wanted)
-            raise TableError(f"group {shown} was not fitted: {why}" if why else f"there is no group {shown}")
+            key_text = ", ".join(wanted)
+            raise TableError(f"group {key_text} was not fitted: {why}" if why else f"there is no group {key_text}")
         return self.results[wanted]
 
     def explain(self, at: Any = None, **options: Any) -> dict[tuple[str, ...], Any]:
@@ -405,15 +405,15 @@ class GroupedResult(Result):
             groups = {g: labels(values).repeat(count) for g, *values in zip(self.group, *self.results, strict=True)}
             source = source.take(np.tile(np.arange(count), len(self.results)))
         rows = rows_by_group(groups, len(source.lines))
-        parts = [predict(self[key], source.take(places), interval, band) for key, places in rows.items()]
+        by_group = [predict(self[key], source.take(places), interval, band) for key, places in rows.items()]
         back = np.argsort(np.concatenate(list(rows.values())))
         names = dict.fromkeys(name for one in self.results.values() for name in one.predicted_names)
         further = dict.fromkeys(name for one in self.results.values() for name in one.further_names)
-        for part in parts:
+        for part in by_group:
             part.update({name: np.full(len(part["lower"]), np.nan) for name in further if name not in part})
         # The work of a step may follow from the factors in some groups alone.
-        shared = [name for name in parts[0] if all(name in part for part in parts)]
-        joined = {name: np.concatenate([part[name] for part in parts])[back] for name in shared}
+        shared = [name for name in by_group[0] if all(name in part for part in by_group)]
+        joined = {name: np.concatenate([part[name] for part in by_group])[back] for name in shared}
         columns = _beside(source, joined, names)
         return {**groups, **{name: cells for name, cells in columns.items() if name not in self.group}}
 
@@ -422,8 +422,8 @@ class GroupedResult(Result):
         return f"<GroupedResult {counted(len(self.results), 'group')} of {', '.join(self.group)}{failed}>"
 
     def __str__(self) -> str:
-        known = sorted(r.held_out_error for r in self.results.values() if r.held_out_error is not None)
-        median = f"median held-out error {known[len(known) // 2]:.1f} %" if known else UNTESTED
+        errors = sorted(r.held_out_error for r in self.results.values() if r.held_out_error is not None)
+        median = f"median held-out error {errors[len(errors) // 2]:.1f} %" if errors else UNTESTED
         lines = [f"{counted(len(self), 'group')} of {', '.join(self.group)}; {median}"]
         for key, result in list(self.results.items())[:LISTED]:
             share = result.options.get("pooled_share")

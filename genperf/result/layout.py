@@ -154,8 +154,8 @@ def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rul
     yield from _of_schema(schema)
     for discrepancy in discrepancies:
         yield from _of_discrepancy(discrepancy, schema.factors)
-    whole = sum(m.weight for m in record.members) > 0.0
-    yield not whole, "members.weight: the weights do not add up to a share above zero"
+    has_weight = sum(m.weight for m in record.members) > 0.0
+    yield not has_weight, "members.weight: the weights do not add up to a share above zero"
     for member in record.members:
         yield from _of_member(member, schema, discrepancies)
     other = {one.factor for one in record.evidence} - {f.name for f in schema.factors}
@@ -172,8 +172,8 @@ def of_record(record: ModelRecord, discrepancies: Sequence[Discrepancy]) -> _Rul
 def of_groups(file: File) -> _Rules:
     """Yield the rules of groups."""
     keys = [*(g.key for g in file.groups), *(f.key for f in file.failures)]
-    whole = all(len(key) == len(file.group) for key in keys) and len(set(keys)) == len(keys)
-    yield not whole, "groups.key: the groups do not have one value of each group column, or one is there twice"
+    complete = all(len(key) == len(file.group) for key in keys) and len(set(keys)) == len(keys)
+    yield not complete, "groups.key: the groups do not have one value of each group column, or one is there twice"
     targets = {g.model.schema.target for g in file.groups}
     yield len(targets) > 1, "groups.model.table.target: the groups measure different quantities"
 
@@ -217,8 +217,8 @@ def _of_median(median: Median, factors: Sequence[Factor]) -> _Rules:
     yield not ordered, "table.medians: what was measured of a configuration is not a range above zero"
     for factor, value in zip(factors, median.values, strict=True):
         room = ROUNDING * max(abs(factor.lower), abs(factor.upper))
-        known = value in factor.levels
-        inside = known if isinstance(value, str) else factor.lower - room <= value <= factor.upper + room
+        is_level = value in factor.levels
+        inside = is_level if isinstance(value, str) else factor.lower - room <= value <= factor.upper + room
         yield not inside, f"table.medians: '{value}' is outside of what was measured of '{factor.name}'"
 
 
@@ -228,8 +228,8 @@ def _of_member(member: MemberRecord, schema: Schema, discrepancies: Sequence[Dis
     for constant in member.constants:
         yield not _inside_bounds(constant), f"members.constants: '{constant.name}' is outside of its bounds"
     draws, central, place = member.draws, member.central, member.discrepancy
-    whole = draws.ndim == 2 and len(draws) and draws.shape[1] == len(member.constants)
-    yield not whole, "members.draws: the draws do not match the constants"
+    draws_match = draws.ndim == 2 and len(draws) and draws.shape[1] == len(member.constants)
+    yield not draws_match, "members.draws: the draws do not match the constants"
     shared = central is None or (central.shape == draws.shape[:1] and (central > 0.0).any())
     yield not shared, "members.central: the shares for the central value do not match the draws"
     if place is not None:
@@ -283,31 +283,31 @@ def _finite(solved: Callable[[], Iterable[Array]]) -> bool:
     """Return whether the covariance of a process at its anchors has a square root, as every fitted one has."""
     try:
         with np.errstate(all="ignore"):
-            return all(np.isfinite(each).all() for each in solved())
+            return all(np.isfinite(array).all() for array in solved())
     except (np.linalg.LinAlgError, ValueError):
         return False
 
 
 def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules:
-    anchors, parts = stack.anchors, stack.parts
-    yield len(parts) != members, "stack.parts: they do not match the members"
+    anchors, processes = stack.anchors, stack.parts
+    yield len(processes) != members, "stack.parts: they do not match the members"
     yield from _of_anchors("stack.anchors", anchors, factors)
-    extreme = any(np.any(np.abs(part.residuals) > LARGEST_LOGARITHM) for part in parts)
+    extreme = any(np.any(np.abs(part.residuals) > LARGEST_LOGARITHM) for part in processes)
     yield extreme, "stack.parts.residuals: one is not a logarithm of what was measured"
     count, numbers = next(iter(anchors.values())).size, {n for n, v in anchors.items() if v.dtype != object}
-    even = all(p.residuals.shape == p.factors.shape == (p.residuals.size,) for p in parts)
-    even &= all(0 < p.residuals.size <= count for p in parts)
+    even = all(p.residuals.shape == p.factors.shape == (p.residuals.size,) for p in processes)
+    even &= all(0 < p.residuals.size <= count for p in processes)
     yield not even, "stack.parts: the residuals do not match the anchors"
-    positive = all(np.all(p.factors > 0.0) for p in parts) and sum(p.weight for p in parts) > 0.0
+    positive = all(np.all(p.factors > 0.0) for p in processes) and sum(p.weight for p in processes) > 0.0
     yield not positive, "stack.parts: the weights or the factors of noise are not above zero"
-    unknown = any(name not in anchors for p in parts for name in p.unseen)
+    unknown = any(name not in anchors for p in processes for name in p.unseen)
     yield unknown, "stack.parts.unseen: the variance of a level that was not measured does not match the anchors"
     for beyond in stack.beyond:
         names = parse(beyond.factor).names
         yield not names or not numbers.issuperset(names), f"stack.beyond: '{beyond.factor}' is no number of the anchors"
-        other = len(beyond.weights) != len(parts)
+        other = len(beyond.weights) != len(processes)
         yield other, f"stack.beyond: the weights beyond '{beyond.factor}' do not match the parts"
-    for kernel in (part.kernel for part in parts):
+    for kernel in (part.kernel for part in processes):
         whole = kernel.axes and set(anchors).issuperset(kernel.factors)
         yield not whole, "stack.parts.kernel: the axes do not match the anchors"
         for axis in kernel.axes:
@@ -315,14 +315,14 @@ def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules
             yield numbers.issuperset(parse(axis.formula).names) is not number, f"{at} does not match the anchors"
             finite = not number or np.all(np.isfinite(axis.coordinates(anchors)))
             yield not finite, f"{at} has no logarithm at an anchor"
-    solvable = _finite(lambda: map(stack.dual, range(len(parts))))
+    solvable = _finite(lambda: map(stack.dual, range(len(processes))))
     yield not solvable, "stack: a covariance has no square root"
 
 
 def _of_feasibility(feasibility: Feasibility, factors: tuple[Factor, ...]) -> _Rules:
     numeric, texts = ({f.name for f in factors if f.numeric is kind} for kind in (True, False))
-    whole = set(feasibility.demands) == numeric and set(feasibility.names) == numeric | texts
-    yield not whole, "feasibility: its factors are not those of the table"
+    same_factors = set(feasibility.demands) == numeric and set(feasibility.names) == numeric | texts
+    yield not same_factors, "feasibility: its factors are not those of the table"
     if feasibility.need is not None:
         parse_number(feasibility.need.formula, numeric | texts, texts)
     kinds = [name in texts for name in feasibility.names]

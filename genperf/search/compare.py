@@ -75,15 +75,15 @@ class Ranking(PrintedAnswer):
         reasons = [reason for reason in dict.fromkeys(self.table["reason"]) if reason]
         marks = {reason: f" [{k}]" for k, reason in enumerate(reasons, 1)}
         shares = {name: [f"{100 * share:.0f} %" for share in self.table.get(name, [])] for name in ("best", "cheapest")}
-        shown: dict[str, Any] = {name: self.table[name].map(str) for name in self.names}
-        shown |= {head: self.table[name].map(three_digits) for name, head in {**heads, "relative": "x best"}.items()}
-        shown["best"] = shares["best"]
+        columns: dict[str, Any] = {name: self.table[name].map(str) for name in self.names}
+        columns |= {head: self.table[name].map(three_digits) for name, head in {**heads, "relative": "x best"}.items()}
+        columns["best"] = shares["best"]
         if "cost" in self.table:
-            shown |= {"cost": self.table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
-        shown |= {QUANTITIES[n].label: self.table[n].map(three_digits) for n in REPORTED_BESIDE if n in self.table}
-        shown["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in self.table[["verdict", "reason"]].to_numpy()]
+            columns |= {"cost": self.table["cost"].map(three_digits), "cheapest": shares["cheapest"]}
+        columns |= {QUANTITIES[n].label: self.table[n].map(three_digits) for n in REPORTED_BESIDE if n in self.table}
+        columns["verdict"] = [f"{v}{marks.get(r, '')}" for v, r in self.table[["verdict", "reason"]].to_numpy()]
         footnotes = [f"[{k}] {reason}" for k, reason in enumerate(reasons, 1)]
-        return [self.sentence, ("the best first", pd.DataFrame(shown)), *footnotes]
+        return [self.sentence, ("the best first", pd.DataFrame(columns)), *footnotes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -161,8 +161,8 @@ def compare(
     models, rest = models_of(fitted, at)
     changes = () if over is None or isinstance(over, str) else tuple(over)
     groups = fitted.group if isinstance(fitted, GroupedResult) else ()
-    first = answering(models[0][1], rest)
-    column = CHANGE if changes else _over(first, over if isinstance(over, str) else None, rest, groups)
+    first_model = answering(models[0][1], rest)
+    column = CHANGE if changes else _over(first_model, over if isinstance(over, str) else None, rest, groups)
     tables, draws, costs, notes = [], [], list[Array | None](), list[str]()
     of_steps, works = list[StepWork](), list[Array | None]()
     for place, (group, model) in enumerate(models):
@@ -187,7 +187,7 @@ def compare(
     table, drawn = pd.concat(tables, ignore_index=True), np.hstack(draws)
     if len(table) < 2:
         raise GenperfError("there is one alternative, and nothing to compare it with", hint="fewer --at of groups")
-    quantity = first.schema.target
+    quantity = first_model.schema.target
     done, cost = _joined(works), _joined(costs)
     ends = [table[end].to_numpy(float) for end in (quantity.name, "lower", "upper")]
     rated: dict[str, Array] = {}
@@ -202,7 +202,7 @@ def compare(
     values = rated[THROUGHPUT[0]] if rated else ends[0]
     order = (-values if rated or maximize else values).argsort(kind="stable")
     columns_of_names = tuple(dict.fromkeys([*groups, *([column] if column else [])]))
-    parts = {
+    columns_by_name = {
         **table[list(columns_of_names)],
         **rated,
         **dict(zip((quantity.name, "lower", "upper"), ends, strict=True)),
@@ -212,17 +212,17 @@ def compare(
         **table[[f"{name}{end}" for name in REPORTED_BESIDE for end in ENDS if name in table]],
         **table[["verdict", "reason"]],
     }
-    ranked = pd.DataFrame(parts).iloc[order].reset_index(drop=True)
+    ranked = pd.DataFrame(columns_by_name).iloc[order].reset_index(drop=True)
     difference = drawn[:, order[1]] - drawn[:, order[0]]
     low, high = np.quantile(difference, ends_of(interval))
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
     amount = "a million samples" if all(step.total is not None for step in of_steps) else "a million steps of one"
-    whole = with_article(first.schema.timed) if done is None else amount
-    sentence += _cheapest_sentence(ranked, columns_of_names, price, whole)
+    what_costs = with_article(first_model.schema.timed) if done is None else amount
+    sentence += _cheapest_sentence(ranked, columns_of_names, price, what_costs)
     notes += [] if rated else _batch_notes(ranked, groups)
     if isinstance(fitted, GroupedResult):
         notes += [f"{', '.join(key)} was not fitted: {why}" for key, why in fitted.failures.items()]
-    steps = first.schema.of_steps
+    steps = first_model.schema.of_steps
     return Ranking(dict(at), columns_of_names, ranked, sentence, bool(low > 0.0), quantity, tuple(notes), steps)
 
 
@@ -234,8 +234,8 @@ def _predicted(predicted: pd.DataFrame, name: str, other: Mask, network: Array, 
     value = predicted[name].to_numpy(float)
     below, above = np.log(value / predicted["lower"]), np.log(predicted["upper"] / value)
     ends = np.exp(middle - np.hypot(below, middle - low)), np.exp(middle + np.hypot(above, high - middle))
-    shown = "no run used that network: what arises between nodes falls with its rate, in part or wholly"
-    reasons = predicted["reason"].map(lambda reason: "; ".join(filter(None, (reason, shown))))
+    network_reason = "no run used that network: what arises between nodes falls with its rate, in part or wholly"
+    reasons = predicted["reason"].map(lambda reason: "; ".join(filter(None, (reason, network_reason))))
     return predicted.assign(
         **{name: value * np.exp(middle), "lower": value * ends[0], "upper": value * ends[1]},
         verdict=predicted["verdict"].where(~other | (predicted["verdict"] != "ok"), "caution"),
@@ -245,8 +245,8 @@ def _predicted(predicted: pd.DataFrame, name: str, other: Mask, network: Array, 
 
 def _joined(parts: Sequence[Array | None]) -> Array | None:
     """Return the numbers of all models; None where one does not know them."""
-    known = [part for part in parts if part is not None]
-    return np.concatenate(known) if len(known) == len(parts) else None
+    present = [part for part in parts if part is not None]
+    return np.concatenate(present) if len(present) == len(parts) else None
 
 
 def _cost(result: FitResult, step: StepWork, columns: Mapping[str, Any], price: Paid | None) -> Array | None:
@@ -258,9 +258,9 @@ def _cost(result: FitResult, step: StepWork, columns: Mapping[str, Any], price: 
     if work is None or not result.schema.target.is_time or (price is None and result.panel.counted_node is None):
         return None
     steps = call("divide", 1.0 if work == ONE else 1e6, work)
-    known = quantities_of(result.panel, {"value": ONE, "steps": steps}, price)
+    quantities = quantities_of(result.panel, {"value": ONE, "steps": steps}, price)
     cost = "machine_hours" if price is None else "cost"
-    return np.broadcast_to(known.values([cost], columns)[cost], len(next(iter(columns.values()))))
+    return np.broadcast_to(quantities.values([cost], columns)[cost], len(next(iter(columns.values()))))
 
 
 def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
@@ -375,15 +375,15 @@ def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, see
     generator, other = np.random.default_rng((result.seed, seed)), rates != 1.0
     if not other.any():
         return np.zeros((JOINT_DRAWS, len(other)))
-    parts = parts_of(result, columns)
-    between = [j for j, name in enumerate(parts.names) if name in BETWEEN or "between nodes" in name]
-    share = parts.drawn[:, between].sum(axis=1) / parts.drawn.sum(axis=1)
+    term_parts = parts_of(result, columns)
+    between = [j for j, name in enumerate(term_parts.names) if name in BETWEEN or "between nodes" in name]
+    share = term_parts.drawn[:, between].sum(axis=1) / term_parts.drawn.sum(axis=1)
     if np.any(share[:, other].max(axis=0, initial=0.0) <= 0.0):
         raise GenperfError(
             "the model has nothing between nodes at this configuration, which another network would change",
             hint="runs on several nodes, with a column of nodes; before: genperf ask --hint bandwidth=100Gbit/s",
         )
-    chosen = generator.choice(len(parts.draw_shares), JOINT_DRAWS, p=parts.draw_shares)
+    chosen = generator.choice(len(term_parts.draw_shares), JOINT_DRAWS, p=term_parts.draw_shares)
     exponent = generator.uniform(size=(JOINT_DRAWS, 1))
     return np.asarray(np.log1p(np.clip(share[chosen], 0.0, 1.0) * (rates**-exponent - 1.0)))
 

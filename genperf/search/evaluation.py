@@ -138,19 +138,19 @@ class Search:
         """Return the configurations of a block that may be answers, with their objective and their cost."""
         problem, shape = self.problem, positions.shape
         predicted = self.predicted(self.space.take(positions))
-        kept = evaluation.count(np.s_[len(problem.simple) :], _fails(problem.further, predicted, shape))
-        kept &= self._fitting(predicted, kept, evaluation)
+        satisfies = evaluation.count(np.s_[len(problem.simple) :], _fails(problem.further, predicted, shape))
+        satisfies &= self._fitting(predicted, satisfies, evaluation)
         formulas = (problem.objective, problem.total, problem.cost or ZERO)
         objective, total, cost = (np.broadcast_to(value(formula, predicted), shape) for formula in formulas)
-        finite = kept & np.isfinite(objective) & np.isfinite(total)
+        finite = satisfies & np.isfinite(objective) & np.isfinite(total)
         if problem.cost is not None:
-            shown = finite & np.isfinite(cost)
-            evaluation.add_to_front(np.array([total[shown], cost[shown], positions[shown]]))
+            plotted = finite & np.isfinite(cost)
+            evaluation.add_to_front(np.array([total[plotted], cost[plotted], positions[plotted]]))
         late = finite & (total > (self.goal.deadline or np.inf))
         evaluation.fastest = min(evaluation.fastest, float(total[finite].min(initial=np.inf)))
-        evaluation.not_finite += int(np.sum(kept & ~finite))
+        evaluation.not_finite += int(np.sum(satisfies & ~finite))
         evaluation.late += int(late.sum())
-        evaluation.feasible += int(np.sum(kept & ~late))
+        evaluation.feasible += int(np.sum(satisfies & ~late))
         answers = finite & ~late
         return positions[answers], objective[answers], cost[answers]
 

@@ -75,8 +75,8 @@ def split_columns(result: FitResult) -> LayoutColumns | None:
     if inside is None and node is not None and result.schema.medians:
         most = max(1, int(np.max(values_of(node, factors.measured))))
     named = {name: Name(column.name) for name, column in factors.columns.items()}
-    known = [parse(text) for text in CONDITIONS]
-    conditions = [render(substitute(one.node, named)) for one in known if one.names <= {*named}]
+    conditions_read = [parse(text) for text in CONDITIONS]
+    conditions = [render(substitute(one.node, named)) for one in conditions_read if one.names <= {*named}]
     return LayoutColumns(ways, factors.workers, factors.nodes, most, conditions)
 
 
@@ -114,14 +114,14 @@ def layouts(
     """
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")
-    given = {result.schema.column(name): values for name, values in (over or {}).items()}
+    requested = {result.schema.column(name): values for name, values in (over or {}).items()}
     factors, notes, columns = result.panel, [], split_columns(result)
     if columns is None:
         raise GenperfError(
             "the model has no columns of the ways to split a transformer",
             hint="fit with columns such as data_parallel and tensor_parallel, or --map tensor_parallel=COLUMN",
         )
-    out: dict[str, Any] = dict(given)
+    out: dict[str, Any] = dict(requested)
     divisors = [float(k) for k in range(1, devices + 1) if devices % k == 0]
     for way in columns.varied:
         out.setdefault(way.name, divisors)
@@ -132,7 +132,7 @@ def layouts(
     if columns.nodes is not None and inside is not None:
         out.setdefault(columns.nodes.name, [float(-(-devices // inside))])
     tensor = columns.ways.get("tensor_parallel")
-    if tensor is not None and tensor.name not in given and not any(tensor.name in text for text in where):
+    if tensor is not None and tensor.name not in requested and not any(tensor.name in text for text in where):
         if inside is None:
             notes.append(Note("the devices of a node are not known: tensor ways may span nodes", "placement"))
         else:

@@ -89,18 +89,18 @@ class Optimum(PrintedAnswer):
     @property
     def title(self) -> str:
         """What was searched, in a line."""
-        kept = f", {duration_text(self.deadline)} kept by the upper end" if self.deadline is not None else ""
+        deadline = f", {duration_text(self.deadline)} kept by the upper end" if self.deadline is not None else ""
         what = self.minimize
         if what == self.quantity.name and not self.quantity.is_time:
             what = heading(self.quantity)
         size = "most" if self.maximized else "least"
-        return f"{size} {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{kept}"
+        return f"{size} {what} of {self.feasible:,} feasible of {self.configurations:,} configurations{deadline}"
 
     @property
     def reason(self) -> str:
         """How far the best configuration's prediction can be trusted, in a line."""
-        first = self.best.iloc[0]
-        text = f"the best is '{first['verdict']}': {first['reason']}"
+        best_row = self.best.iloc[0]
+        text = f"the best is '{best_row['verdict']}': {best_row['reason']}"
         if self.regret is None or (len(self.best) < 2 and np.isfinite(self.regret)):
             return text
         if not np.isfinite(self.regret):
@@ -114,14 +114,14 @@ class Optimum(PrintedAnswer):
     @property
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """What is shown to a person: titles and tables, without the reasons of every row."""
-        shown = [(self.title, self.best)]
+        titled = [(self.title, self.best)]
         if len(self.front):
             front = "throughput against the cost of one unit of work" if _per_unit(self.best) else "time against cost"
             some = self.front.head(len(self.best))
             count = f", {len(some)} of {len(self.front)}" if len(some) < len(self.front) else ""
-            shown.append((f"Pareto front of {front}{count}", some))
+            titled.append((f"Pareto front of {front}{count}", some))
         tables = []
-        for title, frame in shown:
+        for title, frame in titled:
             table, same = _for_people(frame, self.quantity, list(self.configuration))
             tables.append((f"{title}; each with {same}" if same else title, table))
         return tables
@@ -139,14 +139,14 @@ def _per_unit(frame: pd.DataFrame) -> bool:
 
 def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) -> tuple[pd.DataFrame, str]:
     """Return a table of configurations to print, and what is the same in all; settings keep all their digits."""
-    shown = frame.drop(columns=_redundant(frame, target))
+    printed = frame.drop(columns=_redundant(frame, target))
     same = {
-        name: _cell(name, shown[name].iloc[0], settings)
+        name: _cell(name, printed[name].iloc[0], settings)
         for name in (*settings, "fits")
-        if name in shown and len(shown) > 1 and len(set(shown[name])) == 1
+        if name in printed and len(printed) > 1 and len(set(printed[name])) == 1
     }
-    shown = shown.drop(columns=list(same))
-    cells = {str(name): [_cell(str(name), value, settings) for value in shown[name]] for name in shown.columns}
+    printed = printed.drop(columns=list(same))
+    cells = {str(name): [_cell(str(name), value, settings) for value in printed[name]] for name in printed.columns}
     # That every run fits goes without a word.
     constants_shown = [f"{name}={value}" for name, value in same.items() if (name, value) != ("fits", "1")]
     return pd.DataFrame(cells), ", ".join(constants_shown)
@@ -274,12 +274,12 @@ def optimize(
     constraints = [where] if isinstance(where, str) else list(where)
     models, over = models_of(result, over)
     task = _Task(over, constraints, minimize, job, goal, interval, top)
-    each = [(group, attempted(_solve, model, task, group)) for group, model in models]
-    failures = [(group, error) for group, error in each if isinstance(error, GenperfError)]
-    if len(failures) == len(each):
+    attempts = [(group, attempted(_solve, model, task, group)) for group, model in models]
+    failures = [(group, error) for group, error in attempts if isinstance(error, GenperfError)]
+    if len(failures) == len(attempts):
         raise failures[0][1]
     notes = [Note(f"{', '.join(group.values())}: {error.message}", "group_infeasible") for group, error in failures]
-    return _optimum_of([one for _, one in each if isinstance(one, _Solved)], task, notes[:LISTED])
+    return _optimum_of([one for _, one in attempts if isinstance(one, _Solved)], task, notes[:LISTED])
 
 
 @dataclass(frozen=True)
@@ -422,9 +422,11 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
         ("not_all_looked_at", not_looked_at),
         ("front_thinned", thinned),
     ]
-    shown = tuple(Note(text, kind) for kind, text in notes if text)
+    printed_notes = tuple(Note(text, kind) for kind, text in notes if text)
     best, front = _with_group(best, group), _with_group(front, group)
-    return _Solved(search, evaluation, positions, best, front, goal.maximize or minimize or schema.target.name, shown)
+    return _Solved(
+        search, evaluation, positions, best, front, goal.maximize or minimize or schema.target.name, printed_notes
+    )
 
 
 _MOST_THROUGHPUT = (
@@ -467,7 +469,7 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
     order = evaluation.positions[best_first(evaluation.objective, evaluation.cost)]
     if not search.goal.searched:
         return order[:top], search.answers(order[:top]), ""
-    kept: list[Index] = []
+    feasible_positions: list[Index] = []
     frames: list[pd.DataFrame] = []
     looked, size, count, alone = 0, 2 * top, 0, dict[str, int]()
     while count < top and looked < min(len(order), MAX_INTERVALS):
@@ -476,7 +478,7 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
         limits = search.keeps(frame, some)
         alone = {name: alone.get(name, 0) + int(rows.sum()) for name, rows in limits.items()}
         keeps = np.logical_and.reduce(list(limits.values()))
-        kept.append(some[keeps])
+        feasible_positions.append(some[keeps])
         frames.append(frame[keeps])
         looked, count, size = looked + len(some), count + int(keeps.sum()), min(2 * size, MAX_BLOCK)
     if not count:
@@ -485,7 +487,7 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
     if count < top and looked < len(order):
         what = " and ".join(alone)
         note = f"only the {looked:,} best were looked at for {what}; {len(order) - looked:,} more may keep it"
-    return np.concatenate(kept)[:top], pd.concat(frames, ignore_index=True)[:top], note
+    return np.concatenate(feasible_positions)[:top], pd.concat(frames, ignore_index=True)[:top], note
 
 
 def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.DataFrame, str]:
@@ -495,19 +497,21 @@ def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.Data
         return pd.DataFrame(), ""
     if search.goal.capacity or search.goal.trusted or search.goal.budget is not None:
         positions = _front_of_kept(search, np.union1d(positions, best))
-    shown = _along(positions)
-    note = f"the Pareto front has {positions.size:,} configurations; {shown.size} along it are shown"
-    frame = search.answers(shown).drop(columns="objective")
+    along_front = _along(positions)
+    note = f"the Pareto front has {positions.size:,} configurations; {along_front.size} along it are shown"
+    frame = search.answers(along_front).drop(columns="objective")
     if search.goal.deadline is not None:
-        frame.insert(len(frame.columns) - 2, "keeps_deadline", search.latest(frame, shown) <= search.goal.deadline)
-    return frame, note if shown.size < positions.size else ""
+        frame.insert(
+            len(frame.columns) - 2, "keeps_deadline", search.latest(frame, along_front) <= search.goal.deadline
+        )
+    return frame, note if along_front.size < positions.size else ""
 
 
 def _front_of_kept(search: Search, positions: Index) -> Index:
     """Return the Pareto front of the configurations that keep all limits but the deadline, as the answers do."""
     frame = search.answers(positions)
-    kept = np.logical_and.reduce([k for name, k in search.keeps(frame, positions).items() if name != DEADLINE])
-    return positions[kept][_front_places(frame[kept], search.problem.predicted)]
+    satisfies = np.logical_and.reduce([k for name, k in search.keeps(frame, positions).items() if name != DEADLINE])
+    return positions[satisfies][_front_places(frame[satisfies], search.problem.predicted)]
 
 
 def _excluded(search: Search, evaluation: Evaluation) -> pd.DataFrame:

@@ -119,7 +119,7 @@ class StackKnowledge:
         stack, at = self.stack, {name: np.asarray(values)[row : row + 1] for name, values in self.columns.items()}
         centre = stack.pooled(self.curves, self.columns, self.places)[0][row]
         anchors = {name: np.concatenate([at[name], values]) for name, values in stack.anchors.items()}
-        parts = [
+        updated = [
             msgspec.structs.replace(
                 part,
                 residuals=np.append(centre - self.curves[k, row], part.residuals),
@@ -132,7 +132,7 @@ class StackKnowledge:
             msgspec.structs.replace(b, upper=max(b.upper, value))
             for b, value in zip(stack.beyond, reached, strict=True)
         ]
-        measured = msgspec.structs.replace(stack, anchors=anchors, parts=tuple(parts), beyond=tuple(beyond))
+        measured = msgspec.structs.replace(stack, anchors=anchors, parts=tuple(updated), beyond=tuple(beyond))
         return replace(self, stack=measured)
 
 
@@ -353,8 +353,8 @@ def suggested(
     """Return what to measure next where the interval at the target is known `now`, and whether its verdict is blind."""
     within, work = options.within, options.work
     values = {n: v[0] for n, v in query.columns.items()}
-    given = {result.panel.meant(str(n)) for n in target}
-    named = {n: v for n, v in values.items() if n in given} or values
+    target_columns = {result.panel.meant(str(n)) for n in target}
+    named = {n: v for n, v in values.items() if n in target_columns} or values
     quantity, (value, lower, upper) = result.schema.target, now.ends
     width = (upper - lower) / (2.0 * value)
     met = within is not None and width <= within and not blind
@@ -364,10 +364,10 @@ def suggested(
     else:
         places = _candidates(result, query, options.candidates)
         both = {n: np.concatenate([places.columns[n], query.columns[n]]) for n in query.columns}
-        parts = forecasts(result.members, both)
-        central = central_times(result.members, both, parts)[:-1]
+        predictions = forecasts(result.members, both)
+        central = central_times(result.members, both, predictions)[:-1]
         prices = _costs(result, places, central, options.cost, work)
-        start = knowledge(result, both, parts)
+        start = knowledge(result, both, predictions)
         run = float(start.noise[-1]) if options.band == "prediction" else 0.0
         ranking = _Ranking(pd.DataFrame({**places.columns, quantity.name: central, "cost": prices}), start, width, run)
         ranked = ranking.of(start)
@@ -405,10 +405,10 @@ class _Ranking:
         target = len(now.covariance) - 1
         taken_away = now.gains(target)[:-1]
         # Where the target is certain, nothing narrows.
-        whole = max(self.start.covariance[target, target] + self.run, np.finfo(float).tiny)
+        total_variance = max(self.start.covariance[target, target] + self.run, np.finfo(float).tiny)
         before = now.covariance[target, target]
         # The relative half width where the variance of ln T falls to a share of what it is now.
-        ratios = (before * (1.0 - np.append(0.0, taken_away)) + self.run) / whole
+        ratios = (before * (1.0 - np.append(0.0, taken_away)) + self.run) / total_variance
         unchanged, *widths = np.sinh(np.arcsinh(self.width) * np.sqrt(np.maximum(ratios, 0.0)))
         gain = 1.0 - np.array(widths) / unchanged if unchanged > 0 else np.zeros(len(taken_away))
         frame = self.options.assign(width=widths, gain=gain, gain_per_cost=gain / self.options["cost"].to_numpy(float))
@@ -458,11 +458,13 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     columns = at_scale(panel, factor, counts, at, None, panel.machine.size(at, as_it_is=True))
     exists = divisible(result.panel, columns)
     names = [f.name for f in result.schema.factors]
-    known = {median.values for median in result.schema.medians}
+    measured_values = {median.values for median in result.schema.medians}
     feasibility = result.feasibility
     fails = np.zeros(len(counts), bool) if feasibility is None else feasibility.known_to_fail(columns)
     new = [
-        i for i in np.flatnonzero(exists & ~fails).tolist() if tuple(columns[name][i] for name in names) not in known
+        i
+        for i in np.flatnonzero(exists & ~fails).tolist()
+        if tuple(columns[name][i] for name in names) not in measured_values
     ]
     below = [i for i in new if i < len(counts) - 1] or new
     if not below:
@@ -494,19 +496,19 @@ def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: s
     formula = parse_number(cost, None, [f.name for f in result.schema.factors if not f.numeric], logical=False)
     columns: dict[str, Any] = {**query.columns, quantity.name: predicted}
     nodes = {}
-    known = quantities_of(result.panel, None if work is None else {"work": result.panel.work_of_step(work).total})
+    quantities = quantities_of(result.panel, None if work is None else {"work": result.panel.work_of_step(work).total})
     for name in formula.names - {*columns}:
-        node = known.node(name) if name in QUANTITIES and known.has(name) else result.panel.formula(name)
+        node = quantities.node(name) if name in QUANTITIES and quantities.has(name) else result.panel.formula(name)
         if node is None:
             what, place = f"'{name}' is not a factor of the model", max(cost.find(name), 0)
             raise FormulaError(what, text=cost, column=place, width=len(name), hint=similar(name, columns))
         nodes[name] = node
     value = np.broadcast_to(np.asarray(evaluate(substitute(formula.node, nodes), columns), float), predicted.shape)
     read = formula.names.union(*map(names_in, nodes.values()))
-    whole = value if quantity.name in read or not quantity.is_time else value * predicted
-    possible = np.isfinite(whole) & (whole > 0)
+    costs = value if quantity.name in read or not quantity.is_time else value * predicted
+    possible = np.isfinite(costs) & (costs > 0)
     if not possible.all():
         row = int(np.argmin(possible))
-        given = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
-        raise GenperfError(f"the cost '{cost}' is {whole[row]:g} at {given}", hint="a cost is above zero")
-    return np.asarray(whole)
+        configuration = ", ".join(f"{k}={v[row]}" for k, v in query.columns.items())
+        raise GenperfError(f"the cost '{cost}' is {costs[row]:g} at {configuration}", hint="a cost is above zero")
+    return np.asarray(costs)
