@@ -68,12 +68,12 @@ def for_people(
     same = [name for name in settings if name in frame and len(set(frame[name])) == 1]
     if known is not None:
         same = [name for name in same if frame[name].iloc[0] == known[name]]
-    shown = frame.drop(columns=same)
-    for name in shown.columns:
-        if name not in settings and shown[name].dtype.kind == "f":
-            texts = [f"{100.0 * v:.1f} %" if name == "share" else three_digits(v) for v in shown[name].tolist()]
-            shown[name] = texts
-    return shown, join_values({name: frame[name].iloc[0] for name in same})
+    printed = frame.drop(columns=same)
+    for name in printed.columns:
+        if name not in settings and printed[name].dtype.kind == "f":
+            texts = [f"{100.0 * v:.1f} %" if name == "share" else three_digits(v) for v in printed[name].tolist()]
+            printed[name] = texts
+    return printed, join_values({name: frame[name].iloc[0] for name in same})
 
 
 def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
@@ -109,18 +109,18 @@ class PrintedAnswer(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON: the fields by name, frames as rows, the answers beside it by theirs."""
         plain: dict[str, Any] = {}
-        for each in fields(self):  # type: ignore[arg-type]  # every answer is a dataclass
-            value = getattr(self, each.name)
+        for one_field in fields(self):  # type: ignore[arg-type]  # every answer is a dataclass
+            value = getattr(self, one_field.name)
             if isinstance(value, Target):
                 plain = {"quantity": described(value)} | plain
             elif isinstance(value, pd.DataFrame):
-                plain[each.name] = records(value)
+                plain[one_field.name] = records(value)
             elif isinstance(value, tuple):
-                plain[each.name] = [list(one) if isinstance(one, tuple) else one for one in value]
+                plain[one_field.name] = [list(one) if isinstance(one, tuple) else one for one in value]
             elif isinstance(value, PrintedAnswer):
-                plain[each.name] = value.to_dict()
+                plain[one_field.name] = value.to_dict()
             elif not isinstance(value, (Curves, MixtureForecast, Ladder)):
-                plain[each.name] = value
+                plain[one_field.name] = value
         return plain
 
     def __str__(self) -> str:

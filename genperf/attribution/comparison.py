@@ -87,10 +87,10 @@ def compare(
     amounts = [_aligned(parts.amounts[:, row], parts, terms) for parts, row in sides]
     values = [float(parts.central[row]) for parts, row in sides]
     by_draw = [_aligned(each, parts, terms) for each, (parts, _) in zip(drawn, sides, strict=True)]
-    changes, change, whole = by_draw[1] - by_draw[0], amounts[1] - amounts[0], values[1] - values[0]
+    changes, change, difference = by_draw[1] - by_draw[0], amounts[1] - amounts[0], values[1] - values[0]
     totals = changes.sum(axis=1) if curves is None else curves[:, 1] - curves[:, 0]
     lower, upper = quantiles(np.column_stack([changes, totals]), weights, ends_of(interval))
-    ends = (min(float(lower[-1]), whole), max(float(upper[-1]), whole))
+    ends = (min(float(lower[-1]), difference), max(float(upper[-1]), difference))
     table = pd.DataFrame(
         {
             "term": terms,
@@ -99,7 +99,7 @@ def compare(
             "change": change,
             "lower": np.minimum(lower[:-1], change),
             "upper": np.maximum(upper[:-1], change),
-            "share": change / whole if whole else np.nan,
+            "share": change / difference if difference else np.nan,
         }
     )
     name_a, name_b = names or _differences(at_a, at_b)
@@ -114,10 +114,10 @@ def compare(
         hidden=pd.DataFrame(overlaps, columns=["overlap", "a", "b"]).assign(change=lambda each: each["b"] - each["a"]),
         value_a=values[0],
         value_b=values[1],
-        change=whole,
+        change=difference,
         lower=ends[0],
         upper=ends[1],
-        sentence=_sentence(targets[0], (name_a, name_b), table, (whole, *ends), interval),
+        sentence=_sentence(targets[0], (name_a, name_b), table, (difference, *ends), interval),
         quantity=targets[0],
     )
 
@@ -133,21 +133,21 @@ def _sentence(
     target: Target, names: tuple[str, str], terms: pd.DataFrame, change: tuple[float, float, float], interval: float
 ) -> str:
     """Return a comparison in one sentence."""
-    whole, lower, upper = change
-    if whole == 0.0:
+    difference, lower, upper = change
+    if difference == 0.0:
         return f"{names[1]} takes as long as {names[0]}" if target.is_time else f"{target.name} is the same at both"
-    size = with_unit(f"{abs(whole):.3g}", target.unit)
+    size = with_unit(f"{abs(difference):.3g}", target.unit)
     if target.is_time:
-        text = f"{names[1]} takes {size} {'longer' if whole > 0 else 'less'} than {names[0]}"
+        text = f"{names[1]} takes {size} {'longer' if difference > 0 else 'less'} than {names[0]}"
     else:
-        text = f"{target.name} is {size} {'larger' if whole > 0 else 'smaller'} at {names[1]} than at {names[0]}"
-    text += interval_note(interval, f"{lower:+.3g}", f"{upper:+.3g}", f"{whole:+.3g}", target.unit)
+        text = f"{target.name} is {size} {'larger' if difference > 0 else 'smaller'} at {names[1]} than at {names[0]}"
+    text += interval_note(interval, f"{lower:+.3g}", f"{upper:+.3g}", f"{difference:+.3g}", target.unit)
     changes = terms["change"].to_numpy(float)
-    same_way = np.where(np.sign(changes) == np.sign(whole), np.abs(changes), 0.0)
+    same_way = np.where(np.sign(changes) == np.sign(difference), np.abs(changes), 0.0)
     is_term = ~terms["term"].isin([FORM, HIDDEN]).to_numpy()
     main = int(np.argmax(np.where(is_term, same_way, -1.0)))
     text += f"; '{terms['term'].iloc[main]}' makes {with_unit(f'{changes[main]:+.3g}', target.unit)} of it"
-    for row, what in ((FORM, "what no term explains"), (HIDDEN, "less overlap" if whole > 0 else "more overlap")):
+    for row, what in ((FORM, "what no term explains"), (HIDDEN, "less overlap" if difference > 0 else "more overlap")):
         beside = np.flatnonzero((terms["term"] == row).to_numpy() & (same_way > same_way[main]))
         text += "".join(f", and {what} {with_unit(f'{changes[i]:+.3g}', target.unit)}" for i in beside)
     return text

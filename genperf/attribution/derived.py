@@ -62,9 +62,9 @@ def derived_columns(
     >>> list(shown), shown["per_hour"].round()
     (['per_hour', 'per_hour_lower', 'per_hour_upper'], array([1800.]))
     """
-    known = {f.name for f in result.schema.factors}
+    factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
-    cells = {name: values for name, values in predicted.items() if name in known | inputs}
+    cells = {name: values for name, values in predicted.items() if name in factors | inputs}
     query = read_query(source_of_columns(cells, "predictions"), result.schema)
     known_of = quantities_of(result.panel, given, price)
     if price is not None:
@@ -130,18 +130,18 @@ class _Paths:
         #: How often the path of the main quantity is repeated, so that each further one rises and falls beside it.
         self.copies = 2 ** len(further)
         self.columns: dict[str, Any] = dict(query.columns)
-        for place, (name, each) in enumerate(ends.items()):
-            self.columns[name] = self._path([np.asarray(predicted[end], float) for end in each], place - 1)
+        for place, (name, bounds) in enumerate(ends.items()):
+            self.columns[name] = self._path([np.asarray(predicted[end], float) for end in bounds], place - 1)
 
     def _path(self, ends: Sequence[Array], place: int = -1) -> Array:
         """Return a path from one end to the other, evenly over the logarithm, below the central values.
 
         It comes once for each combination of directions of the further quantities, of which this is one (`place`).
         """
-        (center, first, last), part = ends, np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
+        (center, lowest, last), part = ends, np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
         with np.errstate(divide="ignore"):
-            path = np.exp((1.0 - part) * np.log(first) + part * np.log(last))
-        path[0], path[-1] = first, last
+            path = np.exp((1.0 - part) * np.log(lowest) + part * np.log(last))
+        path[0], path[-1] = lowest, last
         turned = [path[::-1] if place >= 0 and copy >> place & 1 else path for copy in range(self.copies)]
         return np.vstack([center, *turned])
 
@@ -179,8 +179,10 @@ class _Paths:
                 f"at most {MOST_EFFICIENCIES} are computed",
                 hint="ask for fewer values",
             )
-        each = (efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in distinct)
-        answers = dict(zip(distinct, each, strict=True))
+        efficiencies = (
+            efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in distinct
+        )
+        answers = dict(zip(distinct, efficiencies, strict=True))
         center, lower, upper = np.array([answers[row] for row in rows]).T
         return self._path((center, upper, lower))
 
@@ -197,9 +199,9 @@ def reported_of(
         raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
     if not expected.is_time:
         return {}
-    known = quantities_of(result.panel, training.given, price)
-    ends = known.intervals(
-        [*shows, *known.reported("beside")], query.columns, [np.array([v]) for v in expected.value.ends]
+    quantities = quantities_of(result.panel, training.given, price)
+    ends = quantities.intervals(
+        [*shows, *quantities.reported("beside")], query.columns, [np.array([v]) for v in expected.value.ends]
     )
     return {name: float(values[0]) for name, values in ends.items()}
 
@@ -230,33 +232,35 @@ def growth_of(
     what is paid for, in the place of the workers.
     """
     counts, panel = curve.steps.counts, curve.steps.panel
-    _, first, last, *less = curve.steps.of_growth(count)
+    _, base, last, *less = curve.steps.of_growth(count)
     # The cost is that of one sample.
     steps = None if work.total is None else call("divide", ONE, work.total)
-    known = quantities_of(panel, {"work": work.total, "steps": steps, "value": Name(curve.quantity.name)}, price, per)
+    quantities = quantities_of(
+        panel, {"work": work.total, "steps": steps, "value": Name(curve.quantity.name)}, price, per
+    )
     columns = {**curve.steps.columns, curve.quantity.name: curve.curve[curve.quantity.name].to_numpy(float)}
-    names = [name for name in ("machines", "work", "throughput", "cost") if known.has(name)]
-    follow = {name: np.broadcast_to(v, counts.shape) for name, v in known.values(names, columns).items()}
+    names = [name for name in ("machines", "work", "throughput", "cost") if quantities.has(name)]
+    follow = {name: np.broadcast_to(v, counts.shape) for name, v in quantities.values(names, columns).items()}
     # Where nothing counts what is paid for, what is scaled stands for it.
     follow.setdefault("machines", counts)
     machines, samples = follow["machines"], follow.get("work")
     if samples is None and curve.steps.work is not None:
         # Of work that is not known by its samples, what counts is how it grows.
         samples = curve.steps.work * counts / counts[0]
-    smallest, start, end = (_stage(curve, place, follow) for place in (0, first, last))
+    smallest, start, end = (_stage(curve, place, follow) for place in (0, base, last))
     beside = tuple(_stage(curve, place, follow) for place in sorted({last, *less}))
     gain, marginal, chance, peak = None, None, 0.0, None
-    if samples is not None and last > first:
-        gain, marginal, chance = _marginal(curve, (first, last), machines, samples)
+    if samples is not None and last > base:
+        gain, marginal, chance = _marginal(curve, (base, last), machines, samples)
         # Where the series departs from what is known of series, it may pay or not.
         departing = departs(np.log2(counts[last] / curve.steps.largest))
         chance = (1.0 - departing) * chance + 0.5 * departing
         places, logarithms = curve.steps.measured
         best = places[int(np.argmax(samples[places] / np.exp(logarithms)))] if len(places) else last
-        peak = float(counts[best]) if best < max(places, default=0) and best < first else None
+        peak = float(counts[best]) if best < max(places, default=0) and best < base else None
     return GrowthCounts(
         name=curve.along,
-        paid_name=paid_for(panel, per)[0] if known.has("machines") else curve.along,
+        paid_name=paid_for(panel, per)[0] if quantities.has("machines") else curve.along,
         smallest=smallest,
         start=start,
         target=end,
@@ -290,13 +294,13 @@ def _marginal(
 
     cost = (m₂ - m₁)/(r₂ - r₁) · r₁/m₁ = (m₂/m₁ - 1)/(r₂/r₁ - 1),   infinite where r₂ ≤ r₁
     """
-    first, last = places
+    base, last = places
     times = curve.curve[curve.quantity.name].to_numpy(float)
-    grown, work = machines[last] / machines[first] - 1.0, float(samples[last] / samples[first])
-    pair = curve.curves.ratios(last, first)
+    grown, work = machines[last] / machines[base] - 1.0, float(samples[last] / samples[base])
+    pair = curve.curves.ratios(last, base)
     least, most = (float(end[0]) for end in np.exp(pair.quantiles(ends_of(curve.interval))))
-    gains = [work * times[first] / times[last], work / most, work / least]
+    gains = [work * times[base] / times[last], work / most, work / least]
     costs = [grown / (gain - 1.0) if gain > 1.0 else float("inf") for gain in gains]
     pays = np.log(work / (1.0 + grown / MOST_MARGINAL_COST))
-    gain, cost = (Interval(each[0], min(each), max(each)) for each in (gains, costs))
+    gain, cost = (Interval(values[0], min(values), max(values)) for values in (gains, costs))
     return gain, cost, float(pair.chance_below(np.array([pays]))[0])

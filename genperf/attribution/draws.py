@@ -115,8 +115,8 @@ class Curves:
     def ratios(self, over: Index | int, under: Index | int) -> Ratios:
         """Compare some rows with others."""
         of, to = np.broadcast_arrays(np.atleast_1d(over), np.atleast_1d(under))
-        parts = [part.ratios(of, to) for part in self.parts]
-        return Ratios(self.weights, *(np.vstack(each) for each in zip(*parts, strict=True)))
+        ratio_parts = [part.ratios(of, to) for part in self.parts]
+        return Ratios(self.weights, *(np.vstack(arrays) for arrays in zip(*ratio_parts, strict=True)))
 
     def to_first(self, levels: tuple[float, float], places: Index | None = None) -> Array:
         """Return the ends of the interval of each row's ratio to the first, shape (2, rows); NaN beside `places`."""
@@ -200,5 +200,5 @@ def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
     array([1.   , 2.333])
     """
     shares, at = weights / weights.sum(), np.asarray(levels)
-    each = [bands.quantiles(points, shares, at) for points in values.reshape(len(values), -1).T]
-    return np.stack(each, axis=-1).reshape(len(at), *values.shape[1:])
+    columns_of_quantiles = [bands.quantiles(points, shares, at) for points in values.reshape(len(values), -1).T]
+    return np.stack(columns_of_quantiles, axis=-1).reshape(len(at), *values.shape[1:])

@@ -61,12 +61,15 @@ def elasticity_table(
         ends = np.array(_slope(result, query.columns, name, low, levels))
         if smooth:
             ends = np.where(alone, ends, _derivative(result, query.columns, name, levels))
-        known = smooth | (values > 0.0)
+        defined = smooth | (values > 0.0)
         columns = zip(("elasticity", "lower", "upper"), ends, strict=True)
-        answer = {"factor": name, **{column: np.where(known, each, np.nan) for column, each in columns}}
+        answer = {
+            "factor": name,
+            **{column: np.where(defined, column_values, np.nan) for column, column_values in columns},
+        }
         answer["method"] = np.where(alone, DOUBLING, EXACT if smooth else SLOPE)
-        given = {factor: query.columns[factor] for factor in shown if factor not in answer}
-        frames.append(pd.DataFrame({**given, **answer}))
+        configuration = {factor: query.columns[factor] for factor in shown if factor not in answer}
+        frames.append(pd.DataFrame({**configuration, **answer}))
     if not frames:
         return pd.DataFrame(columns=list(dict.fromkeys([*shown, "factor", "elasticity", "lower", "upper", "method"])))
     return pd.concat(frames).sort_index(kind="stable").reset_index(drop=True)
@@ -82,7 +85,7 @@ def factors_read(result: FitResult) -> set[str]:
 
 def _steps(node: Node, name: str) -> bool:
     """Tell whether a function that jumps reads a factor."""
-    return any(each.function in STEPS and name in names_in(each) for each in calls_in(node))
+    return any(node_called.function in STEPS and name in names_in(node_called) for node_called in calls_in(node))
 
 
 def _derivative(
@@ -118,9 +121,9 @@ def _log_ratios(
     """Return ln of what moving some columns multiplies the predicted values by, and the ends of its interval."""
     both = {name: np.concatenate([cells, moved.get(name, cells)]) for name, cells in columns.items()}
     with np.errstate(all="ignore"):
-        first, second = np.split(np.log(central_times(result.members, both)), 2)
-        rows = np.arange(len(first))
-        return [second - first, *curves_of(result, both).ratios(rows + len(rows), rows).quantiles(levels)]
+        before, second = np.split(np.log(central_times(result.members, both)), 2)
+        rows = np.arange(len(before))
+        return [second - before, *curves_of(result, both).ratios(rows + len(rows), rows).quantiles(levels)]
 
 
 def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[str, float]:
@@ -176,8 +179,8 @@ def doublings_by_level(
     workers resnet   0.50
     workers    vgg   0.71
     """
-    given = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
-    here = result.query({n: v if np.isscalar(v) else v[0] for n, v in given.items()} or None).columns
+    configuration = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
+    here = result.query({n: v if np.isscalar(v) else v[0] for n, v in configuration.items()} or None).columns
     rows = []
     for categorical in (f for f in result.schema.factors if len(f.levels) > 1):
         levels = categorical.levels[:MAX_MOVED_LEVELS]
@@ -196,7 +199,9 @@ def _effects(
     ratios, work = _log_ratios(result, columns, moved, levels), result.panel.measured_work
     if work is None:
         return ratios
-    before, after = (np.log(evaluated(work, each, len(ratios[0]))) for each in (columns, {**columns, **moved}))
+    before, after = (
+        np.log(evaluated(work, columns_there, len(ratios[0]))) for columns_there in (columns, {**columns, **moved})
+    )
     middle, lower, upper = (after - before - ratio for ratio in ratios)
     return [middle, upper, lower]
 
@@ -287,8 +292,8 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         rng=np.random.default_rng(about.seed),
     )
     columns: dict[str, Array] = {}
-    for name, each in (("first", indices.first_order), ("total", indices.total_order)):
-        values = np.asarray(each, float).reshape(-1, len(varying))
+    for name, index in (("first", indices.first_order), ("total", indices.total_order)):
+        values = np.asarray(index, float).reshape(-1, len(varying))
         lower, upper = quantiles(values[1:], shares(members), ends_of(interval))
         # Draws wander about the centre, which raises the small indices of all of them: an interval reaches as far below
         # the value as above.
@@ -337,5 +342,5 @@ def _over(factor: Factor, values: tuple[Any, ...], u: Array) -> AnyArray:
         return np.asarray(np.array(values, dtype=object)[np.minimum((u * len(values)).astype(int), len(values) - 1)])
     low, high = values
     spread = low * (high / low) ** u if factor.positive else low + (high - low) * u
-    whole = factor.integer and low == round(low) and high == round(high)
-    return np.asarray(np.clip(np.round(spread), low, high) if whole else spread)
+    is_integer = factor.integer and low == round(low) and high == round(high)
+    return np.asarray(np.clip(np.round(spread), low, high) if is_integer else spread)

@@ -105,7 +105,10 @@ def _joined(factors: list[_Factor]) -> list[str]:
     for place, factor in enumerate(factors):
         if factor.text:
             texts.setdefault(factor.levels or place, []).append(factor.text)
-    return [f"[{of}: {', '.join(parts)}]" if isinstance(of, str) else parts[0] for of, parts in texts.items()]
+    return [
+        f"[{of}: {', '.join(latex_texts)}]" if isinstance(of, str) else latex_texts[0]
+        for of, latex_texts in texts.items()
+    ]
 
 
 def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
@@ -285,8 +288,8 @@ class _Equation:
             self.add(node, out)
         bases = {f.name: f.levels[0] for f in self.result.schema.factors if f.levels}
         for name, levels in out.levels.items():
-            known = {level for level, _ in levels}
-            base = next((b for b in self.of(name) if b not in known), bases[name])
+            level_names = {level for level, _ in levels}
+            base = next((b for b in self.of(name) if b not in level_names), bases[name])
             listed = r",\,".join(rf"\text{{{_plain(level)}}}\,{by}" for level, by in [(base, "1"), *levels])
             out.text.append(rf"\{{{listed}\}}_{{{latex_name(name)}}}")
         return out
@@ -327,20 +330,20 @@ def equation(result: FitResult, all_digits: bool = False) -> str:
     powered = {t.name: product_of(t.node) for t in terms if t.name != CONSTANT_TERM}
     common = shared_factors([*powered.values()])
     shared = writer.product(common)
-    parts = []
+    latex_terms = []
     for factors in powered.values():
         term = writer.product([node for node in factors[1:] if node not in common])
         scale = _coefficient(writer.values, factors[0]) * term.unit * shared.unit
-        parts.append(r"\,".join([writer.number(np.asarray(scale)), *term.text]))
+        latex_terms.append(r"\,".join([writer.number(np.asarray(scale)), *term.text]))
     constant = [t.node for t in terms if t.name == CONSTANT_TERM]
-    first = [writer.number(_coefficient(writer.values, constant[0]))] if constant else []
-    first = [text for text in first if float(text.partition(r"\times")[0]) != 0.0]
+    constant_text = [writer.number(_coefficient(writer.values, constant[0]))] if constant else []
+    constant_text = [text for text in constant_text if float(text.partition(r"\times")[0]) != 0.0]
     together = len(powered) > 1 and bool(shared.text)
-    rows = _rows(parts)
+    rows = _rows(latex_terms)
     sum_of_terms = " + ".join(rows) if len(rows) == 1 else "\\\\\n&\\quad {}+ ".join(rows)
     body = rf"\bigl({sum_of_terms}\bigr)" if together else sum_of_terms
-    if first:
-        body = f"{first[0]} + {body}"
+    if constant_text:
+        body = f"{constant_text[0]} + {body}"
     if shared.text:
         body += "\\\\\n&\\times " + r"\,".join(shared.text)
     return f"\\begin{{aligned}}\nT ={{}}& {body}\n\\end{{aligned}}"
@@ -433,10 +436,10 @@ def _unnormalised(result: FitResult) -> dict[str, float]:
         return {}
     writer, out = _Equation(result, all_digits=False), dict[str, float]()
     for term in expression.terms:
-        first, *factors = product_of(term.node)
-        if term.name != CONSTANT_TERM and isinstance(first, Name):
+        coefficient, *factors = product_of(term.node)
+        if term.name != CONSTANT_TERM and isinstance(coefficient, Name):
             unit = np.asarray(writer.product(factors).unit * np.ones(1))
-            out[first.name] = float(result.best.values[first.name] * unit[0])
+            out[coefficient.name] = float(result.best.values[coefficient.name] * unit[0])
     return out
 
 

@@ -82,8 +82,12 @@ def explain(
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
     starts = range(0, query.rows, TERMS_BLOCK_ROWS)
     blocks = [query.take(np.arange(start, min(start + TERMS_BLOCK_ROWS, query.rows))) for start in starts]
-    each = [(*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks]
-    terms, members, elasticities = (pd.concat(tables, ignore_index=True) for tables in zip(*each, strict=True))
+    tables_of_blocks = [
+        (*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks
+    ]
+    terms, members, elasticities = (
+        pd.concat(tables, ignore_index=True) for tables in zip(*tables_of_blocks, strict=True)
+    )
     for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):
         if not isinstance(option, bool | kind):
             raise GenperfError(f"{name} is True or a {kind.__name__}, and not {option!r}")

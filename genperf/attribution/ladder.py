@@ -48,9 +48,9 @@ class Ladder:
     @cached_property
     def measured(self) -> tuple[Index, Array]:
         """The steps at which every factor was measured together, and ln of the measured values."""
-        known = {m.values: float(np.log(m.value)) for m in self.panel.medians}
+        logarithms = {m.values: float(np.log(m.value)) for m in self.panel.medians}
         rows = zip(*(self.columns[f.name].tolist() for f in self.panel.factors), strict=True)
-        measured = {place: known[values] for place, values in enumerate(rows) if values in known}
+        measured = {place: logarithms[values] for place, values in enumerate(rows) if values in logarithms}
         return np.array(list(measured), dtype=np.intp), np.array(list(measured.values()))
 
     @property
@@ -68,8 +68,8 @@ class Ladder:
         They are the smallest count, that before growing (the largest measured one, the smallest for a count inside),
         the count itself, its half and its quarter.
         """
-        first = self.nearest(self.largest) if count > self.largest else 0
-        return [0, first, *(self.nearest(count / part) for part in (1.0, 2.0, 4.0))]
+        base = self.nearest(self.largest) if count > self.largest else 0
+        return [0, base, *(self.nearest(count / part) for part in (1.0, 2.0, 4.0))]
 
     def taken(self, places: list[int]) -> Ladder:
         """Return some of the steps."""
@@ -108,8 +108,8 @@ def ladder(
     )
     panel = result.panel.scaled_along(factor)
     # A batch without a machine is that of the smallest one.
-    parts = parts_given(panel, {name: np.zeros(1) for name in at})
-    placed = not parts.keys().isdisjoint(PLACES) or {"batch", "global_batch"} <= {*parts}
+    machine_parts = parts_given(panel, {name: np.zeros(1) for name in at})
+    placed = not machine_parts.keys().isdisjoint(PLACES) or {"batch", "global_batch"} <= {*machine_parts}
     at_count = at if here is not None or placed else {**at, factor.name: counts[0]}
     start = {name: cells[0] for name, cells in result.query(at_count).columns.items()}
     columns = at_scale(panel, factor, counts, start, scaling_kind)
@@ -131,15 +131,15 @@ def _counts(factor: Factor, upto: float | None, measured: Array) -> Array:
     """Return the counts from the smallest measured one on: evenly over the logarithm, measured ones, and doublings."""
     # Up to twice the doublings beyond which every verdict is blind.
     last = factor.upper * 2.0 ** (2.0 * RULES.blind) if upto is None else float(upto)
-    first = min(factor.lower, float(measured.min(initial=factor.lower)))
-    if not np.isfinite(last) or last <= first:
+    smallest = min(factor.lower, float(measured.min(initial=factor.lower)))
+    if not np.isfinite(last) or last <= smallest:
         raise GenperfError(
-            f"there is nothing to look at from {first:g} up to {last:g} {factor.name}", hint="a larger count"
+            f"there is nothing to look at from {smallest:g} up to {last:g} {factor.name}", hint="a larger count"
         )
-    doublings = np.log2(last / first)
-    counts = np.geomspace(first, last, int(np.ceil(doublings * Ladder.steps_per_doubling)) + 1)
+    doublings = np.log2(last / smallest)
+    counts = np.geomspace(smallest, last, int(np.ceil(doublings * Ladder.steps_per_doubling)) + 1)
     powers = 2.0 ** np.arange(int(doublings + 1e-9) + 1)
-    listed = [*measured, *(first * powers), *(factor.upper * powers)]
-    counts = np.concatenate([counts, [c for c in listed if first <= c <= last]])
+    listed = [*measured, *(smallest * powers), *(factor.upper * powers)]
+    counts = np.concatenate([counts, [c for c in listed if smallest <= c <= last]])
     counts = np.round(counts) if factor.integer else np.round(counts, 12)
     return np.unique(np.minimum(counts, np.floor(last) if factor.integer else last))

@@ -95,9 +95,9 @@ def scaling_along(
 ) -> Scaling:
     """Return the predictions at the steps of a ladder, see `scaling`; without the crossovers of terms."""
     target, counts, name = result.schema.target, steps.counts, steps.along.name
-    parts, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
-    forecast = forecast_of(result.members, result.spread, steps.columns, far, parts)
-    curves = curves_of(result, steps.columns, parts=parts)
+    predictions, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
+    forecast = forecast_of(result.members, result.spread, steps.columns, far, predictions)
+    curves = curves_of(result, steps.columns, parts=predictions)
     values: dict[str, Any] = {name: counts}
     if places is not None:
         values[target.name] = forecast.central()
@@ -105,8 +105,8 @@ def scaling_along(
             forecast = replace(forecast, centre=np.log(values[target.name]))
     if places is None or not np.all((values[target.name] > 0.0) & np.isfinite(values[target.name])):
         predicted = result.predict_columns(steps.source, interval, "confidence")
-        shown = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
-        values |= {**{n: np.asarray(predicted[n], float) for n in shown}, "verdict": predicted["verdict"]}
+        reported = [n for n in (*THROUGHPUT, target.name, "lower", "upper") if n in predicted]
+        values |= {**{n: np.asarray(predicted[n], float) for n in reported}, "verdict": predicted["verdict"]}
     plain = Scaling(
         along=name,
         kind=steps.kind,
@@ -166,9 +166,9 @@ def _of_kinds(
     columns = dict(plain.curve)
     verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
     curves = []
-    known = {kind: work for kind, work in works.items() if work is not None}
-    ratios = plain.curves.to_first(levels, places) if known else np.empty(0)
-    for kind, work in known.items():
+    works_known = {kind: work for kind, work in works.items() if work is not None}
+    ratios = plain.curves.to_first(levels, places) if works_known else np.empty(0)
+    for kind, work in works_known.items():
         efficient = _efficiencies(steps.counts, work, values, ratios)
         one = replace(
             plain,
@@ -214,8 +214,8 @@ def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[st
     # Some may be infinite: nothing is interpolated.
     lower, upper = np.quantile(drawn, np.array(levels) - 1e-12, weights=weights, method="inverted_cdf").tolist()
     reached = float(weights[np.isfinite(drawn)].sum() / weights.sum())
-    known = count if np.isfinite(count) else np.nan
-    return {"count": known, "lower": min(lower, count), "upper": max(upper, count), "reached": reached}
+    finite_count = count if np.isfinite(count) else np.nan
+    return {"count": finite_count, "lower": min(lower, count), "upper": max(upper, count), "reached": reached}
 
 
 def _efficiencies(counts: Array, work: Array, values: Array, ratios: Array) -> dict[str, Array]:

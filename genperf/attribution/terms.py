@@ -114,26 +114,28 @@ def parts_of(
     """Return the parts of the predicted values."""
     members, stacked = serving(result.members), stack_of(result.members) is not None
     # Of stacked members one serves: the forecasts are the pool's.
-    known = None if stacked else forecasts(members, columns) if forecast is None else forecast.parts
-    central = central_times(result.members, columns, known) if forecast is None else forecast.central()
+    member_forecasts = None if stacked else forecasts(members, columns) if forecast is None else forecast.parts
+    central = central_times(result.members, columns, member_forecasts) if forecast is None else forecast.central()
     hides = any(not m.expression.is_sum for m in members)
     departs = stacked or any(m.discrepancy is not None for m in members)
     terms = dict.fromkeys(t.name for m in members for t in m.expression.terms)
     names = (*terms, *([HIDDEN] if hides else []), *([FORM] if departs else []))
     of_members = central[None, :]
-    if known is not None:
-        of_members = np.array([central_times([m], columns, [one]) for m, one in zip(members, known, strict=True)])
+    if member_forecasts is not None:
+        of_members = np.array(
+            [central_times([m], columns, [one]) for m, one in zip(members, member_forecasts, strict=True)]
+        )
     draw_shares, paths = shares(members), np.empty((0, 0))
     if drawn and departs:
-        curves = curves_of(result, columns, None if stacked else members, known)
+        curves = curves_of(result, columns, None if stacked else members, member_forecasts)
         # Every member of a stack has the pool's curves.
         paths = np.exp(curves.parts[0].paths(0)[: len(draw_shares)] if stacked else curves.paths)
     best = [_split(m, columns, m.values, value, names) for m, value in zip(members, of_members, strict=True)]
     draws = np.zeros((0, len(names), best[0].shape[1]))
     if drawn:
         starts = np.cumsum([len(m.draws) for m in members])[:-1]
-        each = zip(members, np.split(paths, starts), strict=True)
-        draws = np.concatenate([_split(m, columns, m.draw_values(), path, names) for m, path in each], axis=1)
+        member_paths = zip(members, np.split(paths, starts), strict=True)
+        draws = np.concatenate([_split(m, columns, m.draw_values(), path, names) for m, path in member_paths], axis=1)
         draws = draws.swapaxes(0, 1)
     weights = np.array([m.central_weight for m in members])
     whole = np.array(best) / of_members[:, None, :]
@@ -166,16 +168,16 @@ def term_tables(
     members, value = result.members, term_column(result.schema.target)
 
     def table(some: Sequence[Member], **member: Any) -> pd.DataFrame:
-        parts = parts_of(replace(result, members=tuple(some)), query.columns)
-        amounts, rows = parts.amounts, np.repeat(np.arange(query.rows), len(parts.names))
-        lower, upper = quantiles(parts.drawn, parts.draw_shares, levels)
+        contributions = parts_of(replace(result, members=tuple(some)), query.columns)
+        amounts, rows = contributions.amounts, np.repeat(np.arange(query.rows), len(contributions.names))
+        lower, upper = quantiles(contributions.drawn, contributions.draw_shares, levels)
         columns = {
-            "term": np.tile(np.array(parts.names, dtype=object), query.rows),
+            "term": np.tile(np.array(contributions.names, dtype=object), query.rows),
             value: amounts.T.ravel(),
             # As in predict, the interval holds the value that stands beside it.
             "lower": np.minimum(lower, amounts).T.ravel(),
             "upper": np.maximum(upper, amounts).T.ravel(),
-            "share": (amounts / parts.central).T.ravel(),
+            "share": (amounts / contributions.central).T.ravel(),
         }
         factors = {n: query.columns[n][rows] for n in shown if n not in ("term", value, "share")}
         return pd.DataFrame({**member, **factors, **columns})
@@ -241,19 +243,19 @@ def limit_of(
     if other or not named(terms, [f.name for f in result.schema.factors]):
         return replace(about, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
     groups = _alike_terms(result, columns)
-    parts = parts_of(result, columns, forecast)
+    contributions = parts_of(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
-    labels = [label_of.get(name, name) for name in parts.names]
-    kept = list(dict.fromkeys(labels))
-    added = np.equal.outer(np.array(kept), np.array(labels)).astype(float)
-    drawn = parts.drawn[..., 0] @ added.T
-    share = added @ parts.amounts[:, 0] / parts.central[0]
-    lower, upper = quantiles(drawn / drawn.sum(axis=1, keepdims=True), parts.draw_shares, ends_of(interval))
+    labels = [label_of.get(name, name) for name in contributions.names]
+    distinct_labels = list(dict.fromkeys(labels))
+    added = np.equal.outer(np.array(distinct_labels), np.array(labels)).astype(float)
+    drawn = contributions.drawn[..., 0] @ added.T
+    share = added @ contributions.amounts[:, 0] / contributions.central[0]
+    lower, upper = quantiles(drawn / drawn.sum(axis=1, keepdims=True), contributions.draw_shares, ends_of(interval))
     # Where the terms add up to more than the value, the largest is shown as all of it.
     ends = np.minimum([share, np.minimum(share, lower), np.maximum(share, upper)], 1.0).T.tolist()
     shown = [
         Part(label, tuple(groups.get(label, (label,))), Interval(*each))
-        for label, each in zip(kept, ends, strict=True)
+        for label, each in zip(distinct_labels, ends, strict=True)
         if label != FORM
     ]
     return replace(about, parts=tuple(sorted(shown, key=lambda part: -part.share.value)))

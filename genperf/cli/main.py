@@ -121,9 +121,9 @@ def run(arguments: list[str] | None = None) -> int:
         number = cause.number if isinstance(cause, Stopped) else int(signal.SIGINT)
         return _failed("stopped; nothing half-written is left", 128 + number)
     except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        return _failed(shown.getvalue().removesuffix("\n"), error.exit_code)
+        message = io.StringIO()
+        error.show(message)
+        return _failed(message.getvalue().removesuffix("\n"), error.exit_code)
     except GenperfError as error:
         return _failed(f"error: {error}", 1)
     except OSError as error:

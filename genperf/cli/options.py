@@ -45,8 +45,10 @@ def pairs(given: Sequence[str], option: str, names: Iterable[str] = ()) -> dict[
     twice = set()
     for text in given:
         # At the end of the longest name that is known, or else at the first equals sign.
-        known = max((name for name in names if text.startswith(f"{name}=")), key=len, default=text.partition("=")[0])
-        name, value = known.strip(), text[len(known) + 1 :].strip()
+        name_text = max(
+            (name for name in names if text.startswith(f"{name}=")), key=len, default=text.partition("=")[0]
+        )
+        name, value = name_text.strip(), text[len(name_text) + 1 :].strip()
         if not name or not value:
             raise click.BadParameter(f"'{text}' is not NAME=VALUE", param_hint=option)
         twice |= {name} & out.keys()
@@ -117,7 +119,7 @@ def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResu
             from genperf.search.space import read_grid
 
             ranges = [read_grid({name: v}).axes[0].values if ":" in v else [v] for v in values[name]]
-            values[name] = [str(value) for each in ranges for value in each]
+            values[name] = [str(value) for values_of_range in ranges for value in values_of_range]
     return values
 
 

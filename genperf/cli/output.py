@@ -216,6 +216,6 @@ def cell(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         # A count or a batch is read in full, whatever its size.
-        whole = value.is_integer() or abs(value) >= 1e4
-        return f"{value + 0.0:.0f}" if whole and abs(value) < 1e9 else f"{value:.4g}"
+        is_whole = value.is_integer() or abs(value) >= 1e4
+        return f"{value + 0.0:.0f}" if is_whole and abs(value) < 1e9 else f"{value:.4g}"
     return str(value)

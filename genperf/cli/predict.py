@@ -104,9 +104,9 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
         raise GenperfError(f"a figure shows one group, and {len(groups)} are predicted", hint=some)
     if fitted.group:
         result = fitted.results[tuple(str(v) for v in groups.iloc[0])]
-    first = rows[[f.name for f in result.schema.factors if f.name in rows]].head(1).reset_index(drop=True)
-    result = answering(result, first)
-    at, along = single(result.query(first), "a figure is of one configuration"), result.panel.along()
+    first_row = rows[[f.name for f in result.schema.factors if f.name in rows]].head(1).reset_index(drop=True)
+    result = answering(result, first_row)
+    at, along = single(result.query(first_row), "a figure is of one configuration"), result.panel.along()
     upto = max(float(rows[along.name].max()), 2.0 * along.upper) if along.name in rows else None
     return plots.scaling(result, scaling(result, at, upto=upto, interval=interval), predictions=rows)
 
@@ -161,8 +161,8 @@ def rounded(
     # Where a throughput was measured, and no work of a step was given, a time is that of one unit of its work.
     if "throughput" in columns and not fitted.first.schema.of_steps:
         hidden |= {target.name, "lower", "upper"} - set(shows)
-    shown = {name: values for name, values in columns.items() if name not in hidden}
-    for name, values in shown.items():
+    printed = {name: values for name, values in columns.items() if name not in hidden}
+    for name, values in printed.items():
         if name in predicted and values.dtype.kind == "f":
-            shown[name] = np.array([float(f"{value:.3g}") for value in values.tolist()])
-    return shown
+            printed[name] = np.array([float(f"{value:.3g}") for value in values.tolist()])
+    return printed

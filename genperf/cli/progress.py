@@ -62,18 +62,18 @@ def _drawn() -> Iterator[Callable[..., None]]:
 @contextmanager
 def _one_line() -> Iterator[Callable[[str, int, int], None]]:
     """Print once how long a phase that counts will take, where it is long."""
-    announced, current, start, first = False, "", 0.0, 0
+    announced, current, start, done_before = False, "", 0.0, 0
 
     def show(phase: str, done: int, total: int) -> None:
-        nonlocal announced, current, start, first
+        nonlocal announced, current, start, done_before
         if phase != current:
-            current, start, first = phase, time.monotonic(), done
+            current, start, done_before = phase, time.monotonic(), done
             return
         elapsed = time.monotonic() - start
         # Before two seconds the estimate is poor.
-        if announced or elapsed < UNSEEN_S or done <= first:
+        if announced or elapsed < UNSEEN_S or done <= done_before:
             return
-        left = elapsed / (done - first) * (total - done)
+        left = elapsed / (done - done_before) * (total - done)
         # For less, people keep their attention without a word (Nielsen, "Usability Engineering", 1993).
         if left >= 10.0:
             announced = True

@@ -59,12 +59,12 @@ def _unknown(
     if command is not None:
         hint = did_you_mean(_key(key), sorted(options[command])) or "see --help"
         return GenperfError("is no option of this command", where=f"{file}: [{command}] {key}", hint=hint)
-    shown = key if len(key) <= 40 else f"{key[:37]}…"
+    key_text = key if len(key) <= 40 else f"{key[:37]}…"
     if isinstance(value, dict):
-        return GenperfError(f"[{shown}] is not a command", where=file, hint=suggest(_key(key)[:100], options))
-    known = {name for named in options.values() for name in named}
-    hint = did_you_mean(_key(key)[:100], [*known, *options]) or "see genperf fit --help"
-    return GenperfError(f"{shown} is no option of any command", where=file, hint=hint)
+        return GenperfError(f"[{key_text}] is not a command", where=file, hint=suggest(_key(key)[:100], options))
+    option_names = {name for named in options.values() for name in named}
+    hint = did_you_mean(_key(key)[:100], [*option_names, *options]) or "see genperf fit --help"
+    return GenperfError(f"{key_text} is no option of any command", where=file, hint=hint)
 
 
 def commented() -> str:
@@ -80,8 +80,8 @@ def commented() -> str:
         for option in command_named(name).params:
             if isinstance(option, click.Option):
                 # click marks an option without a default by an object of its own.
-                known = isinstance(option.default, bool | int | float | str)
-                value = option.default if known else False if option.is_flag else ""
+                is_plain = isinstance(option.default, bool | int | float | str)
+                value = option.default if is_plain else False if option.is_flag else ""
                 lines.append(f"# {_key(max(option.opts, key=len))} = {json.dumps(value)}")
                 lines += [f"#   {line}" for line in textwrap.wrap(option.help or "", 110)]
     return "\n".join(lines) + "\n"
@@ -125,9 +125,9 @@ def _checked(option: click.Option, value: Any, where: str) -> Any:
     try:
         read: Any = msgspec.convert(value, kind)
     except msgspec.ValidationError:
-        shown = str(value) if len(str(value)) <= 40 else f"{str(value)[:37]}…"
+        value_text = str(value) if len(str(value)) <= 40 else f"{str(value)[:37]}…"
         hint = f"as {option.opts[-1]} on the command line"
-        raise GenperfError(f"is {shown}; {words} is expected", where=where, hint=hint) from None
+        raise GenperfError(f"is {value_text}; {words} is expected", where=where, hint=hint) from None
     if option.multiple:
         return [read] if isinstance(read, str) else read
     return ",".join(read) if isinstance(read, list) else read

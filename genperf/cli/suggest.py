@@ -75,9 +75,9 @@ def suggest(
         return
     if len(suggestion.candidates):
         settings = [f.name for f in fitted.schema.factors]
-        shown, same = for_people(suggestion.candidates, settings, suggestion.target)
+        printed, same = for_people(suggestion.candidates, settings, suggestion.target)
         heading = "what one more measurement would do, the best first"
-        out.frame(shown, heading + (f"; each at {same}" if same else ""))
+        out.frame(printed, heading + (f"; each at {same}" if same else ""))
     tell(suggestion.sentence)
 
 

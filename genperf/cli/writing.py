@@ -112,8 +112,8 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[str]) -> None:
         with open_stream(path, "wb") as stream:
             stream.writelines(encoded)
         return
-    kept = "the file that was there is unchanged" if target.exists() else "nothing is left of it"
-    with _explained(str(path), f"could not be written; {kept}"):
+    state_of_file = "the file that was there is unchanged" if target.exists() else "nothing is left of it"
+    with _explained(str(path), f"could not be written; {state_of_file}"):
         _replace(target, encoded)
 
 

@@ -113,8 +113,8 @@ def usual_sizes(kind: str) -> dict[str, float]:
 
 def kernel_script() -> str:
     """Return the parts of V as functions of the page's script."""
-    parts = (f"  {name}: (v, x, z, axis) => {size.script},\n" for name, size in SIZES.items() if size.part)
-    return f"const PARTS = {{\n{''.join(parts)}}};"
+    lines = (f"  {name}: (v, x, z, axis) => {size.script},\n" for name, size in SIZES.items() if size.part)
+    return f"const PARTS = {{\n{''.join(lines)}}};"
 
 
 class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unknown_fields=True):

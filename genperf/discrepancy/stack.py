@@ -106,8 +106,8 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     def covariance(self, columns: Columns, place: int) -> Array:
         """Return the covariance of a part's process between rows, given the anchors."""
         part, (anchors, whiten, _) = self.parts[place], self._solved[place]
-        known = whiten @ part.kernel.covariance(anchors, columns)
-        covariance = part.kernel.covariance(columns, columns) - known.T @ known
+        whitened = whiten @ part.kernel.covariance(anchors, columns)
+        covariance = part.kernel.covariance(columns, columns) - whitened.T @ whitened
         for name, more in part.unseen.items():
             level = np.asarray(columns[name]).astype(str)
             covariance += more * (self._unseen(name, columns) & (level[:, None] == level))
@@ -124,9 +124,9 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
             doublings = [np.zeros(len(next(iter(columns.values())))), *(np.nan_to_num(np.log2(r)) for r in ratios)]
         # Of several factors the one that is exceeded most decides.
         far, most = np.clip(doublings, 0.0, 1.0).max(axis=0), np.clip(doublings, 0.0, 1.0).argmax(axis=0)
-        known = [(*(part.weight for part in self.parts), self.width, 1.0)]
-        known += [(*beyond.weights, beyond.width, beyond.common) for beyond in self.beyond]
-        table = np.array(known).T
+        rows = [(*(part.weight for part in self.parts), self.width, 1.0)]
+        rows += [(*beyond.weights, beyond.width, beyond.common) for beyond in self.beyond]
+        table = np.array(rows).T
         table[:-2] = np.log(np.maximum(table[:-2], 1e-12))
         *logarithms, width, common = (1.0 - far) * table[:, :1] + far * table[:, most]
         weights = np.exp(logarithms)
@@ -160,7 +160,7 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
     def _pool(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, ...]:
         """Return the centre, of the parts that count δ, a, variance and noise, and what the variances grow by."""
         chosen = list(places)
-        process, variance = (each[chosen] for each in self.forecast(columns))
+        process, variance = (values[chosen] for values in self.forecast(columns))
         weights, width, _ = self.weights(columns)
         noise = np.array([self.parts[k].noise ** 2 for k in chosen])[:, None]
         share, centre, away = pool(weights[chosen], curves[chosen] + process, np.sqrt(variance + noise))

@@ -202,24 +202,24 @@ def candidates_of(
     """
     rng = np.random.default_rng([CONTENT_SEED, 2])
     table = table.take(judged_rows(len(table), rng))
-    parts = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds_of(len(table), rng)]), options, seed)
+    fold_fits = _Parts(table, np.vstack([np.ones((1, len(table)), bool), folds_of(len(table), rng)]), options, seed)
     path = LAMBDA_PATH if options.lam in (None, "cv") else (options.strength,)
-    first = parts.with_the_weakest(expressions, path[0])
-    if not first:
+    weakest = fold_fits.with_the_weakest(expressions, path[0])
+    if not weakest:
         raise no_values()
-    grown = parts.enlarged(first, growth.bases if growth.offered else (), growth.offered)
+    grown = fold_fits.enlarged(weakest, growth.bases if growth.offered else (), growth.offered)
     if growth.alone and grown:
         return list(grown.values())
-    sized = parts.enlarged(first, growth.sized)
+    sized = fold_fits.enlarged(weakest, growth.sized)
     # One that has grown is also the one without interactions: their sizes may come to nothing.
-    plain = [candidate for candidate in first if id(candidate.expression) not in grown]
+    plain = [candidate for candidate in weakest if id(candidate.expression) not in grown]
     limit = min(c.error for c in (*plain, *sized.values(), *grown.values())) * (1.0 + PROMISING_ERROR)
     candidates = []
     for candidate in plain:
         candidates.append(candidate)
         # Without folds there is no error, and nothing is chosen. Learned sizes take the place of a stronger penalty.
         if candidate.error <= limit and id(candidate.expression) not in sized:
-            candidates += parts.stronger(candidate, path[1:])
+            candidates += fold_fits.stronger(candidate, path[1:])
     return [*candidates, *sized.values(), *grown.values()]
 
 
@@ -261,8 +261,8 @@ class _Parts:
         sets = np.broadcast_to(spread, (len(self.rows), *spread.shape))
         if smaller is not None:
             weights = np.where(self.rows, problem.weights, 0.0)
-            known = smaller.expression, smaller.sets[:, 0]
-            sets = np.concatenate([continued_starts(problem, expression, *known, weights, rng), sets], axis=1)
+            smaller_fit = smaller.expression, smaller.sets[:, 0]
+            sets = np.concatenate([continued_starts(problem, expression, *smaller_fit, weights, rng), sets], axis=1)
         return self._fit(expression, problem, sets)
 
     def stronger(self, candidate: Candidate, strengths: Sequence[float]) -> list[Candidate]:
@@ -294,8 +294,8 @@ class _Parts:
             grown = grow(growing, alone.sets[:, 0], self.rows)
             with np.errstate(all="ignore"):
                 predicted = np.vstack([one.problem.predict(one.constants[None, :]) for one in grown])
-            whole, sets = grown[0], grown[0].constants[None, None, :]
-            judged = self._judged(growing.expression(whole), whole.problem, sets, predicted)
+            of_all_rows, sets = grown[0], grown[0].constants[None, None, :]
+            judged = self._judged(growing.expression(of_all_rows), of_all_rows.problem, sets, predicted)
             out[id(base)] = replace(judged, robust=True)
             if judged.error > min(c.error for c in out.values()) * (1.0 + WORSE_ERROR):
                 break
@@ -303,10 +303,10 @@ class _Parts:
 
     def _fit(self, expression: Expression, problem: Problem, starts: Array) -> Candidate | None:
         """Fit every part of the rows from several starts, (parts, starts, n), and predict what each holds out."""
-        parts, count, n = starts.shape
+        folds, count, n = starts.shape
         weights = np.repeat(np.where(self.rows, problem.weights, 0.0), count, axis=0)
         polished = polish(problem, starts.reshape(-1, n), weights, ROUGHLY)
-        cost = polished.cost.reshape(parts, count)
+        cost = polished.cost.reshape(folds, count)
         order = np.argsort(cost, axis=1, kind="stable")
         if not cost[0, order[0, 0]] < 0.1 * IMPOSSIBLE_COST:
             return None

@@ -201,10 +201,10 @@ def _outcomes(table: Table) -> _Outcomes:
     if beside is not None:
         medians = beside.medians()
         names = [name for name in columns if name in medians.columns]
-        rows, known = (
+        rows, measured_rows = (
             list(zip(*(of[name].tolist() for name in names), strict=True)) for of in (columns, medians.columns)
         )
-        memory = dict(zip(known, medians.measured, strict=True))
+        memory = dict(zip(measured_rows, medians.measured, strict=True))
         measured[:succeeded] = [memory.get(row, np.nan) for row in rows[:succeeded]]
     return _Outcomes(factors, columns, np.arange(len(measured)) < succeeded, measured, len(table.failures))
 
@@ -289,20 +289,22 @@ def _of_memory(factors: Panel, runs: _Outcomes) -> tuple[Feasibility, float] | N
     if MODELS["transformer-memory"].missing(factors) or not runs.columns:
         return None
     try:
-        parts = _parts(factors)
+        nodes_of_terms = _parts(factors)
     except ModelError:
         return None  # a word of a switch that is not known
     rows = len(runs.succeeded)
-    sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in parts.values()], float)
+    sizes = np.array([np.broadcast_to(evaluate(node, runs.columns), rows) for node in nodes_of_terms.values()], float)
     if not np.all(np.isfinite(sizes)) or np.any(sizes < 0.0) or not np.all(sizes.sum(axis=0) > 0.0):
         return None
-    scales = _scales(list(parts), sizes, runs.measured, factors)
-    law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(parts), factors, runs)
+    scales = _scales(list(nodes_of_terms), sizes, runs.measured, factors)
+    law = _MemoryLaw(np.log(np.maximum(sizes * scales[:, None], 1e-300)), list(nodes_of_terms), factors, runs)
     theta, slope, capacity, _, powers, room, need = law.split(law.solved(np.ones(rows)))
     kappa, likely = runs.calibrated(lambda train: law.margins(law.solved(train.astype(float)))[0])
     sharpness = float(np.exp(slope[0])) * kappa
     values = [_rounded(float(value)) for value in scales * np.exp(theta)]
-    total = chain("add", [call("multiply", value, node) for value, node in zip(values, parts.values(), strict=True)])
+    total = chain(
+        "add", [call("multiply", value, node) for value, node in zip(values, nodes_of_terms.values(), strict=True)]
+    )
     text = render(total)
     if len(text) > LIMITS.max_characters:
         return None
@@ -316,8 +318,8 @@ def _parts(factors: Panel) -> dict[str, Node]:
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
     expression = build(factors.of_factors(without))
     ones = {constant.name: Number(1.0) for constant in expression.constants}
-    kept = [t for t in expression.terms if factors.has("parameters") or not PARTS[t.name].optional]
-    return {term.name: substitute(term.node, ones) for term in kept}
+    terms = [t for t in expression.terms if factors.has("parameters") or not PARTS[t.name].optional]
+    return {term.name: substitute(term.node, ones) for term in terms}
 
 
 def _part_sd(name: str, factors: Panel) -> float:
@@ -407,12 +409,12 @@ class _MemoryLaw:
 
     def solved(self, counted: Array) -> Array:
         """Return the most likely constants, given the runs that count, β inside its bounds."""
-        start, parts = self.means.copy(), self.places[0]
+        start, terms_end = self.means.copy(), self.places[0]
         middle = self.margins(start)[1]
-        known = middle[self.runs.succeeded & (counted > 0.0)]
-        start[parts + 1] = float(np.max(known)) if known.size else float(np.min(middle))
+        fitting_needs = middle[self.runs.succeeded & (counted > 0.0)]
+        start[terms_end + 1] = float(np.max(fitting_needs)) if fitting_needs.size else float(np.min(middle))
         limits = [FREE] * len(start)
-        limits[parts + 2] = (float(np.log(LEAST_NEED_NOISE)), 0.0)
+        limits[terms_end + 2] = (float(np.log(LEAST_NEED_NOISE)), 0.0)
         limits[self.places[3] : self.places[4]] = self.runs.bounds(free=False)
         return _least(partial(self.cost, counted), start, limits, 1e-7)
 
@@ -448,5 +450,5 @@ def _certain(demanded: Array, good: Mask) -> float:
 def _extreme(demanded: Array, among: Mask, sign: int) -> Integers:
     """Return the configurations that no other surpasses: the most demanding (1), or the least demanding (−1)."""
     rows = np.flatnonzero(among)
-    needs, first = np.unique(sign * demanded[rows], axis=0, return_index=True)
-    return np.sort(rows[first[[bool(np.all(needs >= one, axis=1).sum() == 1) for one in needs]]])
+    needs, first_row = np.unique(sign * demanded[rows], axis=0, return_index=True)
+    return np.sort(rows[first_row[[bool(np.all(needs >= one, axis=1).sum() == 1) for one in needs]]])

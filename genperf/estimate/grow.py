@@ -195,10 +195,10 @@ class GrowthProblem:
 
     def expression(self, part: GrownPart) -> Expression:
         """Return the expression with a part's interactions; all constants have their learned sizes."""
-        whole = with_interactions(self.base, [self.offered[k] for k in part.kept])
-        each = self.scales(np.array([c.size for c in self.base.constants]), part.kept, part.sizes)
+        enlarged = with_interactions(self.base, [self.offered[k] for k in part.kept])
+        sizes = self.scales(np.array([c.size for c in self.base.constants]), part.kept, part.sizes)
         return replace(
-            whole, constants=tuple(replace(c, size=float(s)) for c, s in zip(whole.constants, each, strict=True))
+            enlarged, constants=tuple(replace(c, size=float(s)) for c, s in zip(enlarged.constants, sizes, strict=True))
         )
 
 
@@ -224,14 +224,14 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[GrownPart
     """Grow an expression on parts of the rows of a table, each by itself."""
     offered = np.arange(len(growing.offered))
     sizes = np.concatenate([np.full(growing.learned, KIND_SIZE), np.full(offered.size, START_SIZE)])
-    zeros, parts = np.zeros(int(growing.counts.sum())), []
+    zeros, grown_parts = np.zeros(int(growing.counts.sum())), []
     for alone, counted in zip(constants, rows, strict=True):
         weights = np.where(counted, growing.problem.weights, 0.0)
         problem = _problem(growing, offered, sizes, weights, growing.problem.penalty.strength)
-        parts.append(GrownPart(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
+        grown_parts.append(GrownPart(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
     for _ in range(KIND_CYCLES if growing.learned else SIZE_CYCLES):
-        parts = _polished(growing, [_relearned(growing, part) for part in parts])
-    return parts
+        grown_parts = _polished(growing, [_relearned(growing, part) for part in grown_parts])
+    return grown_parts
 
 
 def _relearned(growing: GrowthProblem, part: GrownPart) -> GrownPart:
@@ -245,9 +245,11 @@ def _relearned(growing: GrowthProblem, part: GrownPart) -> GrownPart:
     at, effects, sizes, variance = _learned(replace(part.problem, weights=robust), at, groups, part.sizes)
     alive = effects[kinds:] >= LEAST_EFFECT
     at = np.concatenate([at[:plain], at[plain:][alive[of_effects]]])
-    kept, sizes = part.kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
+    alive_effects, sizes = part.kept[alive], np.concatenate([sizes[:kinds], sizes[kinds:][alive]])
     strength = max(2.0 * variance / part.counted.sum(), LEAST_STRENGTH)
-    return GrownPart(part.counted, kept, sizes, _problem(growing, kept, sizes, robust, strength), part.alone, at)
+    return GrownPart(
+        part.counted, alive_effects, sizes, _problem(growing, alive_effects, sizes, robust, strength), part.alone, at
+    )
 
 
 def _polished(growing: GrowthProblem, parts: Sequence[GrownPart]) -> list[GrownPart]:

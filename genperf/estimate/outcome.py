@@ -119,16 +119,16 @@ class Fitted:
     @cached_property
     def held(self) -> Mask:
         """Shape (n,). The constants that come from the parts."""
-        known = {name for part in self.parts for name in part.values}
-        return np.array([name in known for name in self.expression.constant_names], bool)
+        phase_constants = {name for part in self.parts for name in part.values}
+        return np.array([name in phase_constants for name in self.expression.constant_names], bool)
 
     @cached_property
     def constants(self) -> Array:
         """Shape (n,)."""
-        known = {name: value for part in self.parts for name, value in part.values.items()}
+        phase_constants = {name: value for part in self.parts for name, value in part.values.items()}
         if self.solution is not None:
             return self.solution.constants
-        return np.array([known[name] for name in self.expression.constant_names])
+        return np.array([phase_constants[name] for name in self.expression.constant_names])
 
     @cached_property
     def residuals(self) -> Array:
@@ -168,7 +168,7 @@ class Fitted:
         """Return the standard deviation of ln T of the form's error; zero where one factor varies, as in a series."""
         if sum(f.distinct > 1 for f in medians.factors) < 2:
             return 0.0
-        predicted, slopes = (each[0] for each in self.problem.jacobian(self.constants[None, :]))
+        predicted, slopes = (values_of_set[0] for values_of_set in self.problem.jacobian(self.constants[None, :]))
         scaled = np.nan_to_num(slopes * self.problem.scale / predicted[:, None])
         return deviation(self.residuals, scaled, positions(medians.factors, medians.columns))
 

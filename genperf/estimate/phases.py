@@ -39,24 +39,28 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     fit = _PhaseFit(table, options, seed)
     overlaps = [family_named(name) for name in family.overlaps]
     chooses = family.name not in overlaps[0].overlaps
-    expressions, parts, notes = fit.parts(overlaps[0] if chooses else family)
-    if not parts:
+    expressions, phases, notes = fit.parts(overlaps[0] if chooses else family)
+    if not phases:
         laws = held_at(family.expressions(table.panel), options.fix) if chooses else expressions
         alone = estimate(laws, table, options, seed, family.choice)
         return replace(alone, notes=(*notes, *alone.notes))
     # Where the total determines none, why not the first.
-    composed = fit.composed(expressions, parts) or [fit.whole(expressions[0], parts)]
+    composed = fit.composed(expressions, phases) or [fit.whole(expressions[0], phases)]
     if chooses:
-        others = [] if _near(composed[0]) else fit.overlapped(overlaps[1:], parts)
-        whole = _nearest([*composed, *others])
+        others = [] if _near(composed[0]) else fit.overlapped(overlaps[1:], phases)
+        composed_nearest = _nearest([*composed, *others])
     else:
-        whole = _nearest(composed)
-        nearest = whole if _near(whole) else _nearest([whole, *fit.overlapped(overlaps, parts)])
-        if nearest is not whole:
+        composed_nearest = _nearest(composed)
+        nearest = (
+            composed_nearest
+            if _near(composed_nearest)
+            else _nearest([composed_nearest, *fit.overlapped(overlaps, phases)])
+        )
+        if nearest is not composed_nearest:
             name, error = nearest.expression.family, 100.0 * float(_errors(nearest).mean())
             text = f"with the overlap of '{name}' the composed total has a mean error of {error:.1f} %"
             notes.append(Note(f"{text}: try --model {name}", "overlap"))
-    return estimated(whole, table, fit.medians, options, [_note(whole), *notes])
+    return estimated(composed_nearest, table, fit.medians, options, [_note(composed_nearest), *notes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +102,10 @@ class _PhaseFit:
             name = table.phases[phase]
             seconds, faults = phase_seconds(table.frame[name])
             if faults:
-                first = min(faults)
+                first_fault = min(faults)
                 text = (
                     f"column '{name}': {counted(len(faults), 'cell')} cannot be used, and {phase} is fitted without; "
-                    f"the first: '{table.frame[name].iloc[first]}' {faults[first]}"
+                    f"the first: '{table.frame[name].iloc[first_fault]}' {faults[first_fault]}"
                 )
                 notes.append(Note(text, "phase_cells"))
             usable = np.isfinite(seconds)
@@ -166,17 +170,17 @@ class _PhaseFit:
 
     def whole(self, expression: Expression, parts: Sequence[FittedPhase]) -> Fitted:
         """Take the phases' constants, and fit the others to the total; a `FitError` where it shows too little."""
-        known = {name: value for part in parts for name, value in part.values.items()}
+        phase_constants = {name: value for part in parts for name, value in part.values.items()}
         names = expression.constant_names
-        if known.keys() >= set(names):
-            given = self.options.strength
-            strength = max(given if part.problem is None else part.problem.penalty.strength for part in parts)
+        if phase_constants.keys() >= set(names):
+            strength_option = self.options.strength
+            strength = max(strength_option if part.problem is None else part.problem.penalty.strength for part in parts)
             return Fitted(expression, problem_of(expression, self.medians, self.options, strength), None, parts)
-        others = expression.with_fixed({name: value for name, value in known.items() if name in names})
+        others = expression.with_fixed({name: value for name, value in phase_constants.items() if name in names})
         affordable([others], len(self.medians))
         total = problem_of(expression, self.medians, self.options, self._strength(others, self.medians))
         ends = zip(names, total.lower, total.upper, total.start, strict=True)
-        held = np.array([[known[name]] * 3 if name in known else each for name, *each in ends]).T
+        held = np.array([[phase_constants[name]] * 3 if name in phase_constants else each for name, *each in ends]).T
         pinned = replace(total, lower=held[0], upper=held[1], start=held[2])
         return Fitted(expression, total, solve(pinned, self.options.solver, self.seed), parts)
 
@@ -185,13 +189,13 @@ class _PhaseFit:
 
         Those are left out that have constants which the total does not determine.
         """
-        measured, known = [part.column.phase for part in parts], [part.expression.terms for part in parts]
+        measured, measured_terms = [part.column.phase for part in parts], [part.expression.terms for part in parts]
         same: list[Expression] = []
         for family in (one for one in families if one.shown(measured)):
             for written in family.expressions(self.medians.panel, measured):
                 fix = {name: value for name, value in self.options.fix.items() if name in written.constant_names}
                 laws = [of_phase(written.with_fixed(fix), family.phases[phase]) for phase in measured]
-                if [law and law.terms for law in laws] == known:
+                if [law and law.terms for law in laws] == measured_terms:
                     same.append(written.with_fixed(fix))
         return self.composed(same, parts)
 

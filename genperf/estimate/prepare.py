@@ -96,8 +96,8 @@ def fewer_factors(
     expressions = write(table.factors)
     while len(ranked) > 1 and min(len(e.constants) for e in expressions) > len(medians):
         ranked = ranked[:-1]
-        kept = {f.name for f in ranked}
-        expressions = write([f for f in table.factors if f.name in kept])
+        names = {f.name for f in ranked}
+        expressions = write([f for f in table.factors if f.name in names])
     left_out = [f.name for f in varying if f not in ranked]
     if not left_out:
         return expressions, []

@@ -114,12 +114,12 @@ def continued_starts(
     new = [name for name in there if name not in here]
     # A further term of a sum of like terms begins as one of these.
     like = [names for names in _by_term(larger) if set(names) <= set(here) and len(names) == len(new) > 1]
-    parts, n, places = len(constants), problem.start.size, [there[name] for name in here]
+    folds, n, places = len(constants), problem.start.size, [there[name] for name in here]
     count, drawn = (CONTINUED_STARTS, CONTINUED_STARTS * DRAWN_STARTS) if new else (1, 1)
-    known = np.zeros(n, bool)
-    known[places] = True
-    searched = ~problem.coefficient & (problem.lower < problem.upper) & ~known
-    starts = np.broadcast_to(problem.start, (parts, drawn, n)).copy()
+    continued = np.zeros(n, bool)
+    continued[places] = True
+    searched = ~problem.coefficient & (problem.lower < problem.upper) & ~continued
+    starts = np.broadcast_to(problem.start, (folds, drawn, n)).copy()
     starts[:, :, places] = constants[:, None, :]
     # Every other draw moves a like term, each in turn.
     for k, names in enumerate(like):
@@ -128,8 +128,8 @@ def continued_starts(
     starts[:, :, searched] += _steps(problem, searched, drawn, rng)
     starts = np.clip(starts, problem.lower, problem.upper).reshape(-1, n)
     projected, cost = problem.projected(starts, np.repeat(weights, drawn, axis=0))
-    best = np.argsort(cost.reshape(parts, drawn), axis=1, kind="stable")[:, :count]
-    return np.asarray(np.take_along_axis(projected.reshape(parts, drawn, n), best[:, :, None], axis=1))
+    best = np.argsort(cost.reshape(folds, drawn), axis=1, kind="stable")[:, :count]
+    return np.asarray(np.take_along_axis(projected.reshape(folds, drawn, n), best[:, :, None], axis=1))
 
 
 def _by_term(expression: Expression) -> list[list[str]]:

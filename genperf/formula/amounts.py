@@ -56,8 +56,8 @@ def with_amounts(text: str) -> str:
     >>> with_amounts("steps*time/1d + `2h`"), with_amounts("params == 30B")
     ('steps*time/86400.0 + `2h`', 'params == 30000000000.0')
     """
-    parts = _QUOTED.split(text)
-    return "".join(part if place % 2 else _WITHIN.sub(_written, part) for place, part in enumerate(parts))
+    pieces = _QUOTED.split(text)
+    return "".join(part if place % 2 else _WITHIN.sub(_written, part) for place, part in enumerate(pieces))
 
 
 def _written(match: re.Match[str]) -> str:

@@ -53,14 +53,20 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
             case Name(name) if name in columns:
                 return known.setdefault(name, Column(np.asarray(columns[name])))
             case Call(function, arguments):
-                parts = tuple(map(folded, arguments))
-                whole = Call(function, parts)
-                if any(isinstance(a, Column) for a in parts) and all(isinstance(a, _KNOWN) for a in parts):
-                    key = (function, *(id(a) if isinstance(a, Column) else a for a in parts))
+                folded_arguments = tuple(map(folded, arguments))
+                folded_call = Call(function, folded_arguments)
+                if any(isinstance(a, Column) for a in folded_arguments) and all(
+                    isinstance(a, _KNOWN) for a in folded_arguments
+                ):
+                    key = (function, *(id(a) if isinstance(a, Column) else a for a in folded_arguments))
                     if key not in known:
-                        known[key] = Column(np.asarray(evaluate(whole, {})))
+                        known[key] = Column(np.asarray(evaluate(folded_call, {})))
                     return known[key]
-                return Number(float(evaluate(whole, {}))) if all(isinstance(a, Number) for a in parts) else whole
+                return (
+                    Number(float(evaluate(folded_call, {})))
+                    if all(isinstance(a, Number) for a in folded_arguments)
+                    else folded_call
+                )
             case _:
                 return node
 
@@ -123,8 +129,8 @@ def power_sum(node: Node, names: Collection[str], rows: int) -> PowerSum | None:
     powered = [term for products in alike.values() for term in products]
     shape = (len(alike), max((len(t.powers) for t in powered), default=0))
     exponent, logarithms = np.zeros(shape, np.intp), np.zeros((*shape, rows))
-    for i, (first, *_) in enumerate(alike.values()):
-        for k, (position, values) in enumerate(first.powers):
+    for i, (example, *_) in enumerate(alike.values()):
+        for k, (position, values) in enumerate(example.powers):
             exponent[i, k], logarithms[i, k] = position, values
     beside = np.array([np.broadcast_to(t.multiplier, rows) for t in powered]).reshape(len(powered), rows)
     return PowerSum(
@@ -161,9 +167,9 @@ def _with_sums(node: Node, rows: int) -> Node:
     """Return a tree with its largest sums of several terms, or of powers, as each a `PowerSum`."""
     if not isinstance(node, Call):
         return node
-    whole = _summed([(1.0, node)], rows)
-    if whole is not None:
-        return whole
+    as_sum = _summed([(1.0, node)], rows)
+    if as_sum is not None:
+        return as_sum
     if node.function not in ("add", "subtract"):
         return Call(node.function, tuple(_with_sums(a, rows) for a in node.arguments))
     plain, others = [], []
@@ -226,6 +232,8 @@ def _merged(terms: list[_Term]) -> list[_Term]:
     """Add up the multipliers of terms that have the same constant and the same powers."""
     merged: dict[Hashable, _Term] = {}
     for term in terms:
-        known = merged.get(key := (term.constant, term.same_powers))
-        merged[key] = term if known is None else replace(known, multiplier=known.multiplier + term.multiplier)
+        same_term = merged.get(key := (term.constant, term.same_powers))
+        merged[key] = (
+            term if same_term is None else replace(same_term, multiplier=same_term.multiplier + term.multiplier)
+        )
     return list(merged.values())

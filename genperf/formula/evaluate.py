@@ -22,9 +22,9 @@ def spread(value: Any, inputs: Iterable[Any]) -> AnyArray:
 
     A tree that reads few of the inputs it was evaluated from may give a smaller shape than theirs.
     """
-    whole = _common_shape(frozenset(getattr(part, "shape", None) or np.shape(part) for part in (value, *inputs)))
+    common = _common_shape(frozenset(getattr(part, "shape", None) or np.shape(part) for part in (value, *inputs)))
     value = np.asarray(value)
-    return value if value.shape == whole else np.broadcast_to(value, whole)
+    return value if value.shape == common else np.broadcast_to(value, common)
 
 
 @lru_cache(maxsize=256)
@@ -55,9 +55,9 @@ def values_of(node: Node, columns: Mapping[str, Any]) -> Array:
 
 def _stacked(values: Iterable[Any]) -> Array:
     """Return numbers and arrays of shape (sets, 1) as one array of shape (sets, values); (1, values) of numbers."""
-    parts = [np.asarray(value, float) for value in values]
-    stacked = np.empty((max(p.shape[0] if p.ndim else 1 for p in parts), len(parts)))
-    for k, p in enumerate(parts):
+    arrays = [np.asarray(value, float) for value in values]
+    stacked = np.empty((max(p.shape[0] if p.ndim else 1 for p in arrays), len(arrays)))
+    for k, p in enumerate(arrays):
         stacked[:, k] = p[:, 0] if p.ndim else p
     return stacked
 

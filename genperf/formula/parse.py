@@ -212,8 +212,8 @@ class _Reader:
         """Raise an error that marks a part of the formula."""
         # ast counts bytes of UTF-8.
         encoded, start = self.source.lstrip().encode(), node.col_offset
-        parts = (encoded[:start], encoded[start : node.end_col_offset])
-        before, marked = (len(part.decode(errors="ignore")) for part in parts)
+        pieces = (encoded[:start], encoded[start : node.end_col_offset])
+        before, marked = (len(part.decode(errors="ignore")) for part in pieces)
         column, width = before + len(self.source) - len(self.source.lstrip()), width or max(1, marked)
         raise FormulaError(message, text=self.text, column=column, width=width, hint=hint)
 
@@ -231,22 +231,25 @@ class _Reader:
             case ast.Compare():
                 return self.comparison(node, depth)
             case ast.Call():
-                function, parts = self.called(node), node.args
+                function, operands = self.called(node), node.args
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
-                function, parts = _OPERATORS[type(op)], [operand]
+                function, operands = _OPERATORS[type(op)], [operand]
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                function, parts = _OPERATORS[type(op)], [left, right]
-            case ast.BoolOp(op=op, values=parts):
+                function, operands = _OPERATORS[type(op)], [left, right]
+            case ast.BoolOp(op=op, values=operands):
                 function = _OPERATORS[type(op)]
             case _:
                 self.refuse(node, f"{_NAMES.get(type(node), 'this')} is not allowed in a formula")
-        tests = {"and": len(parts), "or": len(parts), "not": 1, "where": 1}.get(function, 0)
-        arguments = [*(self.truth(p, depth) for p in parts[:tests]), *(self.number(p, depth) for p in parts[tests:])]
+        tests = {"and": len(operands), "or": len(operands), "not": 1, "where": 1}.get(function, 0)
+        arguments = [
+            *(self.truth(p, depth) for p in operands[:tests]),
+            *(self.number(p, depth) for p in operands[tests:]),
+        ]
         match function, arguments:
             case "negative", [Number(value)]:
                 return Number(-value)
             case "power", [_, exponent]:
-                self.check_power(parts[1], exponent)
+                self.check_power(operands[1], exponent)
             case "and" | "or", _:
                 return self.joined(node, function, arguments)
         return Call(function, tuple(arguments))
@@ -266,9 +269,9 @@ class _Reader:
         if word in CALLABLE:
             self.refuse(node, f"'{word}' is a function and needs brackets")
         if self.names is not None and name not in self.names:
-            known = sorted(self.names)
-            shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
-            self.refuse(node, f"unknown name '{name}'", did_you_mean(name, known) or f"one of {shown}")
+            names = sorted(self.names)
+            names_text = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+            self.refuse(node, f"unknown name '{name}'", did_you_mean(name, names) or f"one of {names_text}")
         if word.startswith("__"):
             self.refuse(node, f"unknown name '{name}'")
         return Name(name)
@@ -311,7 +314,7 @@ class _Reader:
         return chain(function, parts)
 
     def comparison(self, node: ast.Compare, depth: int) -> Node:
-        parts: list[Node] = []
+        comparisons: list[Node] = []
         sides = [node.left, *node.comparators]
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
             if type(op) not in _OPERATORS:
@@ -325,8 +328,8 @@ class _Reader:
                 self.refuse(node, "a text can only be compared with a text column")
             else:
                 pair = (self.checked_number(left, pair[0]), self.checked_number(right, pair[1]))
-            parts.append(Call(_OPERATORS[type(op)], pair))
-        return self.joined(node, "and", parts)
+            comparisons.append(Call(_OPERATORS[type(op)], pair))
+        return self.joined(node, "and", comparisons)
 
     def called(self, node: ast.Call) -> str:
         """Return the function that is called, with as many plain arguments as it takes."""

@@ -99,14 +99,14 @@ class DonorProcess:
         """Return the covariance of the donors in units of sp, and its part by likeness."""
         level, likeness, noise = np.exp(logarithms[:3])
         alike = likeness * np.exp(-np.tensordot(np.exp(logarithms[3:]), self.distances, 1))
-        whole = level + alike + np.outer(self.size, self.size) / self.spread**2
-        return np.asarray(whole + (noise + 1e-9) * np.eye(len(alike))), np.asarray(alike)
+        total = level + alike + np.outer(self.size, self.size) / self.spread**2
+        return np.asarray(total + (noise + 1e-9) * np.eye(len(alike))), np.asarray(alike)
 
     def _cost(self, logarithms: Array) -> tuple[float, Array]:
         """Return −ln of the posterior density of the parameters, and its gradient."""
-        whole, alike = self._covariance(logarithms)
-        lower = np.linalg.cholesky(whole)
-        inverse = np.linalg.inv(whole)
+        total, alike = self._covariance(logarithms)
+        lower = np.linalg.cholesky(total)
+        inverse = np.linalg.inv(total)
         dual = inverse @ self.away
         z = (logarithms - self._mean) / self._sd
         cost = 0.5 * float(self.away @ dual) + float(np.log(np.diag(lower)).sum()) + 0.5 * float(z @ z)
@@ -157,8 +157,8 @@ class DonorChange(NamedTuple):
     def log_ratio(self, first: float, logarithms: Array) -> Array:
         """Return ln of the density by the donors over that before them, at values of ln T of the larger count."""
         v = CHANGES[self.change].of(np.full(len(logarithms), first), np.exp(logarithms))
-        known, before = ((v - self.mean) / self.sd) ** 2, ((v - self.middle) / self.prior_sd) ** 2
-        return np.asarray(0.5 * (before - known) + np.log(self.prior_sd / self.sd))
+        after, before = ((v - self.mean) / self.sd) ** 2, ((v - self.middle) / self.prior_sd) ** 2
+        return np.asarray(0.5 * (before - after) + np.log(self.prior_sd / self.sd))
 
 
 def shown_by_donors(
@@ -190,4 +190,4 @@ def shown_by_donors(
         [DonorChange(k, share, *map(float, row)) for row in zip(*answer, strict=True)]
         for k, (share, answer) in enumerate(zip(shares.tolist(), answers, strict=True))
     ]
-    return [list(each) for each in zip(*terms, strict=True)]
+    return [list(term) for term in zip(*terms, strict=True)]

@@ -45,15 +45,15 @@ class Kinds(NamedTuple):
 @cache
 def step_kinds() -> Kinds:
     """Return the kinds of step to the second node: plain ones first, then those of unseen networks."""
-    drawn, known = bank(), prior()
-    spread = float(np.hypot(known.spread[STEP], COMMON_STRENGTH_SD * known.strength[STEP]))
-    plain = _kinds(drawn.step - np.log(known.median[STEP]), spread, STEP_SHARE, CLUSTER_KINDS)
+    drawn, beliefs = bank(), prior()
+    spread = float(np.hypot(beliefs.spread[STEP], COMMON_STRENGTH_SD * beliefs.strength[STEP]))
+    plain = _kinds(drawn.step - np.log(beliefs.median[STEP]), spread, STEP_SHARE, CLUSTER_KINDS)
     heavy = _kinds(drawn.step - UNSEEN_MEDIAN, UNSEEN_SPREAD, UNSEEN_STEP_SHARE, CLUSTER_KINDS)
     # A step that does not arise shows nothing but its absence.
     absent = ~drawn.present[:, STEP]
-    parts = ((plain, 1.0 - UNSEEN_NETWORKS, ~drawn.unseen), (heavy, UNSEEN_NETWORKS, drawn.unseen))
-    ratio = [np.where(mine, np.where(absent, 1.0, kinds.ratio), 0.0) / share for kinds, share, mine in parts]
-    return Kinds(np.concatenate([share * kinds.share for kinds, share, _ in parts]), np.concatenate(ratio))
+    networks = ((plain, 1.0 - UNSEEN_NETWORKS, ~drawn.unseen), (heavy, UNSEEN_NETWORKS, drawn.unseen))
+    ratio = [np.where(mine, np.where(absent, 1.0, kinds.ratio), 0.0) / share for kinds, share, mine in networks]
+    return Kinds(np.concatenate([share * kinds.share for kinds, share, _ in networks]), np.concatenate(ratio))
 
 
 @cache
@@ -83,10 +83,10 @@ class Cluster:
     @cached_property
     def factors(self) -> tuple[Array, Array]:
         """What the weights of walks and curves are multiplied by, of shapes (walks, 1) and (curves,)."""
-        *known, walks = self.sums
+        *kind_sums, walks = self.sums
         shares = (WALK_SERIES * prior().walk_share + walks) / (WALK_SERIES + self.series)
         curves = np.ones(len(bank().step))
-        for kinds, log in zip((step_kinds(), strength_kinds()), known, strict=True):
+        for kinds, log in zip((step_kinds(), strength_kinds()), kind_sums, strict=True):
             likely = kinds.share * np.exp(log - log.max())
             curves *= (likely / likely.sum()) @ kinds.ratio
         return (shares / prior().walk_share)[:, None], curves

@@ -81,12 +81,12 @@ def hint_notes(series: MeasuredSeries) -> tuple[Note, ...]:
 def _compared(series: MeasuredSeries, exchange: float, nodes: Array) -> tuple[Note, ...]:
     """Compare the measured step to the second count of nodes with the hinted exchange."""
     inside = np.flatnonzero(nodes == nodes.min())[-1]
-    first = np.flatnonzero(nodes > nodes.min())[:1]
-    if np.all(several_nodes(nodes)) or not first.size:
+    beyond_node = np.flatnonzero(nodes > nodes.min())[:1]
+    if np.all(several_nodes(nodes)) or not beyond_node.size:
         return ()
-    each = series.values(series.works[0][0])
+    worker_batch = series.values(series.works[0][0])
     seconds = np.exp(series.logarithms)
-    step = float(seconds[first[0]] - seconds[inside] * each[first[0]] / each[inside])
+    step = float(seconds[beyond_node[0]] - seconds[inside] * worker_batch[beyond_node[0]] / worker_batch[inside])
     low, high = exchange / HINT.contradiction, exchange * HINT.contradiction
     if low <= step <= high:
         factor = f"{HINT.contradiction:g}"
@@ -98,6 +98,6 @@ def _compared(series: MeasuredSeries, exchange: float, nodes: Array) -> tuple[No
         much = f"1/{exchange / step:.2g} of it" if step > 0.0 else "none of it"
     text = (
         f"the hint says that two nodes exchange the message in {exchange:.3g} s; the step to "
-        f"nodes={nodes[first[0]]:g} was measured as {max(step, 0.0):.3g} s, {much}: the measured times count"
+        f"nodes={nodes[beyond_node[0]]:g} was measured as {max(step, 0.0):.3g} s, {much}: the measured times count"
     )
     return (Note(text, "hint_contradicted"),)

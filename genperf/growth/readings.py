@@ -117,35 +117,46 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     """Return the readings of a series with their posteriors beside its cluster, without those of hardly any weight."""
     tilt, listed = hint_tilt(series), []
     # Readings that differ beyond the measured counts alone have one posterior.
-    known: dict[tuple[tuple[float, ...], ...], Posterior] = {}
+    posteriors: dict[tuple[tuple[float, ...], ...], Posterior] = {}
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
-        if counts.key not in known:
+        if counts.key not in posteriors:
             runs = Series(counts, series.logarithms, series.variances, tilt)
-            known[counts.key] = posterior_of(runs)
-        listed.append(Weighed(reading, known[counts.key], reading.share, unit))
-    evidence = np.array([each.posterior.log_evidence for each in listed])
-    weights = np.exp(evidence - evidence.max()) * [each.share for each in listed]
+            posteriors[counts.key] = posterior_of(runs)
+        listed.append(Weighed(reading, posteriors[counts.key], reading.share, unit))
+    evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
+    weights = np.exp(evidence - evidence.max()) * [candidate.share for candidate in listed]
     least = LEAST_READING_WEIGHT * weights.sum()
-    weights = np.where(weights >= least, weights, [least * each.reading.one_node for each in listed])
+    weights = np.where(weights >= least, weights, [least * candidate.reading.one_node for candidate in listed])
     shares = (weights / weights.sum()).tolist()
-    out = [replace(each, share=share) for each, share in zip(listed, shares, strict=True) if share > 0.0]
-    return out if cluster is None else [replace(each, posterior=cluster.tilted(each.posterior)) for each in out]
+    out = [replace(candidate, share=share) for candidate, share in zip(listed, shares, strict=True) if share > 0.0]
+    return (
+        out
+        if cluster is None
+        else [replace(candidate, posterior=cluster.tilted(candidate.posterior)) for candidate in out]
+    )
 
 
 def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
     """Return the readings by their shares of the interval: nearly all is that of one node, where that is not known."""
-    one = sum(each.share for each in readings if each.reading.one_node)
+    one = sum(weighed_reading.share for weighed_reading in readings if weighed_reading.reading.one_node)
     if not 0.0 < one < UNKNOWN_NODE:
         return readings
-    parts = {True: UNKNOWN_NODE / one, False: (1.0 - UNKNOWN_NODE) / (1.0 - one)}
-    return [replace(each, share=each.share * parts[each.reading.one_node]) for each in readings]
+    factors = {True: UNKNOWN_NODE / one, False: (1.0 - UNKNOWN_NODE) / (1.0 - one)}
+    return [
+        replace(weighed_reading, share=weighed_reading.share * factors[weighed_reading.reading.one_node])
+        for weighed_reading in readings
+    ]
 
 
 def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> Forecast:
     """Return what the readings of a series forecast at the counts of another, whose times are not looked at."""
     counts = []
-    for each in readings:
-        at, unit = each.reading.counts(there)
-        counts.append(replace(at, work=at.work * unit / each.unit))
-    return forecast([each.draws for each in readings], [each.share for each in readings], counts)
+    for weighed_reading in readings:
+        at, unit = weighed_reading.reading.counts(there)
+        counts.append(replace(at, work=at.work * unit / weighed_reading.unit))
+    return forecast(
+        [weighed_reading.draws for weighed_reading in readings],
+        [weighed_reading.share for weighed_reading in readings],
+        counts,
+    )

@@ -113,8 +113,10 @@ class Shared:
                 part = np.exp(log - log.max()) * np.repeat(alone.weights, len(levels))
                 share += each.share * part / part.sum()
             points.append(quantiles(x, share, levels))
-        whole = np.stack(points)
-        return series.extended(Anchors(columns, np.median(whole, axis=1), whole.var(axis=1), whole))
+        points_of_draws = np.stack(points)
+        return series.extended(
+            Anchors(columns, np.median(points_of_draws, axis=1), points_of_draws.var(axis=1), points_of_draws)
+        )
 
     def notes(self, name: str, series: MeasuredSeries) -> tuple[dict[str, str | float | None], list[Note]]:
         """Return what a model file keeps of similar series, and from which the growth and the network are."""
@@ -123,7 +125,7 @@ class Shared:
         if self.changes:
             reached = self.columns[series.column]
             # Of the variance of the change to the largest count, the part that similar series took away.
-            share = 1.0 - sum(each.share * min(each.sd / each.prior_sd, 1.0) ** 2 for each in self.changes[-1])
+            share = 1.0 - sum(change.share * min(change.sd / change.prior_sd, 1.0) ** 2 for change in self.changes[-1])
             options = {"pooled_share": round(share, 3), "borrowed_to": float(reached[-1])}
             options["donors"] = "; ".join(self.nearest)
             text = (
@@ -143,9 +145,9 @@ class Shared:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what is shared: other series, other fits. Empty without any."""
-        parts = [] if self.cluster is None else [*self.cluster.sums]
-        parts += [*self.columns.values(), *(np.array(each) for listed in self.changes for each in listed)]
-        return hashlib.sha256(np.concatenate(parts).round(6).tobytes()).hexdigest()[:12] if parts else ""
+        arrays = [] if self.cluster is None else [*self.cluster.sums]
+        arrays += [*self.columns.values(), *(np.array(each) for listed in self.changes for each in listed)]
+        return hashlib.sha256(np.concatenate(arrays).round(6).tobytes()).hexdigest()[:12] if arrays else ""
 
 
 #: Of a series that stands alone.
@@ -209,12 +211,12 @@ def table_shares(table: Table, hints: Mapping[str, str]) -> TableShares:
             labels = {name: text for name, text in names.items() if name not in numeric}
             labels |= {f.name: f.levels[0] for f in part.categorical}
             curves.append(NamedSeries(key, series, labels, {name: float(names[name]) for name in sorted(numeric)}))
-    whole = TableShares(series=len(curves) == len(groups))
+    ungrouped = TableShares(series=len(curves) == len(groups))
     if len(curves) < 2:
-        return whole
+        return ungrouped
     *each, others = shared_by(curves)
     named = {curve.key: shared for curve, shared in zip(curves, each, strict=True) if shared is not others}
-    return replace(whole, groups=named, others=others)
+    return replace(ungrouped, groups=named, others=others)
 
 
 def _looked_at(table: Table) -> Mask:
@@ -227,8 +229,8 @@ def _looked_at(table: Table) -> Mask:
         np.maximum.at(largest, number, table.columns[scale.name].astype(float))
     if count <= MOST_WEIGHED_SERIES or float(np.ptp(largest)) > 0.0:
         return np.ones(len(number), bool)
-    first = np.unique(number, return_index=True)[1]
-    names = table.frame[list(table.group)].iloc[first].astype(str).agg("|".join, axis=1)
+    first_row = np.unique(number, return_index=True)[1]
+    names = table.frame[list(table.group)].iloc[first_row].astype(str).agg("|".join, axis=1)
     return np.asarray(np.isin(number, np.argsort(list(map(_mixed, names)))[:MOST_WEIGHED_SERIES]))
 
 
@@ -239,7 +241,7 @@ def _mixed(name: str) -> str:
 
 def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
     """Return what similar series show of those that others exceed, by place."""
-    parts: dict[tuple[Count, bool, float | None], list[int]] = {}
+    curves_by_base: dict[tuple[Count, bool, float | None], list[int]] = {}
     for k, curve in enumerate(curves):
         farther = [other for other in curves if other.last[0] > curve.last[0]]
         # Series of the same names, which differ in numbers alone, are the best donors: without any, others are judged.
@@ -247,10 +249,14 @@ def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
         works = Counter(other.work for other in farther if curve.last in other.counts)
         if works:
             work = curve.work if curve.work is not None else works.most_common(1)[0][0]
-            parts.setdefault((curve.last, alone, work), []).append(k)
+            curves_by_base.setdefault((curve.last, alone, work), []).append(k)
     out: dict[int, Shared] = {}
-    for (base, alone, work), places in parts.items():
-        donors = [each for each in curves if base in each.counts and each.last[0] > base[0] and each.work == work]
+    for (base, alone, work), places in curves_by_base.items():
+        donors = [
+            curve_of_donor
+            for curve_of_donor in curves
+            if base in curve_of_donor.counts and curve_of_donor.last[0] > base[0] and curve_of_donor.work == work
+        ]
         if len(donors) >= FEWEST_DONORS:
             out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, alone), strict=False))
     return out
@@ -272,13 +278,13 @@ def _of_donors(listed: Sequence[NamedSeries], donors: Sequence[NamedSeries], bas
         times = _seconds(some, base), _seconds(some, at), _seconds(listed, base)
         changes.append(shown_by_donors(_distances(some, listed, base), times, _predicted(some, base, at), block))
         columns.append(_grown(listed, some, base, at))
-    there = {name: np.stack([each[name] for each in columns]) for name in columns[0]}
+    there = {name: np.stack([of_donor[name] for of_donor in columns]) for name in columns[0]}
     near = _some(donors, MOST_DONORS)
     order = np.argsort(_distances(near, listed, base)[:, len(near) :].sum(axis=0), axis=1, kind="stable")
     return [
         Shared(
             columns={name: values[:, i] for name, values in there.items()},
-            changes=tuple(each[i] for each in changes),
+            changes=tuple(of_donor[i] for of_donor in changes),
             nearest=tuple(", ".join(near[j].key) for j in order[i, :5]),
             donors=len(donors),
         )
@@ -305,10 +311,10 @@ def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tu
         earlier = weighed(series.take(series.values(series.scale) <= base[0]))
         there = series.take(np.array([count == at for count in counts]))
         last.append(forecast_of(earlier, there).quantiles(levels)[:, 0])
-    first = np.repeat(_seconds(some, base), len(levels))
+    base_seconds = np.repeat(_seconds(some, base), len(levels))
     out = []
     for change in CHANGES:
-        low, middle, high = np.quantile(change.of(first, np.concatenate(last)), [0.16, 0.5, 0.84])
+        low, middle, high = np.quantile(change.of(base_seconds, np.concatenate(last)), [0.16, 0.5, 0.84])
         out.append((float(middle), max(0.5 * float(high - low), 1e-12)))
     return out
 
@@ -328,9 +334,9 @@ def _distances(donors: Sequence[NamedSeries], listed: Sequence[NamedSeries], bas
     shared = set.intersection(*({*curve.series.columns, *curve.numbers} for curve in curves))
     rows = [_seconds(curves, base), *(np.array([curve.at(base, name) for curve in curves]) for name in sorted(shared))]
     numbers: list[Array] = []
-    for each in (np.log(row) for row in rows if row.min() > 0.0):
-        spread = float(each.std())
-        scaled = (each - each.mean()) / spread if spread > SAME_STANDARDISED else None
+    for logarithms in (np.log(row) for row in rows if row.min() > 0.0):
+        spread = float(logarithms.std())
+        scaled = (logarithms - logarithms.mean()) / spread if spread > SAME_STANDARDISED else None
         if scaled is not None and all(abs(abs(float(scaled @ n)) / len(n) - 1.0) > SAME_STANDARDISED for n in numbers):
             numbers.append(scaled)
     apart = [*names.values(), *(np.subtract.outer(n, n[: len(donors)]) ** 2 for n in numbers)]

@@ -73,9 +73,9 @@ def step_to(devices: Array, nodes: Array, rates: Array, at: int) -> Step | None:
         kind, base = "second", single[np.argsort(devices[single])][-1:]
     if not base.size:
         return None
-    first = int(base[0])
-    before, after = ((float(devices[j]), float(nodes[j])) for j in (first, at))
-    return Step(kind, before, after, float(rates[at] / rates[first] / growth_between(before, after)))
+    base_place = int(base[0])
+    before, after = ((float(devices[j]), float(nodes[j])) for j in (base_place, at))
+    return Step(kind, before, after, float(rates[at] / rates[base_place] / growth_between(before, after)))
 
 
 def compared(step: Step, known: Mapping[str, Any] | None = None) -> Normal | Lack:
@@ -114,14 +114,14 @@ def placed(step: Step, known: Mapping[str, Any], steps: Mapping[str, AnyArray]) 
     values, power = steps["efficiency"][keep] ** (1.0 / steps["doublings"][keep]), step.doublings
     _, members, repeats = np.unique(steps["series"][keep], return_inverse=True, return_counts=True)
     weights = 1.0 / repeats[members] / len(repeats)
-    each = step.efficiency ** (1.0 / power)
-    below = 100.0 * float(weights @ (values < each) + 0.5 * (weights @ (values == each)))
+    per_doubling = step.efficiency ** (1.0 / power)
+    below = 100.0 * float(weights @ (values < per_doubling) + 0.5 * (weights @ (values == per_doubling)))
     ends = quantiles(values, weights, np.array([LOW_END, 0.5, HIGH_END]))
     # Beyond the second node a doubling is what people compare; a step elsewhere is compared as a whole.
     scale = 1.0 if step.kind == "beyond" else power
     low, median, high = (float(end**scale) for end in ends)
     clusters = len(np.unique(steps["cluster"][keep]))
-    normal_share = float(each**scale), below, median, low, high, len(repeats), clusters
+    normal_share = float(per_doubling**scale), below, median, low, high, len(repeats), clusters
     return Normal(step, *normal_share, judged(below), tuple(narrowed))
 
 
@@ -174,11 +174,11 @@ class MeasuredRates:
     @property
     def kept(self) -> dict[float, float]:
         """What a device does on each count of several nodes, as a part of what it does on one node."""
-        several, each = several_nodes(self.nodes), self.rates / np.maximum(self.devices, self.nodes)
+        several, rate_of_device = several_nodes(self.nodes), self.rates / np.maximum(self.devices, self.nodes)
         if several.all():
             return {}
-        alone = each[~several][-1]
-        return dict(zip(self.nodes[several].tolist(), (each[several] / alone).tolist(), strict=True))
+        alone = rate_of_device[~several][-1]
+        return dict(zip(self.nodes[several].tolist(), (rate_of_device[several] / alone).tolist(), strict=True))
 
 
 def trains_networks(panel: Panel, words: Iterable[str]) -> bool:
@@ -246,13 +246,13 @@ def series_of(
 def among_published(series: MeasuredRates, target: float, words: Iterable[str]) -> AmongPublished | None:
     """Return where the steps to a count lie among published series; None where no step ends there."""
     text = " ".join(words).lower()
-    each = float(np.max(series.devices / series.nodes))
-    known: dict[str, Any] = {}
-    if series.assumed is None and (each > 1.0 or not several_nodes(series.nodes[-1])):
-        known["devices_per_node"] = each
-    known["framework"] = next((name for name in np.unique(published()["framework"]) if name and name in text), "")
-    known["between"] = next((kind for kind, names in _NETWORKS.items() if re.search(names, text)), "")
-    placed = [compared(step, known) for step in series.steps(target)]
+    per_node = float(np.max(series.devices / series.nodes))
+    facts: dict[str, Any] = {}
+    if series.assumed is None and (per_node > 1.0 or not several_nodes(series.nodes[-1])):
+        facts["devices_per_node"] = per_node
+    facts["framework"] = next((name for name in np.unique(published()["framework"]) if name and name in text), "")
+    facts["between"] = next((kind for kind, names in _NETWORKS.items() if re.search(names, text)), "")
+    placed = [compared(step, facts) for step in series.steps(target)]
     if not placed:
         return None
     # The last step is what the question is about, unless an earlier one is where the efficiency was lost.

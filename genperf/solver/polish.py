@@ -181,14 +181,14 @@ def _steps(
     low, high = (np.where(held, 0.0, (end - x) / problem.scale) for end in (problem.lower, problem.upper))
     # A constant at a bound that the gradient pushes against is likely to stay there.
     sides = ((high == 0.0) & (gradient < 0.0)).astype(np.int8) - ((low == 0.0) & (gradient > 0.0)).astype(np.int8)
-    first = nonnegative_least_squares(H, -gradient, low, high, sides)
-    promised = -np.einsum("sn,sn->s", first, gradient + 0.5 * np.einsum("snm,sm->sn", H, first))
-    free = (first > low) & (first < high)
+    newton = nonnegative_least_squares(H, -gradient, low, high, sides)
+    promised = -np.einsum("sn,sn->s", newton, gradient + 0.5 * np.einsum("snm,sm->sn", H, newton))
+    free = (newton > low) & (newton < high)
     H = np.where(free[:, :, None] & free[:, None, :], H + secant, np.eye(x.shape[1]))
     # The gradient of the fuller model where the constants that are not free have taken their step.
-    gradient = gradient + np.einsum("snm,sm->sn", normal + secant, np.where(free, 0.0, first))
-    second = np.where(free, np.linalg.solve(H, -gradient[:, :, None])[:, :, 0], first)
-    trials = np.stack([first, second]) * problem.scale + x
+    gradient = gradient + np.einsum("snm,sm->sn", normal + secant, np.where(free, 0.0, newton))
+    second = np.where(free, np.linalg.solve(H, -gradient[:, :, None])[:, :, 0], newton)
+    trials = np.stack([newton, second]) * problem.scale + x
     return np.minimum(np.maximum(trials, problem.lower), problem.upper), promised
 
 

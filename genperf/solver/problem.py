@@ -57,8 +57,8 @@ class Conditions:
 
     def __getitem__(self, sets: slice | AnyArray) -> Conditions:
         """Return those of some sets."""
-        parts = self.shares, self.mean, self.scale, self.strength, self.measured, self.centre
-        return Conditions(*(part if len(part) == 1 else part[sets] for part in parts))
+        arrays = self.shares, self.mean, self.scale, self.strength, self.measured, self.centre
+        return Conditions(*(part if len(part) == 1 else part[sets] for part in arrays))
 
 
 @dataclass(frozen=True)

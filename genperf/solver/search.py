@@ -68,14 +68,14 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
         return problem.projected(space.sets(x))[1]
 
     populations = _first_populations(space.box, rngs, PROJECTED_MEMBERS)
-    first, costs = problem.projected(space.sets(populations.reshape(-1, d)))
+    first_sets, costs = problem.projected(space.sets(populations.reshape(-1, d)))
     costs = costs.reshape(searches, -1)
-    starts = _ranked(first.reshape(searches, -1, n), costs)[:, :ROUGH_MEMBERS].reshape(-1, n)
+    starts = _ranked(first_sets.reshape(searches, -1, n), costs)[:, :ROUGH_MEMBERS].reshape(-1, n)
     rough = polish(problem, np.vstack([start, starts]), settings=ROUGH_POLISH)
     members = _ranked(rough.constants[1:].reshape(searches, -1, n), rough.cost[1:].reshape(searches, -1))
     best = members[:, :CONVERGED_MEMBERS].reshape(-1, n)
     polished = polish(problem, np.vstack([rough.constants[:1], best]))
-    optima = polished.of_searches(searches, 1, len(first) + rough.evaluations)
+    optima = polished.of_searches(searches, 1, len(first_sets) + rough.evaluations)
     # A polish can stop at a kink of the total, so agreement proves little there.
     enough = max(CONVERGED_MEMBERS, AGREEING_PER_SEARCH * searches)
     if problem.linear and optima.agreed == searches and optima.best_counts.sum() >= enough:

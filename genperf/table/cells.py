@@ -92,8 +92,10 @@ def _texts(cells: Cells, raw: bool) -> list[str]:
         texts = map("{:.9g}".format, values)
         return ["" if text == "nan" else text for text in texts]
     # Verdicts and levels repeat: of each text once.
-    known = {value: _quoted(value, raw) for value in {*values} if isinstance(value, str)}
-    return [known[v] if isinstance(v, str) else "" if is_missing(v) else _quoted(str(v), raw=True) for v in values]
+    quoted_by_value = {value: _quoted(value, raw) for value in {*values} if isinstance(value, str)}
+    return [
+        quoted_by_value[v] if isinstance(v, str) else "" if is_missing(v) else _quoted(str(v), raw=True) for v in values
+    ]
 
 
 def _quoted(text: str, raw: bool) -> str:
@@ -155,11 +157,11 @@ class Names:
         >>> taken.of("pipeline-8"), taken.of("other")
         ({'pipeline': 8.0, 'run kind': 'pipeline'}, {})
         """
-        known = (self.values[name], self.kind.get(name, "")) if name in self.values else self.read(name)
-        if known is None or not known[0] or not {*self.columns} >= {*known[0]}:
+        read_name = (self.values[name], self.kind.get(name, "")) if name in self.values else self.read(name)
+        if read_name is None or not read_name[0] or not {*self.columns} >= {*read_name[0]}:
             return {}
-        numbers = {self.columns[word]: value for word, value in known[0].items()}
-        return {**numbers, **({self.kind_column: known[1]} if self.kind_column else {})}
+        numbers = {self.columns[word]: value for word, value in read_name[0].items()}
+        return {**numbers, **({self.kind_column: read_name[1]} if self.kind_column else {})}
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +213,10 @@ class Source:
 
     def take(self, rows: Index) -> Source:
         """Return the rows at some positions; each keeps its line."""
-        parts = {"cells": self.cells, "read": self.read, "headers": self.headers, "steady": self.steady}
-        taken: Any = {part: {n: column[rows] for n, column in columns.items()} for part, columns in parts.items()}
+        columns_by_kind = {"cells": self.cells, "read": self.read, "headers": self.headers, "steady": self.steady}
+        taken: Any = {
+            part: {n: column[rows] for n, column in columns.items()} for part, columns in columns_by_kind.items()
+        }
         return replace(self, lines=self.lines[rows], **taken)
 
     def renamed(self, names: Mapping[str, str]) -> Source:
@@ -222,9 +226,9 @@ class Source:
 
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
         """Return the rejection of a cell: its position, from 0, what it holds, and why it cannot be used."""
-        shown = "" if value is None else str(value)
+        cell_text = "" if value is None else str(value)
         header = str(self.headers[column][row]) if column in self.headers else column
-        return Rejection(self.name, int(self.lines[row]), header, shown, reason, self.unit, self.count([row]))
+        return Rejection(self.name, int(self.lines[row]), header, cell_text, reason, self.unit, self.count([row]))
 
     def count(self, rows: npt.ArrayLike) -> int:
         """Return how many rows of the file some rows, a mask or positions, stand for."""

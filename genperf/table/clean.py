@@ -168,10 +168,10 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
 def _seconds(cell: Any) -> Any:
     text = cell.strip().lower() if isinstance(cell, str) else ""
     clock = _CLOCK.fullmatch(text)
-    parts = clock or _SEVERAL_UNITS.fullmatch(text)
-    if parts is None or (clock is None and sum(map(bool, parts.groups())) < 2):
+    matched = clock or _SEVERAL_UNITS.fullmatch(text)
+    if matched is None or (clock is None and sum(map(bool, matched.groups())) < 2):
         return cell
-    return sum(float(part) * size for part, size in zip(parts.groups(), _PARTS.values(), strict=True) if part)
+    return sum(float(part) * size for part, size in zip(matched.groups(), _PARTS.values(), strict=True) if part)
 
 
 def labels(cells: Iterable[Any]) -> Objects:

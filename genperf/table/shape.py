@@ -101,9 +101,9 @@ def melted(source: Source, named: Collection[str]) -> Source:
         cells[family.value] = np.array(beside, dtype=object).T.reshape(-1)
         headers[family.value] = np.array([at.get(n, "") for n in numbers] * height, dtype=object)
         measured |= filled(cells[family.value])
-    shown = listed([f"'{column}'" for column in melting], 4)
+    column_list = listed([f"'{column}'" for column in melting], 4)
     values = " and ".join(f"'{family.value}'" for family in families)
-    text = f"{counted(len(melting), 'column')}: {shown} became rows of {values} with '{count}'"
+    text = f"{counted(len(melting), 'column')}: {column_list} became rows of {values} with '{count}'"
     text += ", the repeat" if repeated else ""
     text += "" if measured.all() else f"; {counted(int((~measured).sum()), 'empty cell')} left out"
     long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
@@ -136,20 +136,24 @@ def _melted_names(source: Source) -> Source:
 
     The first header names what the headers hold, or behind a backslash; else what is left of them without numbers.
     """
-    first, *others = source.cells
-    corner, of_headers = _CORNER.split(first, maxsplit=1) if _CORNER.search(first) else (first, "")
+    corner_header, *others = source.cells
+    corner, of_headers = (
+        _CORNER.split(corner_header, maxsplit=1) if _CORNER.search(corner_header) else (corner_header, "")
+    )
     corner, of_headers = corner.strip(), of_headers.strip()
     holding = [n for n in others if re.search(r"\d", n) and not is_number(n) and not header_of(n).kind]
     starts = {
         n: [re.match(r"[-+~]?[\d.]", text) is not None for text in labels(source.cells[n]) if text] for n in holding
     }
     holding = [n for n in holding if 2 * sum(starts[n]) >= len(starts[n])]
-    taken = names_of(of_headers or first, holding) if len(holding) > 1 and 2 * len(holding) >= len(others) else None
+    taken = (
+        names_of(of_headers or corner_header, holding) if len(holding) > 1 and 2 * len(holding) >= len(others) else None
+    )
     if taken is None or {*taken.columns} & {*source.cells}:
         return source
     if len(taken.columns) < 2 and not of_headers and not any(meant_by(word) in LEVELS for word in taken.columns):
         return source  # layer1, layer2
-    quantities = [header_of(text).kind for text in labels(source.cells[first]) if text]
+    quantities = [header_of(text).kind for text in labels(source.cells[corner_header]) if text]
     (kind, *several) = {*taken.kind.values()}
     if not of_headers:
         # Rows that are quantities leave the corner to the headers.
@@ -157,15 +161,15 @@ def _melted_names(source: Source) -> Source:
     of_headers = of_headers or "setting"
     rows = len(source)
     long = source.take(np.repeat(np.arange(rows), len(holding)))
-    cells = {corner if n == first else n: column for n, column in long.cells.items() if n not in holding}
+    cells = {corner if n == corner_header else n: column for n, column in long.cells.items() if n not in holding}
     if all(quantities) and of_headers == corner:
         cells = {"quantity" if n == corner else n: column for n, column in cells.items()}
     cells[of_headers] = np.array(holding * rows, dtype=object)
     value = value_in(source.caption) or _VALUE
     cells[value] = np.array([source.cells[n] for n in holding], dtype=object).T.reshape(-1)
     measured = filled(cells[value])
-    shown = listed([f"'{column}'" for column in holding], 4)
-    text = f"{counted(len(holding), 'column')}: {shown} became rows of '{value}' with '{of_headers}'"
+    column_list = listed([f"'{column}'" for column in holding], 4)
+    text = f"{counted(len(holding), 'column')}: {column_list} became rows of '{value}' with '{of_headers}'"
     headers = {value: np.array(holding * rows, dtype=object)}
     long = replace(long, cells=cells, headers=headers, steps=(*source.steps, step(text)), idle=())
     long = long.take(np.flatnonzero(measured))
@@ -178,30 +182,32 @@ def _melted_names(source: Source) -> Source:
 
 def _spread(long: Source, family: Wide) -> Source:
     """Turn rows of several quantities into a column each, where one column names the quantities of a single value."""
-    kept = {name: labels(cells) for name, cells in long.cells.items() if name not in (family.count, family.value)}
+    key_columns = {
+        name: labels(cells) for name, cells in long.cells.items() if name not in (family.count, family.value)
+    }
     # Most texts of a column are headers of times, rates or other quantities.
-    kinds = {name: [header_of(text).kind if text else None for text in {*texts}] for name, texts in kept.items()}
+    kinds = {name: [header_of(text).kind if text else None for text in {*texts}] for name, texts in key_columns.items()}
     named = [n for n, kind in kinds.items() if 2 * sum(map(bool, kind)) > len(kind) > 1 and None not in kind]
     if len(named) != 1:
         return long
     (name,) = named
-    quantity = kept.pop(name)
-    keys = list(zip(*kept.values(), long.cells[family.count], strict=True))
+    quantity = key_columns.pop(name)
+    keys = list(zip(*key_columns.values(), long.cells[family.count], strict=True))
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     place = np.array([places[key] for key in keys])
     levels = list(dict.fromkeys(quantity))
-    if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*kept, name, family.count}:
+    if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*key_columns, name, family.count}:
         return long
     wide = long.take(np.unique(place, return_index=True)[1])
     count = name if family.count == _COUNT and name not in ("", "column 1") else family.count
-    cells = {n: wide.cells[n] for n in kept} | {count: wide.cells[family.count]}
+    cells = {n: wide.cells[n] for n in key_columns} | {count: wide.cells[family.count]}
     headers: dict[str, Objects] = {}
     for level in levels:
         for columns, values in ((cells, long.cells), (headers, long.headers)):
             columns[level] = np.full(len(wide), "", dtype=object)
             columns[level][place[quantity == level]] = values[family.value][quantity == level]
-    shown = listed([f"'{level}'" for level in levels], 4)
-    text = f"{counted(len(levels), 'name')} of values in '{name}' became columns: {shown}"
+    level_list = listed([f"'{level}'" for level in levels], 4)
+    text = f"{counted(len(levels), 'name')} of values in '{name}' became columns: {level_list}"
     return replace(wide, cells=cells, headers=headers, steps=(*long.steps, step(text)))
 
 
@@ -247,8 +253,8 @@ def _reading(name: str) -> tuple[str, str, str, int] | None:
             word, number = match["word"], int(match["number"])
             if kind == "after" and _stem(word) in words_of("headers.measured"):
                 return "measured", "", f"{word} {rest}".strip(), number
-            given = kind == "after" and re.search("[=:(]", match["joint"])
-            return "given" if given else kind, word, rest, number
+            is_assigned = kind == "after" and re.search("[=:(]", match["joint"])
+            return "given" if is_assigned else kind, word, rest, number
     return None
 
 
@@ -320,8 +326,8 @@ def _float(cell: Any) -> float:
     number = number_in(cell)
     if number == number or not isinstance(cell, str):
         return number
-    parts = parts_of(cell.strip())
-    return number_in(SEPARATOR.sub("", parts.number)) if parts is not None else number
+    number_parts = parts_of(cell.strip())
+    return number_in(SEPARATOR.sub("", number_parts.number)) if number_parts is not None else number
 
 
 # --- counts inside names ---------------------------------------------------------------------------------------------
@@ -342,11 +348,11 @@ def names_of(column: str, names: list[str]) -> Names | None:
             parsed |= {name: ({"devices": 1.0}, name.strip()) for name in without}
             without = []
         keys = {frozenset(values) for values, _ in parsed.values()}
-        whole = frozenset().union(*keys)
-        if reader is _counted and len(keys) == 2 and whole in keys:
+        all_names = frozenset().union(*keys)
+        if reader is _counted and len(keys) == 2 and all_names in keys:
             # `4 GPUs` beside `2 nodes x 4 GPUs` is of one node.
-            parsed = {n: ({**dict.fromkeys(whole, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
-            keys = {whole}
+            parsed = {n: ({**dict.fromkeys(all_names, 1.0), **v}, kind) for n, (v, kind) in parsed.items()}
+            keys = {all_names}
         # One name without a number may be that of a baseline.
         if len(keys) != 1 or len(parsed) < 2 or len(without) > 1:
             continue
@@ -396,8 +402,10 @@ def with_factors(source: Source) -> Source:
         for name in names.columns:
             numbers = [names.values.get(text, {}).get(name, "") for text in texts]
             read = np.array([int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers], dtype=object)
-            shown = labels(numbers).tolist()
-            equal = next((other for other, cells in source.columns.items() if labels(cells).tolist() == shown), None)
+            texts_of_numbers = labels(numbers).tolist()
+            equal = next(
+                (other for other, cells in source.columns.items() if labels(cells).tolist() == texts_of_numbers), None
+            )
             called = _spelled_out(name, column, names.columns)
             free = called if called not in {*source.columns, *made, *new} else f"{column} {name}"
             renamed[name] = equal or free

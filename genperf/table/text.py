@@ -70,8 +70,8 @@ def unmarked(cell: str) -> str:
     """
     if _MARKS.search(cell) is None:
         return cell
-    first = _BREAK.sub("", cell) or _TAG.sub("", cell)
-    bare = re.sub(_PICTURE, "", _TAG.sub("", first))
+    before_break = _BREAK.sub("", cell) or _TAG.sub("", cell)
+    bare = re.sub(_PICTURE, "", _TAG.sub("", before_break))
     return re.sub(r"(\*\*|`)(.*?)\1", r"\2", bare).strip()
 
 
@@ -114,20 +114,24 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         steps.append(step(f"no header line: columns are named {columns[0]} to {columns[-1]}"))
         following = records
     width = len(columns)
-    kept = {line: row if any(row[width:]) else row[:width] for line, row in following if width == 1 or any(row)}
-    if len({*map(len, kept.values())}) == 1 and 1 < len(next(iter(kept.values()))) < width and len(kept) > 1:
+    filled_rows = {line: row if any(row[width:]) else row[:width] for line, row in following if width == 1 or any(row)}
+    if (
+        len({*map(len, filled_rows.values())}) == 1
+        and 1 < len(next(iter(filled_rows.values()))) < width
+        and len(filled_rows) > 1
+    ):
         # Every row ends early: the last columns are empty.
         steps.append(
-            step(f"{counted(len(kept), 'row')} shorter than the header: {listed(columns[-1:])} is empty there")
+            step(f"{counted(len(filled_rows), 'row')} shorter than the header: {listed(columns[-1:])} is empty there")
         )
-        kept = {line: [*row, *[""] * (width - len(row))] for line, row in kept.items()}
-    ragged = {line: row for line, row in kept.items() if len(row) != width}
-    rows = {line: row for line, row in kept.items() if line not in ragged}
-    if not kept:
+        filled_rows = {line: [*row, *[""] * (width - len(row))] for line, row in filled_rows.items()}
+    ragged = {line: row for line, row in filled_rows.items() if len(row) != width}
+    rows = {line: row for line, row in filled_rows.items() if line not in ragged}
+    if not filled_rows:
         raise UnclearTableError("a header and no rows", hint="a line per run is needed below it", where=name)
     _refuse_prose([*rows.values()], len(ragged), name)
-    if len(kept) < len(following):
-        steps.append(step(f"{counted(len(following) - len(kept), 'row')} without a filled cell left out"))
+    if len(filled_rows) < len(following):
+        steps.append(step(f"{counted(len(following) - len(filled_rows), 'row')} without a filled cell left out"))
     if drawn:
         steps.append(step(f"{counted(len(rows), 'row')} read from a table drawn with | and -"))
     rejected = tuple(
@@ -207,19 +211,21 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str
     parted = [(title, with_units(table)) for title, table in tables]
     # Of several tables the first that shows a scale; else the first.
     chosen = next((k for k, (_, table) in enumerate(parted) if _has_scale(table)), 0)
-    start, first = parted[chosen][1][0]
-    same = [(title, rows) for title, ((_, head), *rows) in parted if head == first]
-    others = [table[0] for _, table in parted if table[0][1] != first]
-    notes = [] if first == tables[chosen][1][0][1] else [step(f"row of units read into the header: {listed(first, 6)}")]
+    start, header = parted[chosen][1][0]
+    same = [(title, rows) for title, ((_, head), *rows) in parted if head == header]
+    others = [table[0] for _, table in parted if table[0][1] != header]
+    notes = (
+        [] if header == tables[chosen][1][0][1] else [step(f"row of units read into the header: {listed(header, 6)}")]
+    )
     notes += [step(f"{above} lines above the header left out")] if above else []
     notes += [step(f"another table is left out, from line {line} on: {listed(head, 6)}") for line, head in others]
     if len(same) == 1:
         return parted[chosen][1], notes, parted[chosen][0]
     text = f"{len(same)} tables of the same columns read as one"
-    if len({title for title, _ in same} - {""}) < len(same) or "table" in first:
-        return [(start, first), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
+    if len({title for title, _ in same} - {""}) < len(same) or "table" in header:
+        return [(start, header), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
     titled = [(line, [title, *row]) for title, rows in same for line, row in rows if any(row)]
-    return [(start, ["table", *first]), *titled], [step(f"{text}: 'table' has their titles"), *notes], ""
+    return [(start, ["table", *header]), *titled], [step(f"{text}: 'table' has their titles"), *notes], ""
 
 
 def _has_scale(table: Sequence[Record]) -> bool:
@@ -271,8 +277,8 @@ def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequenc
     """Tell whether a record is the header of a table: names without a number, and below them a number."""
     if len(record) < 2 or any(map(_is_number, record)) or not any(parts_of(cell) for row in below for cell in row):
         return False
-    known = not head or any(header_of(name).kind or canonical_of(name) for name in record if name)
-    return record == head or (len(below[0]) == len(record) and apart and known)
+    names_known = not head or any(header_of(name).kind or canonical_of(name) for name in record if name)
+    return record == head or (len(below[0]) == len(record) and apart and names_known)
 
 
 def with_units(table: Sequence[Record]) -> list[Record]:
@@ -285,14 +291,14 @@ def with_units(table: Sequence[Record]) -> list[Record]:
     """
     if len(table) < 3 or len(table[0][1]) != len(table[1][1]):
         return list(table)
-    (line, head), (_, first), *rows = table
-    units = [cell.strip("()[]") for cell in first]
-    known = [bool(unit) and not _is_number(unit) and not is_other_word(unit) for unit in units]
-    others = {unit for unit, is_unit in zip(units, known, strict=True) if not is_unit}
-    numeric = [cell for cell, is_unit in zip(rows[0][1], known, strict=False) if is_unit]
+    (line, head), (_, units_row), *rows = table
+    units = [cell.strip("()[]") for cell in units_row]
+    is_unit_cell = [bool(unit) and not _is_number(unit) and not is_other_word(unit) for unit in units]
+    others = {unit for unit, is_unit in zip(units, is_unit_cell, strict=True) if not is_unit}
+    numeric = [cell for cell, is_unit in zip(rows[0][1], is_unit_cell, strict=False) if is_unit]
     if not numeric or not others <= {"", "#", *MISSING} or not all(map(_is_number, numeric)):
         return list(table)
-    return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, known, strict=True)]), *rows]
+    return [(line, [f"{n} ({u})" if k else n for n, u, k in zip(head, units, is_unit_cell, strict=True)]), *rows]
 
 
 def _refuse_prose(rows: Sequence[Sequence[str]], ragged: int, name: str) -> None:
@@ -383,10 +389,10 @@ def _drawn(text: str) -> Iterator[Record]:
 
 def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each record, its cells without blanks around them, with its line in the text."""
-    line, first, between = 0, 0, True
+    line, first_line, between = 0, 0, True
 
     def feed() -> Iterator[str]:
-        nonlocal line, first, between
+        nonlocal line, first_line, between
         for physical in io.StringIO(text, newline=""):
             line += 1
             if between:
@@ -395,7 +401,7 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
                     continue
                 if delimiter in (" ", RUNS) and _RULE.match(physical.rstrip("\r\n").replace(" ", "")):
                     continue
-                first, between = line, False
+                first_line, between = line, False
             if delimiter == RUNS:
                 yield re.sub(r" {2,}|\s*\t\s*", "\t", physical.strip()) + "\n"
             else:
@@ -405,7 +411,7 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
         # Blanks after a delimiter are padding, also before a quote.
         parted = "\t" if delimiter == RUNS else delimiter
         for record in csv.reader(feed(), delimiter=parted, skipinitialspace=True, strict=True):
-            yield first, [cell.strip() for cell in record]
+            yield first_line, [cell.strip() for cell in record]
             between = True
     except csv.Error as error:
         faults = {
@@ -414,7 +420,9 @@ def _records(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[s
         }
         message = next((text for part, text in faults.items() if part in str(error)), None)
         what = message or f"a quote stands in the wrong place ({error})"
-        raise TableError(what, hint='double a quote inside a quoted cell: ""', where=f"{name}: line {first}") from None
+        raise TableError(
+            what, hint='double a quote inside a quoted cell: ""', where=f"{name}: line {first_line}"
+        ) from None
 
 
 def guess_delimiter(text: str) -> str:
@@ -437,8 +445,8 @@ def guess_delimiter(text: str) -> str:
             records = itertools.islice(_records(text, delimiter, ""), FIRST_ROWS + 1)
             widths.extend(len(record) for _, record in records)
         # A title above the table is one field, but where blanks part the fields.
-        first = next((width for width in widths[: 3 if delimiter in DELIMITERS else 1] if width > 1), 0)
-        return (Counter(widths)[first] / len(widths), first) if first else (0.0, 0)
+        common_width = next((width for width in widths[: 3 if delimiter in DELIMITERS else 1] if width > 1), 0)
+        return (Counter(widths)[common_width] / len(widths), common_width) if common_width else (0.0, 0)
 
     best = max(DELIMITERS, key=agreement)
     if agreement(best)[1]:
@@ -494,8 +502,8 @@ def read_records(text: str, name: str) -> Source | None:
         raise TableError(f"{what}; at most {MOST_NAMES:,} are columns", hint=hint, where=name)
     if not left_out:
         return source
-    shown = listed([f"'{key}'" for key in left_out], 4)
-    return replace(source, steps=(*source.steps, step(f"{counted(left_out.total(), 'list')} of {shown} left out")))
+    keys_text = listed([f"'{key}'" for key in left_out], 4)
+    return replace(source, steps=(*source.steps, step(f"{counted(left_out.total(), 'list')} of {keys_text} left out")))
 
 
 def _source(name: str, records: Sequence[Mapping[str, Any]], lines: list[int], unit: str, what: str) -> Source:
@@ -552,14 +560,14 @@ def json_values(text: str, name: str, hint: str | None = None, line: int = 1) ->
     >>> json_values('{"gpus": 1}\n{"gpus": 2}\n', "runs.jsonl")
     [({'gpus': 1}, 1), ({'gpus': 2}, 2)]
     """
-    values, first, before, decoder = list[tuple[Any, int]](), line, 0, json.JSONDecoder(strict=False)
+    values, first_line, before, decoder = list[tuple[Any, int]](), line, 0, json.JSONDecoder(strict=False)
     at = _after_blanks(text, 0)
     while at < len(text):
         line += text.count("\n", before, at)
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            place = f"{name}: line {first + error.lineno - 1}, column {error.colno}"
+            place = f"{name}: line {first_line + error.lineno - 1}, column {error.colno}"
             # Python names the start of a string that has no end.
             if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
                 raise TableError("the file is cut off here", where=place, hint="export it again") from None

@@ -156,7 +156,9 @@ def validate(
         for fold in folds
     ]
     outcomes = _outcomes(tasks, place, progress)
-    held_out, unknown = (np.concatenate(parts) for parts in zip(*((f.held_out, f.unknown) for f in folds), strict=True))
+    held_out, unknown = (
+        np.concatenate(arrays) for arrays in zip(*((f.held_out, f.unknown) for f in folds), strict=True)
+    )
     of_fold = np.repeat([fold.name for fold in folds], [len(fold.held_out) for fold in folds])
     measured = pd.DataFrame({"fold": of_fold, "measured": medians.measured[held_out]})
     scores = []
@@ -181,7 +183,7 @@ def choose_models(models: str | Iterable[str], table: Table) -> tuple[list[str],
     requested = _split(models) if isinstance(models, str) else list(models)
     names: list[str] = []
     notes: list[Note] = []
-    known = dict.fromkeys(["auto", *LEARNERS, *MODELS, "all"])
+    model_names = dict.fromkeys(["auto", *LEARNERS, *MODELS, "all"])
     factors = table.panel
     for name in (str(model).strip() for model in requested):
         if name == "all":
@@ -192,27 +194,27 @@ def choose_models(models: str | Iterable[str], table: Table) -> tuple[list[str],
                 if missing:
                     needs = " and ".join(f"'{m}'" for m in missing)
                     notes.append(Note(f"family '{family}' is left out: it needs {needs}", "not_applicable"))
-        elif name in known or _FORMULA.search(name):
+        elif name in model_names or _FORMULA.search(name):
             names.append(name)
         elif name:
-            near = did_you_mean(name, known)
-            listed = f"one of {', '.join(known)}, or a formula"
+            near = did_you_mean(name, model_names)
+            listed = f"one of {', '.join(model_names)}, or a formula"
             raise ModelError(f"no model '{name}'", hint=f"{near}; {listed}" if near else listed)
     if not names:
-        raise ModelError("no model is named", hint=f"one or more of {', '.join(known)}")
+        raise ModelError("no model is named", hint=f"one or more of {', '.join(model_names)}")
     return list(dict.fromkeys(names)), tuple(notes)
 
 
 def _split(text: str) -> list[str]:
     """Split at commas; those inside brackets belong to a formula."""
-    parts, depth = [""], 0
+    names_read, depth = [""], 0
     for character in text:
         depth += {"(": 1, ")": -1}.get(character, 0)
         if character == "," and depth == 0:
-            parts.append("")
+            names_read.append("")
         else:
-            parts[-1] += character
-    return parts
+            names_read[-1] += character
+    return names_read
 
 
 def _fold(table: Table, medians: Table, part: Split) -> _Fold:
@@ -407,11 +409,11 @@ def importance(
     factors = [f.name for f in medians.factors if f.distinct > 1]
     if not factors:
         raise GenperfError("no factor varies", where=table.source)
-    parts = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
+    folds_rows = list(split(table, f"kfold:{min(folds, len(medians))}", seed))
     tables = []
     for name in choose_models(models, table)[0]:
         errors, counts = np.zeros((2, 1 + len(factors), repeats))
-        for number, part in enumerate(parts):
+        for number, part in enumerate(folds_rows):
             held = medians.take(np.unique(table.configuration[part.test]))
             train = table.take(part.train)
             data = _shuffled(held.frame[[f.name for f in medians.factors]], factors, repeats, [seed, number])
@@ -420,14 +422,16 @@ def importance(
                 raise outcome.error
             with np.errstate(all="ignore"):
                 absolute = np.abs(np.log(outcome.answers[0].astype(float).reshape(-1, len(held)) / held.measured))
-            each = np.vstack([absolute[:1].repeat(repeats, axis=0), absolute[1:]]).reshape(*errors.shape, len(held))
-            errors += np.where(np.isfinite(each), each, 0.0).sum(axis=2)
-            counts += np.isfinite(each).sum(axis=2)
+            shuffled_errors = np.vstack([absolute[:1].repeat(repeats, axis=0), absolute[1:]]).reshape(
+                *errors.shape, len(held)
+            )
+            errors += np.where(np.isfinite(shuffled_errors), shuffled_errors, 0.0).sum(axis=2)
+            counts += np.isfinite(shuffled_errors).sum(axis=2)
         means = errors / np.maximum(counts, 1)
         plain, grown = means[0].mean(), np.exp(means[1:].mean(axis=1)) - np.exp(means[0].mean())
         scores = {"importance": 100 * grown, "deviation": 100 * np.exp(means[1:]).std(axis=1)}
         tables.append(pd.DataFrame({"model": name, "factor": factors, **scores, "error": 100 * np.expm1(plain)}))
-    return Importance(pd.concat(tables, ignore_index=True), len(parts), repeats)
+    return Importance(pd.concat(tables, ignore_index=True), len(folds_rows), repeats)
 
 
 def _shuffled(frame: pd.DataFrame, factors: Sequence[str], repeats: int, seed: Sequence[int]) -> pd.DataFrame:

@@ -57,7 +57,7 @@ class ModelScore:
         values: dict[str, float] = {}
         if len(points):
             errors = (mape, median_ape, rmse, r2)
-            values |= {each.__name__: each(points["predicted"], points["measured"]) for each in errors}
+            values |= {metric.__name__: metric(points["predicted"], points["measured"]) for metric in errors}
         if len(bands):
             ends = bands["lower"], bands["upper"], bands["measured"]
             values |= {"coverage": coverage(*ends), "width": relative_width(*ends)}

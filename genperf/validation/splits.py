@@ -56,8 +56,10 @@ def split(table: Table, scheme: str, seed: int = 0) -> tuple[Split, ...]:
     if kind == "extrapolate" and argument:
         return _extrapolate(table, *_column_and_limit(table, argument))
     near = did_you_mean(kind, [s.partition(":")[0] for s in SCHEMES])
-    known = "one of " + ", ".join(SCHEMES)
-    raise TableError(f"'{scheme}' is not a scheme of validation", hint=f"{near}; {known}" if near else known)
+    schemes_text = "one of " + ", ".join(SCHEMES)
+    raise TableError(
+        f"'{scheme}' is not a scheme of validation", hint=f"{near}; {schemes_text}" if near else schemes_text
+    )
 
 
 def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
@@ -74,8 +76,8 @@ def _kfold(table: Table, text: str, seed: int) -> tuple[Split, ...]:
         )
     order = np.random.default_rng(seed).permutation(count)
     if table.group:
-        _, first = np.unique(table.configuration, return_index=True)
-        group = number_rows(table.frame, list(table.group))[first]
+        _, first_row = np.unique(table.configuration, return_index=True)
+        group = number_rows(table.frame, list(table.group))[first_row]
         order = order[np.argsort(group[order], kind="stable")]
     return _by_configuration(table, np.argsort(order) % folds)
 
@@ -109,9 +111,9 @@ def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split,
     """Hold out the configurations beyond a limit; without one, beyond the second largest value of each group."""
     values = pd.to_numeric(_column(table, column), errors="coerce").to_numpy(dtype=float)
     if not (finite := np.isfinite(values)).all():
-        shown = label(table.frame[column].iloc[int(finite.argmin())]) or "an empty cell"
+        cell_text = label(table.frame[column].iloc[int(finite.argmin())]) or "an empty cell"
         raise TableError(
-            f"column '{column}' has no order to extrapolate along: '{shown}' is not a number",
+            f"column '{column}' has no order to extrapolate along: '{cell_text}' is not a number",
             hint=f"leave-group-out:{column}",
             where=table.source,
         )

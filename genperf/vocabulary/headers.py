@@ -142,8 +142,8 @@ def _is_unit(text: str) -> bool:
 def _chain(text: str) -> list[list[str]]:
     """Return the words of a header, parted where one thing is given per another."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text).lower()
-    parts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
-    words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", part) if w] for part in parts]
+    ratio_texts = re.split(r"/|(?:^|[\s_\-])per(?=[\s_\-])", apart)
+    words = [[w for w in re.split(r"[\s_\-.,:()\[\]]+", part) if w] for part in ratio_texts]
     # `s/1 epoch` is `s/epoch`.
     words[1:] = [part[1:] if len(part) > 1 and part[0] == "1" else part for part in words[1:]]
     return [part for part in words if part]
@@ -151,28 +151,28 @@ def _chain(text: str) -> list[list[str]]:
 
 def _is_bandwidth(chain: list[list[str]]) -> bool:
     """Tell whether a chain of words is data per second: that of a link or a disk, and no throughput of a training."""
-    first, *others = chain or [[]]
+    numerator, *others = chain or [[]]
     if others:
-        return bool(first) and first[-1] in _DATA
-    return len(first) > 1 and first[-1] in TIME_WORDS and first[-2] in _DATA
+        return bool(numerator) and numerator[-1] in _DATA
+    return len(numerator) > 1 and numerator[-1] in TIME_WORDS and numerator[-2] in _DATA
 
 
 def _rate(chain: list[list[str]], before: list[list[str]]) -> Header | None:
     """Return the header of a throughput: something per second, perhaps of each worker."""
     if not chain:
         return None
-    first, *others = chain
+    numerator, *others = chain
     shared = any(part[0] in DEVICE_WORDS | NODE_WORDS for part in [*others, *before[1:]])
     timed = next((part for part in others if part[0] in TIME_WORDS), None)
-    if timed is not None and not (len(first) == 1 and first[0] in TIME_WORDS):
-        counted = "" if first[-1] in _PLAIN or first[-1] in TIME_WORDS else first[-1]
+    if timed is not None and not (len(numerator) == 1 and numerator[0] in TIME_WORDS):
+        counted = "" if numerator[-1] in _PLAIN or numerator[-1] in TIME_WORDS else numerator[-1]
         return Header("rate", TIME_WORDS[timed[0]], _CALLED.get(counted, counted), shared)
     if before:
         return None
-    if len(first) > 1 and TIME_WORDS.get(first[-1]) == "s" and first[-2] in _NEVER_A_TIME:
-        return Header("rate", "s", _COUNTED.get(first[-2], first[-2]), shared)
-    named = {*first} & (_RATES | _OF_A_WORKER)
-    if not named or (first[0] != "throughput" and not TIME_WORDS.keys().isdisjoint(first)):
+    if len(numerator) > 1 and TIME_WORDS.get(numerator[-1]) == "s" and numerator[-2] in _NEVER_A_TIME:
+        return Header("rate", "s", _COUNTED.get(numerator[-2], numerator[-2]), shared)
+    named = {*numerator} & (_RATES | _OF_A_WORKER)
+    if not named or (numerator[0] != "throughput" and not TIME_WORDS.keys().isdisjoint(numerator)):
         return None
     word = min(named)
     return Header("rate", "s", _UNIT_OF_RATE.get(word, ""), shared or word in _OF_A_WORKER)
@@ -182,7 +182,7 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     """Return the header of a time: a word for it, a unit at the end, or a unit per step."""
     if chain[-1][-1] in STATISTICS and len(chain[-1]) > 1:
         chain = [*chain[:-1], chain[-1][:-1]]
-    first, *others = chain
+    numerator, *others = chain
     words = [word for part in chain for word in part]
     inside = unit[0][-1] if unit else ""
     of = _of([*words, *(word for part in unit for word in part)])
@@ -190,11 +190,11 @@ def _time(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
     # Per step or epoch; a time per sample or token is none of a step.
     per = others or unit[1:]
     if per and not any(part[0] in STEP_WORDS | JOB_WORDS for part in per):
-        each = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
+        each = ends or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
         return None if each is None else Header("quantity", f"{each}/{per[0][-1]}")
     if others:
-        named_unit = ends or next((TIME_WORDS[word] for word in first if word in TIME_WORDS), None)
-        return Header("time", named_unit or "s", of=of) if named_unit or set(first) & _TIMES else None
+        named_unit = ends or next((TIME_WORDS[word] for word in numerator if word in TIME_WORDS), None)
+        return Header("time", named_unit or "s", of=of) if named_unit or set(numerator) & _TIMES else None
     if ends is None and len(words) == 1 and words[0] in words_of("headers.time_alone"):
         ends = TIME_WORDS[words[0]]
     words = _head(words)
@@ -226,8 +226,8 @@ def _quantity(chain: list[list[str]], unit: list[list[str]]) -> Header | None:
         # Joules per step.
         end = chain[0][-1]
     if end in _UNITS:
-        given = end in _MEMORY_UNITS and any(word in words_of("headers.given_amount") for word in words)
-        return None if given and not _QUANTITIES & {*words} else Header("quantity", _UNITS[end])
+        is_amount = end in _MEMORY_UNITS and any(word in words_of("headers.given_amount") for word in words)
+        return None if is_amount and not _QUANTITIES & {*words} else Header("quantity", _UNITS[end])
     return Header("quantity") if _QUANTITIES & {*words[:2]} else None
 
 

@@ -38,8 +38,8 @@ def plain_name(column: str) -> str:
     name = re.sub(r"[\s-]+", "_", words)
     name = re.sub(r"^zero_optimization\.", "zero_", name)
     head, _, last = name.rpartition(".")
-    known = head and any(last in names for names in TRANSFORMER.values())
-    return last if known else name
+    is_part = head and any(last in names for names in TRANSFORMER.values())
+    return last if is_part else name
 
 
 def column_of(canonical: str, columns: Iterable[str]) -> str | None:
