@@ -79,6 +79,8 @@ class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nodes: str = "1"
     #: The slope of a draw of a smaller scale is as uncertain as that of this scale.
     quietest: float = 1.0
+    #: Mean of the slope towards larger values of the axes, in its standard deviations.
+    mean: float = 0.0
 
 
 class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -130,7 +132,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
 
         f is given at the anchors, shape (draws, anchors), and as `curve` at the rows, shape (draws, rows).
         """
-        far, growth = self._beyond(columns)
+        far, ahead, growth = self._beyond(columns)
         total, near, gain, rest, precision = self._solved(columns, self.scales)
         (whiten, _, ones), largest = self.geometry, at_anchors[:, self._ends[1], None]
         # A draw whose curve is zero at the anchors (-inf) is limited nowhere, also where growth is not (inf).
@@ -141,6 +143,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
             level = (residual / total) @ ones / precision
             mean = np.minimum(curve, limit) + level[:, None]
             mean += (gain * (residual - level[:, None] * ones)) @ near
+        mean += self.extrapolation.mean * self._slope(ahead, self.scales)
         variance = self.scales[:, None] ** 2 * (self.kernel.variance(columns) - gain @ near**2)
         variance += rest**2 / precision[:, None]
         return mean, np.maximum(variance, 0.0) + self._slope(far, self.scales) ** 2
@@ -204,14 +207,15 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
         coordinates, several = self._coordinates(self.anchors)
         return coordinates, int(np.lexsort((coordinates[:, -1], coordinates[:, 0]))[-1]), not np.any(several)
 
-    def _beyond(self, columns: Columns) -> tuple[Array, Array]:
-        """Return how many doublings rows lie beyond the anchors, and the most that ln of a curve may grow to them."""
+    def _beyond(self, columns: Columns) -> tuple[Array, Array, Array]:
+        """Return how many doublings rows lie beyond the anchors and above them, and the most ln of a curve may grow."""
         (there, several), (ends, largest, on_one_node) = self._coordinates(columns), self._ends
-        outside = np.maximum(there - ends.max(axis=0), ends.min(axis=0) - there)
+        ahead = np.maximum(there - ends.max(axis=0), 0.0)
+        beyond = np.maximum(ahead, ends.min(axis=0) - there)
         away = (there - ends[largest]) * np.log(2.0)
         bounded = (away[:, 0] > 0.0) & ~(on_one_node & several)
         growth = np.where(bounded, away[:, 0] + np.maximum(away[:, -1], 0.0), np.inf)
-        return np.maximum(outside, 0.0).max(axis=1), growth
+        return beyond.max(axis=1), ahead.max(axis=1), growth
 
     @cached_property
     def _targets(self) -> Array:

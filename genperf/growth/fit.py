@@ -8,7 +8,7 @@ from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import Name, names_in, parse, substitute
-from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, SLOPE_SD, bank, prior
+from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
 from genperf.growth.measured import Anchors, MeasuredSeries, notes_of, repeat_noise
@@ -95,6 +95,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
             SLOPE_SD * step,
             series.over_columns(reading.nodes),
             LEAST_SLOPE / (SLOPE_SD * step),
+            MEAN_SLOPE,
         ),
         offsets,
     )

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from genperf.arrays import Array, Index
-from genperf.growth.bank import CONSTANT, LEAST_SLOPE, SLOPE_SD, bank, prior
+from genperf.growth.bank import CONSTANT, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.prediction.bands import mixture_quantiles
 
 # How series are weighed.
@@ -185,8 +185,9 @@ class Draws:
     def forecast(self, counts: Counts) -> tuple[Array, Array]:
         """Return the mean and variance of ln T of a new run, without the noise of repeats: universal kriging.
 
-            E = f(x*) + θ + k'·K⁻¹·(y − f − θ),  var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·beyond)²
-            + noise²
+            E = f(x*) + θ + k'·K⁻¹·(y − f − θ) + MEAN_SLOPE·slope·ahead,
+            var = κ − k'·K⁻¹·k + (1 − 1'·K⁻¹·k)²/(1'·K⁻¹·1) + (slope·beyond)² + noise²
+
         Each is of shape (draws, counts).
         """
         layout = self.posterior.layout
@@ -195,16 +196,18 @@ class Draws:
         there, here = (
             np.column_stack([at, np.log2(w)]) for at, w in ((x, counts.work), (layout.x, layout.counts.work))
         )
-        beyond = np.maximum(np.maximum(there - here.max(axis=0), here.min(axis=0) - there), 0.0).max(axis=1)
+        ahead = np.maximum(there - here.max(axis=0), 0.0)
+        beyond = np.maximum(ahead, here.min(axis=0) - there).max(axis=1)
         near = steps**2 * layout.covariance(layout.x, x)
         gain = layout.inverse @ near
         rest = 1.0 - gain.sum(axis=1)
         before = np.sum(np.abs(x - layout.origin), axis=1) + prior().noise ** 2
         variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + rest**2 / layout.precision[:, None]
-        variance += (np.maximum(SLOPE_SD * steps[:, 0], LEAST_SLOPE) * beyond) ** 2
+        slope = np.maximum(SLOPE_SD * steps[:, 0], LEAST_SLOPE)
+        variance += (slope * beyond) ** 2
         weights = gain + layout.level[:, :, None] * rest[:, None, :]
         mean = layout.logarithms(counts, self.curve).T + np.einsum("da,daq->dq", self.away, weights[self.walk])
-        return mean, variance[self.walk]
+        return mean + MEAN_SLOPE * (slope * ahead.max(axis=1))[self.walk], variance[self.walk]
 
 
 @dataclass(frozen=True, eq=False)

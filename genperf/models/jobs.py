@@ -95,7 +95,12 @@ CNTK = Family(
     uses=("samples", "iterations", "batch", "work", "servers"),
     build=cntk_candidates,
     # A server, storage or an oversubscribed switch: beyond its limit the workers wait.
-    overheads=(Overhead("saturation", "sigma", "sigma*max(workers/limit - 1, 0)", "anywhere", shape="limit"),),
+    # What slows the workers of one node is contention for its own bus, which further nodes do not add to.
+    overheads=(
+        Overhead(
+            "saturation", "sigma", "sigma*where(nodes > 1, max(workers/limit - 1, 0), 0)", "anywhere", shape="limit"
+        ),
+    ),
 )
 
 

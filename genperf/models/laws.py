@@ -80,8 +80,8 @@ USL = Family(
     purpose="a serial part, a parallel one, and coherency that makes many workers slower",
     uses=("batch", "work", "samples"),
     build=usl,
-    # Coherency among the workers of a node, which share its memory and its host.
-    overheads=(Overhead("contention", "kappa", "kappa*(workers/nodes - 1)**2", "inside"),),
+    # Workers of a node share its memory, its bus and its host: beyond a few of them, each further one adds as much.
+    overheads=(Overhead("contention", "kappa", "kappa*max(workers/nodes - limit, 0)", "inside", shape="limit"),),
 )
 
 

@@ -176,6 +176,7 @@ def _discrepancy(discrepancy: Discrepancy, model: PageModel) -> dict[str, Any]:
             "axes": [model.formula(text) for text in (*beyond.axes, beyond.work)],
             "slope": beyond.slope,
             "quietest": beyond.quietest,
+            "mean": beyond.mean,
             "nodes": model.formula(beyond.nodes),
         },
         **{"logarithms": discrepancy.logarithms, "whiten": whiten, "variances": variances, "ones": ones},

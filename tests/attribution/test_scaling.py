@@ -362,7 +362,7 @@ def test_intervals_of_ratios_at_measured_counts_hold() -> None:
         # A server whose link is full from ten workers on; one run shows it.
         (
             lambda n: np.maximum(0.3, 0.03 * n) + 0.01,
-            "Growing from 16 gpus to 64 gpus hardly pays: ",
+            "Growing from 16 gpus to 64 gpus likely does not pay ",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from scipy.stats.qmc import Sobol
 
 from genperf.growth import Counts, Draws, Layout, Posterior, Series, bank, forecast, posterior_of
-from genperf.growth.bank import LEAST_SLOPE, SLOPE_SD, UNSEEN_DRAWN, UNSEEN_NETWORKS, prior, sobol
+from genperf.growth.bank import LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, UNSEEN_DRAWN, UNSEEN_NETWORKS, prior, sobol
 from genperf.growth.cluster import combined, shown, step_kinds, strength_kinds
 
 N = np.array([1.0, 2.0, 4.0, 8.0])
@@ -50,10 +50,13 @@ def test_overheads_by_hand():
     known, exponents = prior(), np.array([1.0, 2.0])
     found = {o.name: known.values(place, 16.0, 2.0, exponents) for place, o in enumerate(known.overheads)}
     assert found["one after another"].tolist() == [1 / 8, 1 / 64]
-    # Limits of eight and of thirty-two workers.
+    # Eight workers of a node, the first one or two without contention.
+    assert_allclose(found["contention"], [7 / 7, 6 / 7])
+    # Limits of eight and of thirty-two workers, which count from the second node on.
     assert known.values(8, 16.0, 2.0, np.array([8.0, 32.0])).tolist() == [1.0, 0.0]
-    del found["one after another"], found["saturation"]
-    assert [float(v) for v in found.values()] == [0.875, 4.0, 1.0, 1.0, 0.5, 1.0, 0.5, 1.0]
+    assert float(known.values(8, 16.0, 1.0, 8.0)) == 0.0
+    del found["one after another"], found["saturation"], found["contention"]
+    assert [float(v) for v in found.values()] == [0.875, 4.0, 1.0, 0.5, 1.0, 0.5, 1.0]
 
 
 def test_densities_and_forecasts_are_those_of_a_gaussian_process():
@@ -61,23 +64,23 @@ def test_densities_and_forecasts_are_those_of_a_gaussian_process():
     layout = Layout(INSIDE, variances)
     y = np.log([1.0, 1.2, 1.3, 1.9])
     found = layout.log_densities(y)
-    there, vague = Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)), 1e3
+    there, vague = Counts(np.array([16.0, 64.0]), np.array([2.0, 8.0]), np.ones(2)), 1e4
     x, z, curves = np.log2(N), np.array([4.0, 6.0]), np.arange(16)
     noise = prior().noise
     for w, step in enumerate(prior().walk_step):
         whole = step**2 * np.minimum.outer(x, x) + np.diag((step * noise) ** 2 + variances) + vague
         density = [multivariate_normal.logpdf(y - curve, cov=whole) for curve in layout.curves[:, :16].T]
         # A flat level and one of a large variance differ by a constant.
-        assert_allclose(np.diff(found[w, :16]), np.diff(density), rtol=1e-4, atol=1e-4)
+        assert_allclose(np.diff(found[w, :16]), np.diff(density), rtol=1e-5, atol=1e-5)
         across = step**2 * np.minimum.outer(z, x) + vague
         gain = across @ np.linalg.inv(whole)
         one = Posterior(Series(INSIDE, y, variances), layout, np.ones((4, layout.curves.shape[1])), 0.0)
         mean, variance = Draws(one, np.full(16, w), curves).forecast(there)
         expected = layout.logarithms(there, curves) + gain @ (y[:, None] - layout.curves[:, :16])
-        assert_allclose(mean, expected.T, rtol=1e-4, atol=1e-4)
+        slope = max(SLOPE_SD * step, LEAST_SLOPE) * np.array([1.0, 3.0])
+        assert_allclose(mean, expected.T + MEAN_SLOPE * slope, rtol=1e-4, atol=1e-4)
         left = np.diag(step**2 * np.minimum.outer(z, z) + vague - gain @ across.T)
-        slope = (max(SLOPE_SD * step, LEAST_SLOPE) * np.array([1.0, 3.0])) ** 2
-        assert_allclose(variance[0], left + slope + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
+        assert_allclose(variance[0], left + slope**2 + (step * noise) ** 2, rtol=1e-4, atol=1e-6)
 
 
 def test_draws_hold_the_weights():
@@ -101,7 +104,6 @@ def test_times_in_another_unit_forecast_the_same_growth():
     answers = []
     for unit in (1.0, 1000.0):
         runs = series([1.0 * unit, 1.1 * unit, 1.2 * unit, 1.3 * unit])
-        runs = runs
         answers.append(np.array(forecast([posterior_of(runs).draws()], [1.0], [far]).interval()) / unit)
     assert_allclose(answers[0], answers[1], rtol=1e-4)
 
@@ -110,7 +112,8 @@ def test_an_unseen_network_widens_upwards_only():
     flat = posterior_of(series([1.0, 1.0, 1.0, 1.0]))
     inside = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([1.0]), np.ones(1))]).interval()
     beyond = forecast([flat.draws()], [1.0], [Counts(np.array([16.0]), np.array([2.0]), np.ones(1))]).interval()
-    assert beyond[2][0] > 1.3 * inside[2][0]
+    # Of 12 % of the networks nothing is known. Of 40 %, as once, the upper end was above 1.5.
+    assert beyond[2][0] > 1.4 * inside[2][0]
     assert beyond[1][0] > 0.8 * inside[1][0]
 
 

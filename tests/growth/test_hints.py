@@ -25,7 +25,8 @@ def upper(frame: pd.DataFrame, hints: dict[str, str] | None) -> float:
 def test_a_fast_link_narrows_the_second_node_and_a_slow_one_moves_it() -> None:
     without, fast = upper(runs(), None), upper(runs(), HINTS)
     slow = upper(runs(), {**HINTS, "bandwidth": "1Gbit/s"})
-    assert 0.319 < fast < without
+    # Without a hint it ends at 0.49 s: the prior of 26 sources leaves a fast link little to say.
+    assert 0.319 < fast < 0.97 * without
     assert slow > 10.0 * without
 
 

@@ -140,7 +140,7 @@ def test_a_noisy_series_is_not_ok() -> None:
 
 def test_a_smooth_series_is_ok_near_by_and_says_how_far() -> None:
     found = auto(table(1 + 0.02 * np.log2(SCALES))).predict({"workers": [32, 64, 1024]})
-    assert list(found.verdict) == ["ok", "caution", "extrapolating-blind"]
+    assert list(found.verdict) == ["ok", "ok", "extrapolating-blind"]
     assert "measure workers=32 or more first" in found.reason[2]
 
 
@@ -284,7 +284,7 @@ def test_p1_on_every_third_series_stays_as_good() -> None:
     assert np.median(errors) < min(4.0, np.median(last_errors))
     assert errors.mean() < min(4.5, last_errors.mean())
     assert inside.mean() > 0.85
-    assert np.median((found.upper - found.lower) / truth) < 0.35
+    assert np.median((found.upper - found.lower) / truth) < 0.32
 
 
 def test_work_that_all_share_is_that_of_one_worker_whatever_the_smallest_count() -> None:

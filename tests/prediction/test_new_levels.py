@@ -99,7 +99,8 @@ def test_explain_takes_the_prediction_apart(either: gp.FitResult) -> None:
     assert told.scaling is not None
     assert told.scaling.curve.set_index("workers").time[4.0] == pytest.approx(predicted.time)
     measured = [gp.explain(either, {**AT, "gpu": gpu}).elasticities.elasticity[0] for gpu in SPEEDS]
-    assert told.elasticities.elasticity[0] == pytest.approx(np.mean(measured), abs=1e-3)
+    # A process weighs its means anew at each level.
+    assert told.elasticities.elasticity[0] == pytest.approx(np.mean(measured), abs=2e-3)
 
 
 def test_a_row_of_a_measured_level_is_explained_as_without_the_new_one(model: gp.FitResult) -> None:
