@@ -253,6 +253,16 @@ class Search:
         """
         return np.asarray(shares(self.result.members) @ winners(self._objectives(positions)))
 
+    def meets(self, positions: Index) -> Array:
+        """Return the share of the ensemble's draws in which each configuration meets the conditions on predictions."""
+        share = shares(self.result.members)
+        breaking = self._breaking(self.drawn(self.space.take(positions)), (share.size, positions.size))
+        return np.asarray(np.minimum(share @ ~breaking, 1.0))
+
+    def _breaking(self, columns: Columns, shape: tuple[int, int]) -> Mask:
+        """Return where a draw breaks a condition that reads the prediction."""
+        return np.asarray(_fails(self.problem.further, columns, shape).any(axis=0))
+
     def regret(self, positions: Index, probability: float) -> float:
         """Return by which share the first configuration is worse than the best of these, at most with a probability.
 
@@ -278,7 +288,7 @@ class Search:
         columns = self.drawn(self.space.take(positions))
         shape = (shares(self.result.members).size, positions.size)
         objective = np.broadcast_to(value(self.problem.objective, columns), shape)
-        feasible = np.isfinite(objective) & ~_fails(self.problem.further, columns, shape).any(axis=0)
+        feasible = np.isfinite(objective) & ~self._breaking(columns, shape)
         if self.goal.deadline is not None:
             feasible = feasible & (np.broadcast_to(value(self.problem.total, columns), shape) <= self.goal.deadline)
         return np.where(feasible, objective, np.inf)

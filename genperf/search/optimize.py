@@ -52,7 +52,8 @@ class Optimum(PrintedAnswer):
     feasible: int
     #: The best first: the configuration, `objective`, the predicted value in a column with the quantity's name
     #: (`time`), `lower, upper` (of a new run), `fits` where runs failed (the probability that one does not), `total`
-    #: where there are steps, `cost` where machines are counted, `wins` (the share of the ensemble's draws in which it
+    #: where there are steps, `cost` where machines are counted, `meets` where `where` reads the prediction (the share
+    #: of the ensemble's draws in which it holds), `wins` (the share of the ensemble's draws in which it
     #: is the best of these that are feasible in the draw), `verdict, reason`.
     best: pd.DataFrame
     #: The Pareto front of total time against cost, the fastest first, with the same columns but `objective` and `wins`;
@@ -175,7 +176,7 @@ def _cell(name: str, value: object, settings: Collection[str]) -> str:
         return str(value)
     if name in settings:
         return f"{value:.15g}"
-    if name == "wins":
+    if name in ("wins", "meets"):
         return f"{100 * value:.0f} %"
     return duration_text(value) if name == "total" else three_digits(value)
 
@@ -321,7 +322,11 @@ def _optimum_of(each: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -> 
     order = best_first(objective, best["cost"].to_numpy(float) if "cost" in best else 0.0 * objective)
     best = best.iloc[order[: task.top]].reset_index(drop=True)
     words = ["verdict", "reason"]
-    plain = best.drop(columns=[*words, "_model", "_row"]).assign(wins=_wins(each, best))
+    plain = best.drop(columns=[*words, "_model", "_row"])
+    if each[0].search.problem.further:
+        rows = zip(best["_model"].tolist(), best["_row"].tolist(), strict=True)
+        plain["meets"] = [float(each[m].search.meets(each[m].positions[[row]])[0]) for m, row in rows]
+    plain["wins"] = _wins(each, best)
     excluded = pd.concat([_excluded(one.search, one.evaluation) for one in each])
     return Optimum(
         minimize=each[0].minimize,

@@ -1,0 +1,43 @@
+"""`wins` and `meets` come true as often as they say, over many noisy tables of one law."""
+
+import numpy as np
+import pandas as pd
+
+import genperf as gp
+
+COUNTS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+
+
+def law(n: np.ndarray) -> np.ndarray:
+    # Least at √(8/0.06) = 11.5 workers: 8, 12 and 16 are within 6 % of each other.
+    return np.asarray(1.0 + 8.0 / n + 0.06 * n)
+
+
+def stated_and_true(noise: float = 0.04) -> pd.DataFrame:
+    rows = []
+    for seed in range(30):
+        generator = np.random.default_rng(seed)
+        n = np.repeat(COUNTS, 2)
+        runs = pd.DataFrame({"workers": n, "s": law(n) * np.exp(noise * generator.standard_normal(len(n)))})
+        fitted = gp.fit(gp.read_table(runs, time="s", extrinsic="workers"), "ernest", draws=100)
+        limit = float(law(np.array([12.0]))[0]) * (1.02 + 0.1 * generator.uniform())
+        try:
+            best = gp.optimize(
+                fitted, over={"workers": [4, 8, 12, 16]}, minimize="time", where=[f"time <= {limit}"]
+            ).best
+        except gp.GenperfError:
+            # The central time of none is below the limit.
+            continue
+        for row in best.to_dict("records"):
+            true = float(law(np.array([row["workers"]]))[0])
+            rows.append({"wins": row["wins"], "meets": row["meets"], "won": row["workers"] == 12, "met": true <= limit})
+    return pd.DataFrame(rows)
+
+
+def test_chances_come_true() -> None:
+    rows = stated_and_true()
+    for stated, came in (("wins", "won"), ("meets", "met")):
+        assert rows[stated].between(0.0, 1.0 + 1e-12).all()
+        assert abs(rows[stated].mean() - rows[came].mean()) < 0.12
+        sure = rows[rows[stated] > 0.9]
+        assert not len(sure) or sure[came].mean() > 0.75
