@@ -10,6 +10,7 @@ from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
 from genperf.errors import GenperfError
 from genperf.formula import Formula, Name, Number
+from genperf.panel.quantities import beside
 from genperf.prediction import Query, central_times, predicted_columns
 from genperf.prediction.predict import THROUGHPUT, central_values
 from genperf.result import FitResult
@@ -215,6 +216,8 @@ class Search:
             cells["total"] = value(problem.total, central)
         if problem.cost is not None:
             cells["cost"] = np.broadcast_to(value(problem.cost, central), positions.shape)
+        ends = [answer[end] for end in (problem.predicted, "lower", "upper")]
+        cells |= {n: v for n, v in beside(self.result.panel, columns, ends).items() if n not in cells}
         return pd.DataFrame({**cells, "verdict": answer["verdict"], "reason": answer["reason"]})
 
     def _judged(self, columns: Columns, interval: float) -> Columns:

@@ -12,6 +12,7 @@ from genperf.attribution.answers import Line, PrintedAnswer
 from genperf.errors import LISTED, GenperfError, Note, attempted, counted
 from genperf.facts import check_interval
 from genperf.formula import Node, names_in
+from genperf.panel.quantities import REPORTED_BESIDE
 from genperf.panel.target import Target
 from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
@@ -156,6 +157,7 @@ def _for_people(frame: pd.DataFrame, target: Target, settings: Collection[str]) 
 def _redundant(frame: pd.DataFrame, target: Target) -> list[str]:
     """Return the columns that say again what another says, or mean nothing to a person."""
     gone = ["reason", *(n for n in frame.columns if str(n).endswith("_lower") and n not in THROUGHPUT)]
+    gone += [f"{name}_upper" for name in REPORTED_BESIDE if name in frame]
     if "objective" in frame and any(
         frame["objective"].equals(frame[name]) for name in ("throughput", "total", "cost", target.name) if name in frame
     ):

@@ -2,12 +2,19 @@
 
 import json
 import re
+import sys
+from collections import Counter
 from pathlib import Path
+from types import CodeType, FrameType
 
 import numpy as np
 import pytest
 from helpers import Shell, shell_of
 
+import genperf as gp
+
+#: The README's six rows.
+README = (str(Path(__file__).parents[2] / "docs/examples/runs.csv"), "--at", "workers=64", "--price", "2/h")
 #: Four throughputs of images on 1 to 8 GPUs.
 FOUR = "gpus,images_per_s\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
 
@@ -407,3 +414,29 @@ def test_a_question_beyond_another_factor_keeps_the_usual_count(shell: Shell) ->
     assert "requests/s at users=256, gpus=" in out
     assert "gpus=4" not in out
     assert "gpus=4" in shell("ask", "--full", "served.csv", "--at", "users=4")[1]
+
+
+def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(shell: Shell) -> None:
+    """The README's six rows: what an ask runs of genperf, without what is only run when it is imported."""
+    shell("ask", *README)
+    root, runs = str(Path(gp.__file__).parent), Counter[CodeType]()
+
+    def profiled(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(root):
+            runs[frame.f_code] += 1
+
+    sys.setprofile(profiled)
+    try:
+        status, _, _ = shell("ask", *README)
+    finally:
+        sys.setprofile(None)
+    assert status == 0
+    times = Counter[str]()
+    for code, count in runs.items():
+        times[code.co_name] += count
+    assert [times[name] for name in ("axis_of", "panel_of", "predicted_columns", "central_and_band")] == [1] * 4
+    # No sentence, cause or published series is looked for that the card does not show.
+    assert not {"sentences_of", "limit_of", "why", "beside_published"} & {*times}
+    functions = [code for code in runs if not code.co_name.startswith("<")]
+    assert len(functions) < 700
+    assert len({code.co_filename for code in functions}) < 100

@@ -14,6 +14,7 @@ import genperf as gp
 from experiments.advice import one_answer
 from genperf.asking import Question, ask
 from genperf.asking.plan import plan_of
+from genperf.panel.quantities import QUANTITIES, Quantity
 
 #: A step of 8 samples a device.
 GROWN = pd.DataFrame({"devices": [8, 16, 32], "global_batch": [64, 128, 256], "step_time_s": [1.5, 1.6, 1.65]})
@@ -215,6 +216,18 @@ def test_the_work_of_a_step_is_the_same_in_every_command(tmp_path: Path) -> None
     assert assumed not in str([asked, ranked, optimum])
     shared = reply("compare", "--at", "gpus=8", "--or", "gpus=16", "--work", "1024")
     assert shared["ranking"][0]["change"] == "as it is"
+
+
+def test_a_quantity_is_a_row_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Device-seconds of a step stand beside the prediction in `ask` and `optimize`."""
+    monkeypatch.setitem(QUANTITIES, "device_seconds", Quantity("workers*value", "s", "device-seconds", "beside"))
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": 8, "s": [1.0, 1.1, 1.2, 1.25]})
+    fitted = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus", intrinsic="batch"))
+    answer = gp.ask(fitted, gpus=16)
+    assert answer.facts.quantities["device_seconds"] == pytest.approx(16 * answer.value)
+    best = gp.optimize(fitted, {"gpus": [16]}).best
+    assert best["device_seconds"][0] == pytest.approx(16 * answer.value)
+    assert best["device_seconds_upper"][0] == pytest.approx(16 * answer.interval[1])
 
 
 def test_a_corner_that_no_run_was_near_is_not_ok() -> None:
