@@ -53,9 +53,10 @@ NOTES = """
 
 On 9ef34384, two worlds of each tuning law and crossed design: elasticity of `auto` 84 %, of `generic` 67, share of the
 constant 33 and 26, *versus* measured 69 and 78, unmeasured 71 and 68, beyond 70 and 47, Sobol 22 and 62, constants of a
-chosen structure 73 (exponents) and 40 (C). Before the terms had powers, 76 worlds: share of the constant of `auto` 55 (fresh laws 39),
-one factor at a time 79 (62), of `generic` 62 (60) and 29 (58); *versus* one at a time under `auto` 17, 71 and 93
-(fresh laws 33, 36, 50), under `generic` 83, 43 and 93 (92, 55, 62); promised widths one at a time 0.35 of the found.
+chosen structure 73 (exponents) and 40 (C). Before the terms had powers, 76 worlds: share of the constant of `auto` 55
+(fresh laws 39), one factor at a time 79 (62), of `generic` 62 (60) and 29 (58); *versus* one at a time under `auto` 17,
+71 and 93 (fresh laws 33, 36, 50), under `generic` 83, 43 and 93 (92, 55, 62); promised widths one at
+a time 0.35 of the found.
 
 - *The share of the constant* under `generic` is covered in three worlds of five: a product of small exponents stands
   for a constant. Draws that start with the constant in the place of such a product covered as few.
