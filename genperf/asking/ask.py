@@ -34,7 +34,7 @@ from genperf.facts import (
     Training,
 )
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
-from genperf.normal.exchange import exchange_of
+from genperf.normal.exchange import minimum_exchange
 from genperf.normal.record import record_like
 from genperf.normal.series import among_published, series_of, trains_networks
 from genperf.panel.axis import several_nodes
@@ -105,7 +105,7 @@ def beside_published(result: FitResult, curve: Scaling, count: float, work: Step
         here = curve.steps.nearest(count)
         target = {name: cells[here : here + 1] for name, cells in rows.items()}
         seconds = float(curve.curve[curve.quantity.name].iloc[here]) if question.steps and not work.whole else None
-        exchange = exchange_of(panel, hints, target, seconds, {} if series is None else series.kept)
+        exchange = minimum_exchange(panel, hints, target, seconds, {} if series is None else series.kept)
     causes: tuple[Cause, ...] = ()
     sound = 0.0
     if series is not None and (normal is None or normal.low):

@@ -9,7 +9,7 @@ import pandas as pd
 from genperf.arrays import Array, Integers
 from genperf.attribution.answers import Comparison
 from genperf.attribution.draws import curves_of, quantiles
-from genperf.attribution.terms import FORM, HIDDEN, PAIRED_DRAWS, TermParts, parts_of, serving
+from genperf.attribution.terms import FORM, HIDDEN, PAIRED_DRAWS, TermParts, serving, term_contributions
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
@@ -73,13 +73,13 @@ def compare(
         if at_a == at_b:
             raise GenperfError("both configurations are the same", hint="--versus FACTOR=VALUE, with another value")
         columns = {k: np.concatenate([query.columns[k] for query in queries]) for k in at_a}
-        both = parts_of(models[0], columns)
+        both = term_contributions(models[0], columns)
         sides = [(both, 0), (both, 1)]
         drawn, weights = [both.drawn[..., row] for row in (0, 1)], both.draw_shares
         # With what no term has: the form's error, and the distance from the data.
         curves = None if FORM in both.names else np.exp(curves_of(models[0], columns).paths)
     else:
-        sides = [(parts_of(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
+        sides = [(term_contributions(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
         drawn = [parts.drawn[_spread(parts, seed), :, 0] for seed, (parts, _) in enumerate(sides)]
         weights = np.full(PAIRED_DRAWS, 1.0 / PAIRED_DRAWS)
         curves = None

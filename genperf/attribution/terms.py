@@ -108,7 +108,7 @@ class TermParts:
         return np.asarray(np.einsum("m,mtr->tr", self.weights, self.shares) * self.central)
 
 
-def parts_of(
+def term_contributions(
     result: FitResult, columns: Mapping[str, Any], forecast: MixtureForecast | None = None, drawn: bool = True
 ) -> TermParts:
     """Return the parts of the predicted values."""
@@ -168,7 +168,7 @@ def term_tables(
     members, value = result.members, term_column(result.schema.target)
 
     def table(some: Sequence[Member], **member: Any) -> pd.DataFrame:
-        contributions = parts_of(replace(result, members=tuple(some)), query.columns)
+        contributions = term_contributions(replace(result, members=tuple(some)), query.columns)
         amounts, rows = contributions.amounts, np.repeat(np.arange(query.rows), len(contributions.names))
         lower, upper = quantiles(contributions.drawn, contributions.draw_shares, levels)
         columns = {
@@ -243,7 +243,7 @@ def limit_of(
     if other or not named(terms, [f.name for f in result.schema.factors]):
         return replace(about, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
     groups = _alike_terms(result, columns)
-    contributions = parts_of(result, columns, forecast)
+    contributions = term_contributions(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
     labels = [label_of.get(name, name) for name in contributions.names]
     distinct_labels = list(dict.fromkeys(labels))

@@ -197,7 +197,7 @@ class CauseEvidence:
     parts: Mapping[str, Array]
 
 
-def parts_of(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[str, Array]:
+def cause_seconds(values: Mapping[str, Array], runs: Runs, form: Form) -> dict[str, Array]:
     """Return the parts of a step and its total by a form, shape (draws, rows).
 
         T = max(C + c₀ + max(ℓE, E - βC), I)·(1 + w·√(2 ln n))      C + c₀ + E without overlap, + I without prefetching
@@ -257,14 +257,14 @@ def evidence_of(runs: Runs, form: Form, seed: int = 0) -> CauseEvidence:
         root = np.asarray(np.linalg.cholesky(covariance + LEAST_LAW_VARIANCE * np.eye(len(priors))))
     logarithm = float(logsumexp(weights) - np.log(len(weights)))
     central = medians * np.exp(spreads * draws[int(np.argmax(posterior))])
-    seconds = parts_of({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
+    seconds = cause_seconds({name: central[j : j + 1, None] for j, name in enumerate(priors)}, runs, form)
     seconds_of_rows = {name: np.broadcast_to(part, (1, len(logarithms)))[0] for name, part in seconds.items()}
     return CauseEvidence(form, logarithm, dict(zip(priors, central.tolist(), strict=True)), seconds_of_rows)
 
 
 def _density(runs: Runs, form: Form, values: Mapping[str, Array]) -> Array:
     """Return ln of the density of all that was measured at each draw."""
-    seconds_of_parts = parts_of(values, runs, form)
+    seconds_of_parts = cause_seconds(values, runs, form)
     noise = np.sqrt(LAW_MISFIT**2 + np.nan_to_num(runs.scatter) ** 2)
     density = _log_normal(runs.seconds, seconds_of_parts["total"], noise).sum(axis=1)
     for name, seconds in runs.phases.items():

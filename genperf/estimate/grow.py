@@ -230,7 +230,7 @@ def grow(growing: GrowthProblem, constants: Array, rows: Mask) -> list[GrownPart
         problem = _problem(growing, offered, sizes, weights, growing.problem.penalty.strength)
         grown_parts.append(GrownPart(counted, offered, sizes, problem, alone, np.concatenate([alone, zeros])))
     for _ in range(KIND_CYCLES if growing.learned else SIZE_CYCLES):
-        grown_parts = _polished(growing, [_relearned(growing, part) for part in grown_parts])
+        grown_parts = polish_folds(growing, [_relearned(growing, part) for part in grown_parts])
     return grown_parts
 
 
@@ -252,7 +252,7 @@ def _relearned(growing: GrowthProblem, part: GrownPart) -> GrownPart:
     )
 
 
-def _polished(growing: GrowthProblem, parts: Sequence[GrownPart]) -> list[GrownPart]:
+def polish_folds(growing: GrowthProblem, parts: Sequence[GrownPart]) -> list[GrownPart]:
     """Polish each part from what was learned, and from the constants of the last polish."""
     plain = len(parts[0].alone)
     starts = [np.vstack([part.constants, np.concatenate([part.alone, part.constants[plain:]])]) for part in parts]

@@ -271,10 +271,10 @@ def kinds_of(expression: Expression) -> tuple[str, ...]:
     >>> [kind for kind in kinds_of(expression) if kind]
     ['q_workers', 'd1_net[]', 'd1_net[]']
     """
-    return tuple(_kind(c.meaning) for c in expression.constants)
+    return tuple(shrinkage_group(c.meaning) for c in expression.constants)
 
 
-def _kind(meaning: ConstantMeaning | None) -> str:
+def shrinkage_group(meaning: ConstantMeaning | None) -> str:
     """Return the kind of a constant of a product; empty for a coefficient, and for one of no product."""
     if meaning is None or not meaning.term or meaning.part == "scale":
         return ""

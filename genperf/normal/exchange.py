@@ -47,7 +47,7 @@ def least_exchange(
     }
 
 
-def exchange_of(
+def minimum_exchange(
     panel: Panel, hints: Mapping[str, str], columns: Mapping[str, Any], seconds: float | None, kept: dict[float, float]
 ) -> Exchange | None:
     """Return the exchange at a configuration; None where hints do not determine it, and on one node.

@@ -113,8 +113,8 @@ class Columns:
         formula = self.parse(text)
         if not formula.logical:
             raise FormulaError("a filter is a comparison", text=text, column=0, width=len(text), hint="workers > 1")
-        kept = self._evaluate(formula).astype(bool) | ~self.usable(formula.names - self.texts)
-        return kept, self.origins(formula.names)
+        fulfils = self._evaluate(formula).astype(bool) | ~self.usable(formula.names - self.texts)
+        return fulfils, self.origins(formula.names)
 
     def origins(self, names: Iterable[str]) -> frozenset[str]:
         """Return the columns, with all those they are made from."""
@@ -133,17 +133,19 @@ class Columns:
 
     def missing(self, name: str, role: str) -> TableError:
         """Return the error for a column that is not there, with the column that may have been meant."""
-        known = self.names
-        shown = listed([f'"{n}"' if "," in n else n for n in known])
-        near = did_you_mean(name, known)
-        hint = f"{near}; the columns are {shown}" if near else f"one of {shown}"
+        names = self.names
+        names_text = listed([f'"{n}"' if "," in n else n for n in names])
+        near = did_you_mean(name, names)
+        hint = f"{near}; the columns are {names_text}" if near else f"one of {names_text}"
         before, _, unit = name.rpartition(":")
-        if role == "time" and before in known:
+        if role == "time" and before in names:
             hint = f"--time COLUMN --unit {unit}: the unit of a time is another option"
-        elif len(known) == 1:
-            hint = f"the header line was read as one column, '{shown}': --delimiter CHAR says what separates columns"
-        elif not numbers(known)[1]:
-            hint = f"the first line holds the numbers {shown}: put a header line with names above it"
+        elif len(names) == 1:
+            hint = (
+                f"the header line was read as one column, '{names_text}': --delimiter CHAR says what separates columns"
+            )
+        elif not numbers(names)[1]:
+            hint = f"the first line holds the numbers {names_text}: put a header line with names above it"
         return TableError(f"no column '{name}' (named as {role})", hint=hint, where=self.source.name)
 
     def usable(self, names: Iterable[str] | None = None) -> Mask:
@@ -185,10 +187,10 @@ class Columns:
 
     def _refuse(self, name: str, cells: Any, reasons: Reasons, durations: bool) -> NoReturn:
         """Refuse a column that holds no number at all: leaving rows out would not help."""
-        first = next((i for i, text in enumerate(labels(cells)) if text), None)
-        if first is None:
+        first_filled = next((i for i, text in enumerate(labels(cells)) if text), None)
+        if first_filled is None:
             raise TableError(f"column '{name}' is empty", where=self.source.name)
-        fault = self.source.rejection(first, name, cells[first], reasons[first])
+        fault = self.source.rejection(first_filled, name, cells[first_filled], reasons[first_filled])
         other = f"name another column, or --categorical {shlex.quote(name)} if it names kinds of runs"
         hints = {**_HINTS, "time of day": _DURATION_HINT} if durations else _HINTS
         raise TableError(
@@ -361,10 +363,10 @@ def _checked(roles: Roles, measurement: Measurement, columns: Columns) -> dict[s
 def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> TableError:
     """Return the error that lists the first bad rows and says how to go on."""
     lines = rows_of(rejected)
-    shown = [f"  {r.complaint}" for r in rejected[:LISTED]]
-    if len(rejected) > len(shown):
-        shown.append(f"  and {len(rejected) - len(shown)} more")
-    message = "\n".join([f"{lines} of {counted(total, 'row')} cannot be used", *shown])
+    complaints = [f"  {r.complaint}" for r in rejected[:LISTED]]
+    if len(rejected) > len(complaints):
+        complaints.append(f"  and {len(rejected) - len(complaints)} more")
+    message = "\n".join([f"{lines} of {counted(total, 'row')} cannot be used", *complaints])
     none_left = "no row would be left; check which columns are named"
     hint = none_left if lines == total else "--skip-bad-rows goes on without them"
     if any("true or false" in r.reason for r in rejected):
@@ -392,8 +394,8 @@ def _refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:
     values = {name: numbers(columns.source.columns[name])[0] for name in [*ways, devices]}
     product = np.prod([values[name] for name in ways], axis=0)
     wrong = np.flatnonzero(np.isfinite(product) & np.isfinite(values[devices]) & (product != values[devices])).tolist()
-    shown = {row: " × ".join(f"{values[name][row]:g}" for name in ways) for row in wrong}
-    columns.reject(devices, {row: f"is not {' × '.join(ways)} = {shown[row]} = {product[row]:g}" for row in wrong})
+    products = {row: " × ".join(f"{values[name][row]:g}" for name in ways) for row in wrong}
+    columns.reject(devices, {row: f"is not {' × '.join(ways)} = {products[row]} = {product[row]:g}" for row in wrong})
 
 
 def _named(columns: Columns, canonical: str) -> str | None:

@@ -162,10 +162,10 @@ def completed(
     {'gpus': array([ 8., 64.]), 'nodes': array([1., 8.])}
     """
     machine = panel.machine
-    given, factors = parts_given(panel, columns), {f.name: f for f in panel.factors}
+    requested_parts, factors = parts_given(panel, columns), {f.name: f for f in panel.factors}
     part_of = {f.name: part for part, f in machine.columns.items()}
-    machine.ask_back(given)
-    settled = machine.settled(given)
+    machine.ask_back(requested_parts)
+    settled = machine.settled(requested_parts)
     computed = {n for n, read in panel.inputs.items() if n not in columns and read <= {*columns}}
     absent = [f for f in panel.factors if f.name not in {*columns, *computed}]
     needed = [f for f in absent if part_of.get(f.name) not in settled and f.distinct != 1]
@@ -177,19 +177,19 @@ def completed(
         numbers_of_it = np.asarray(evaluate(parse(panel.derived[name]).node, columns), float)
         values[name] = np.broadcast_to(numbers_of_it, (rows,))
     if absent:
-        given |= parts_given(panel, {name: values[name] for name in computed})
-        base, sizes = _runs_of(panel, values, given, rows)
-        parts = machine.solved(machine.of(base), given, sizes)
+        requested_parts |= parts_given(panel, {name: values[name] for name in computed})
+        base, sizes = _runs_of(panel, values, requested_parts, rows)
+        solved_parts = machine.solved(machine.of(base), requested_parts, sizes)
         for factor in absent:
             part = part_of.get(factor.name)
-            values[factor.name] = base[factor.name] if part is None or part not in parts else parts[part]
+            values[factor.name] = base[factor.name] if part is None or part not in solved_parts else solved_parts[part]
             if factor not in needed and (factor.distinct > 1 or np.any(values[factor.name] != base[factor.name])):
                 taken[factor.name] = values[factor.name]
             elif factor.distinct == 1:
                 taken[factor.name] = values[factor.name][0]
-    if given and refuse:
+    if requested_parts and refuse:
         known = {name: values[name] for name in factors}
-        machine.refuse_contradictions({**machine.of(known), **given}, given, where)
+        machine.refuse_contradictions({**machine.of(known), **requested_parts}, requested_parts, where)
     return {name: values[name] for name in factors}, taken
 
 
@@ -197,8 +197,8 @@ def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
     """Return what columns give of a machine, by its part: columns of the table, or parts by the field's name."""
     part_of, names = {f.name: part for part, f in panel.machine.columns.items()}, {f.name for f in panel.factors}
     without = {name for name in columns if name in PARTS and name not in names and panel.machine.means(name)}
-    parts = {name: part_of.get(name, name) for name in columns if name in part_of or name in without}
-    return {part: np.asarray(columns[name], float) for name, part in parts.items()}
+    part_names = {name: part_of.get(name, name) for name in columns if name in part_of or name in without}
+    return {part: np.asarray(columns[name], float) for name, part in part_names.items()}
 
 
 def kept_beside(panel: Panel, at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,11 +301,11 @@ def left_open(panel: Panel, target: Mapping[str, Any], given: Collection[str]) -
     # Of one measured count, it is those that the target goes beyond.
     beyond = {f.name for f in panel.factors if f.distinct == 1 and f.numeric and target[f.name] != f.lower}
     settled = {n for n in varied if not names.isdisjoint(panel.settled_by.get(n, ()))}
-    parts = panel.machine.settled(parts_given(panel, dict.fromkeys(names, np.ones(1))))
-    settled |= {f.name for part, f in panel.machine.columns.items() if part in parts}
-    kept = ((varied | beyond) - settled) - names
+    settled_parts = panel.machine.settled(parts_given(panel, dict.fromkeys(names, np.ones(1))))
+    settled |= {f.name for part, f in panel.machine.columns.items() if part in settled_parts}
+    open_names = ((varied | beyond) - settled) - names
     ordered = sorted(panel.factors, key=lambda f: f.distinct == 1)
-    return {f.name: target[f.name] for f in ordered if f.name in kept}
+    return {f.name: target[f.name] for f in ordered if f.name in open_names}
 
 
 def moved(
@@ -328,11 +328,13 @@ def moved(
     {'gpus': array([64.]), 'nodes': array([8.])}
     """
     machine = panel.machine
-    given = parts_given(panel, changes)
+    changed_parts = parts_given(panel, changes)
     out = {**columns, **changes}
-    if given:
-        parts = machine.solved(machine.of(columns), given, size, growth)
-        out |= {f.name: parts[n] for n, f in machine.columns.items() if n in parts and f.name not in changes}
+    if changed_parts:
+        solved_parts = machine.solved(machine.of(columns), changed_parts, size, growth)
+        out |= {
+            f.name: solved_parts[n] for n, f in machine.columns.items() if n in solved_parts and f.name not in changes
+        }
     derived = [n for n, read in panel.inputs.items() if n not in changes and read <= {*out} and n in columns]
     return out | {n: values_of(parse(panel.derived[n]).node, out) for n in derived}
 
@@ -404,8 +406,8 @@ def doubled(panel: Panel, columns: Columns, name: str) -> dict[str, Array]:
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*(columns[n].tolist() for n in columns), strict=True)]
     counted = name in {f.name for f in panel.counts}
     sizes = [panel.machine.size(row, as_it_is=True) for row in rows] if counted else [None]
-    known = [size for size in sizes if size is not None]
-    there = moved(panel, columns, changes, np.array(known) if len(known) == len(rows) else None)
+    known_sizes = [size for size in sizes if size is not None]
+    there = moved(panel, columns, changes, np.array(known_sizes) if len(known_sizes) == len(rows) else None)
     return {n: v for n, v in there.items() if n == name or (v.dtype != object and np.any(v != columns[n]))}
 
 

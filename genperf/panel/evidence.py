@@ -96,14 +96,14 @@ class ColumnEvidence:
         sizes = np.abs(self.known[self.known != 0.0])
         if not len(sizes):
             return 0.0, []
-        whole = bool(np.all(sizes == np.floor(sizes)))
+        is_whole = bool(np.all(sizes == np.floor(sizes)))
         digits = np.array([_digits(value) for value in sizes])
         few = (digits == 1) | ((digits <= CHOSEN_DIGITS) & (sizes >= HUNDRED_LOG_ODDS))
         bits = np.ldexp(np.frexp(sizes)[0], CHOSEN_BITS)
         rounded = few | ((sizes == np.floor(sizes)) & (bits == np.floor(bits)))
         different = len(np.unique(sizes))
         repeated = 1.0 - (different - 1) / max(len(sizes) - 1, 1)
-        matched: list[tuple[float, str]] = [(1.0, "whole numbers") if whole else (-1.0, "fractions")]
+        matched: list[tuple[float, str]] = [(1.0, "whole numbers") if is_whole else (-1.0, "fractions")]
         if np.mean(rounded) >= CELL_SHARE:
             matched.append((1.5, "round numbers or powers of two"))
         elif float(np.median(digits)) >= MEASURED_DIGITS:
@@ -233,13 +233,13 @@ def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: 
     names = [n for n in usable if len(np.unique(usable[n][np.isfinite(usable[n])])) > 1][:ARITHMETIC_COLUMNS]
     rows = np.arange(min(ARITHMETIC_ROWS, len(next(iter(columns.values()), []))))
     logs = {n: np.log(usable[n][rows]) for n in names}
-    parts = np.unique(series[rows], return_inverse=True)[1]
+    series_numbers = np.unique(series[rows], return_inverse=True)[1]
     matched: dict[str, Consequence] = {}
     for name in sorted(names, key=lambda n: (n in settings, names.index(n)), reverse=True):
         others = [n for n in names if n != name and n not in matched and (n in settings or name not in settings)]
         # What is proportional to the count so far may not be further on; to another measurement it is by definition.
         others.sort(key=lambda n: n in settings)
-        consequence = _explained(logs[name], {n: logs[n] for n in others}, parts)
+        consequence = _explained(logs[name], {n: logs[n] for n in others}, series_numbers)
         if consequence is not None:
             matched[name] = consequence
     return matched
@@ -265,13 +265,13 @@ def _explained(target: Array, others: Mapping[str, Array], parts: Index) -> Cons
 
 def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
     """Tell which rows of residuals are one constant in each series, in enough cells of a column that varies."""
-    known = np.isfinite(residuals)
-    plain = np.where(known, residuals, 0.0)
+    finite = np.isfinite(residuals)
+    plain = np.where(finite, residuals, 0.0)
     member = np.equal.outer(parts, np.arange(parts.max() + 1)).astype(float)
-    counts = known @ member
+    counts = finite @ member
     means = (plain @ member) / np.maximum(counts, 1.0)
-    away = np.where(known, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
-    cells, free = known.sum(axis=1), (counts > 0.0).sum(axis=1)
+    away = np.where(finite, np.abs(plain - means[:, parts]), 0.0).max(axis=1)
+    cells, free = finite.sum(axis=1), (counts > 0.0).sum(axis=1)
     enough = (cells >= free + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
-    changed = np.where(known, target, -np.inf).max(axis=1) - np.where(known, target, np.inf).min(axis=1)
+    changed = np.where(finite, target, -np.inf).max(axis=1) - np.where(finite, target, np.inf).min(axis=1)
     return np.asarray(enough & (changed >= LEAST_CHANGE) & (away <= CELL_ROUNDING))

@@ -124,8 +124,8 @@ class LargeSource:
             raise TableError("some files are Parquet and some are text", hint="name one kind", where=self.name)
         if not any(parquet):
             # Text stays text, so that every cell is judged by the same rules as in small files.
-            first = heads[0].decode("utf-8", "replace")
-            separator = delimiter or ("," if heads[0][:2] == b"\x1f\x8b" else guess_delimiter(first))
+            first_line = heads[0].decode("utf-8", "replace")
+            separator = delimiter or ("," if heads[0][:2] == b"\x1f\x8b" else guess_delimiter(first_line))
             options = "header=true, all_varchar=true, union_by_name=true, comment='#', strict_mode=true"
             reader = f"read_csv({listed}, delim={_text(separator)}, {options})"
         self._run(f"create view rows as select * from {reader}")
@@ -334,14 +334,14 @@ def _cells(name: str, summary: pd.DataFrame, aggregation: Aggregation) -> Source
     middle = summary[aggregation.value].to_numpy(dtype=float, na_value=np.nan)
     # `assemble` divides the work by the speed, and the median is of the time of a unit of work.
     good = 1.0 / middle if aggregation.inverse else middle
-    parts = []
+    blocks = []
     for kind, cells in (("_repeats", good), ("_failed", FAILED), ("_unusable", summary["_example"])):
         part = summary[[*aggregation.keys, *([aggregation.weight] if aggregation.weight else [])]]
         part = with_columns(
             part, {aggregation.value: cells, PLACE: np.arange(len(part), dtype=float), "rows": summary[kind]}
         )
-        parts.append(part[part["rows"] > 0].astype({aggregation.value: object}))
-    both = pd.concat(parts).sort_values(PLACE, kind="stable")
+        blocks.append(part[part["rows"] > 0].astype({aggregation.value: object}))
+    both = pd.concat(blocks).sort_values(PLACE, kind="stable")
     counts = both.pop("rows").to_numpy(dtype=np.int64)
     return replace(source_of_frame(name, both, "configuration"), counts=counts)
 
@@ -352,11 +352,11 @@ def _one_row_each(large: LargeSource, aggregation: Aggregation, summary: pd.Data
     statistics = summary.iloc[frame[PLACE].to_numpy(dtype=int)]
     # The measured column's unit in the target's: the work of a throughput, or 0.001 s in a millisecond.
     factor = median / statistics[aggregation.value].to_numpy(dtype=float)
-    first = np.unique(checked.configuration, return_index=True)[1]
-    if len(first) < len(frame):
+    first_row = np.unique(checked.configuration, return_index=True)[1]
+    if len(first_row) < len(frame):
         # Settings that differ in the file are the same configuration: they are summarised together.
         same = statistics[[*aggregation.keys]].assign(number=checked.configuration)
-        statistics, frame, factor = large.summarise(aggregation, same), frame.iloc[first], factor[first]
+        statistics, frame, factor = large.summarise(aggregation, same), frame.iloc[first_row], factor[first_row]
         median = statistics[aggregation.value].to_numpy(dtype=float) * factor
     columns = {name: statistics[name].to_numpy(dtype=float) * factor**power for name, power in STATISTICS.items()}
     if aggregation.weight:

@@ -49,10 +49,10 @@ def is_a_part(name: str, columns: Collection[str]) -> bool:
     >>> is_a_part("gpus", ["nodes", "gpus_per_node"]), is_a_part("batch", ["nodes"]), is_a_part("colour", ["nodes"])
     (True, False, False)
     """
-    part, known = meant_by(name), {meant_by(column) for column in columns}
+    part, meanings = meant_by(name), {meant_by(column) for column in columns}
     if part in BATCHES:
-        return not known.isdisjoint(BATCHES)
-    return part in (*LEVELS, "devices_per_node", "data_parallel") and not known.isdisjoint(PLACES)
+        return not meanings.isdisjoint(BATCHES)
+    return part in (*LEVELS, "devices_per_node", "data_parallel") and not meanings.isdisjoint(PLACES)
 
 
 def rises_with(values: AnyArray, others: AnyArray) -> bool:
@@ -174,13 +174,13 @@ class Machine:
         placed = {f.name for n, f in self.columns.items() if n not in SPLITS} | {*batches, *self.derived}
         others = [f.name for f in self.factors if f.name not in placed]
         keys = [tuple(str(run[name]) for name in others) for run in self.runs]
-        shown = set[Growth | None]()
+        kinds = set[Growth | None]()
         for _, rows in groupby(sorted(range(len(keys)), key=keys.__getitem__), key=keys.__getitem__):
             alike = [*rows]
             if np.ptp(count[alike]) > 0.0:
-                shared, each = work[alike], work[alike] / count[alike]
-                shown.add("strong" if _one(shared) else "weak" if _one(each) else None)
-        return shown.pop() if len(shown) == 1 else None
+                shared, of_one = work[alike], work[alike] / count[alike]
+                kinds.add("strong" if _one(shared) else "weak" if _one(of_one) else None)
+        return kinds.pop() if len(kinds) == 1 else None
 
     def size(self, like: Mapping[str, Any] | None = None, as_it_is: bool = False) -> float | None:
         """Return the devices of a full node, by the largest scale of the runs, or of those `like` a configuration.
@@ -196,11 +196,11 @@ class Machine:
             return None
         levels = [f.name for f in self.factors if not f.numeric]
         runs = [] if like is None else [run for run in self.runs if all(str(run[n]) == str(like[n]) for n in levels)]
-        parts = self.of({f.name: np.array([run[f.name] for run in runs]) for f in self.factors}) if runs else {}
-        if not parts:
-            parts = self.of({f.name: np.array([f.upper]) for f in self.factors if f.numeric})
-        last = int(np.argmax(parts["workers"]))
-        held = parts["devices_per_node"] if nodes is None else parts["workers"] / parts["nodes"]
+        measured = self.of({f.name: np.array([run[f.name] for run in runs]) for f in self.factors}) if runs else {}
+        if not measured:
+            measured = self.of({f.name: np.array([f.upper]) for f in self.factors if f.numeric})
+        last = int(np.argmax(measured["workers"]))
+        held = measured["devices_per_node"] if nodes is None else measured["workers"] / measured["nodes"]
         usual = float(held[last])
         if nodes is None or nodes.distinct == 1:
             usual = max(usual, USUAL_DEVICES) if inside is None else float(held.max())
@@ -252,11 +252,11 @@ class Machine:
 
     def _place(self, out: dict[str, Array], base: Parts, given: Parts, held: Any) -> None:
         """Set the devices, the nodes and the ways."""
-        split, known = _product(out, SPLITS), "workers" in base
+        split, counts_workers = _product(out, SPLITS), "workers" in base
         devices: Array | None
         if "workers" in given:
             devices = given["workers"]
-        elif "nodes" in given and not known:
+        elif "nodes" in given and not counts_workers:
             devices = None
         elif "nodes" in given:
             devices = given["nodes"] * held
@@ -264,16 +264,16 @@ class Machine:
             devices = given["data_parallel"] * split
         elif "devices_per_node" in given and "nodes" in base and "workers" not in self.columns:
             devices = base["nodes"] * given["devices_per_node"]
-        elif {"batch", "global_batch"} <= {*given} and known:
+        elif {"batch", "global_batch"} <= {*given} and counts_workers:
             devices = given["global_batch"] / given["batch"]
-        elif known and not {*SPLITS}.isdisjoint(given):
-            kept = base["workers"] % split < SAME if self.has_data_ways else np.zeros(len(split), bool)
-            devices = np.where(kept, base["workers"], base["data_parallel"] * split)
+        elif counts_workers and not {*SPLITS}.isdisjoint(given):
+            unchanged = base["workers"] % split < SAME if self.has_data_ways else np.zeros(len(split), bool)
+            devices = np.where(unchanged, base["workers"], base["data_parallel"] * split)
         else:
             devices = base.get("workers")
         if devices is None:
             return
-        if not known:
+        if not counts_workers:
             # Nodes alone were counted.
             if "nodes" not in given:
                 out["nodes"] = np.ceil(devices / held - SAME)
@@ -299,14 +299,14 @@ class Machine:
         """Set the ways that are open between given devices and given data-parallel ways: all to the first of them."""
         free = [name for name in self.splits if name not in given and self.columns[name].distinct > 1]
         rest = out["workers"] / (out["data_parallel"] * _product(out, [n for n in self.splits if n not in free]))
-        whole = (rest >= 1.0 - SAME) & (np.abs(rest - np.round(rest)) < SAME)
-        other = whole & ~np.isclose(rest, _product(out, free), rtol=SAME)
+        divides = (rest >= 1.0 - SAME) & (np.abs(rest - np.round(rest)) < SAME)
+        other = divides & ~np.isclose(rest, _product(out, free), rtol=SAME)
         for name in free:
             out[name] = np.where(other, np.round(rest) if name == free[0] else 1.0, out[name])
 
     def _divide_work(self, out: dict[str, Array], base: Parts, given: Parts, growth: Growth | None) -> None:
         """Set the samples of a step, and what of them is a device's and a pass's."""
-        count, before = (parts.get("workers", parts.get("nodes")) for parts in (out, base))
+        count, before = (machine_parts.get("workers", machine_parts.get("nodes")) for machine_parts in (out, base))
         passes, ones = self.columns.get("micro_batches"), np.ones(1)
         at_once = out.get("data_parallel", ones) * out.get("micro_batch", np.nan * ones)
         work = None
@@ -348,28 +348,33 @@ class Machine:
 
     def settled(self, given: Collection[str]) -> frozenset[str]:
         """Return the parts that some given ones settle; what is left is open."""
-        known, one = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
-        known |= {name for name in one if name not in LEVELS and name != "data_parallel"}
-        ways = known >= {*self.splits}
+        settled_names, one = {*given}, {name for name, f in self.columns.items() if f.distinct == 1}
+        settled_names |= {name for name in one if name not in LEVELS and name != "data_parallel"}
+        ways = settled_names >= {*self.splits}
         inside, filled = self.columns.get("devices_per_node"), self.fills_nodes or "devices_per_node" in given
-        if "nodes" in known and filled:
-            known.add("workers")
-        if {"data_parallel", *self.splits} <= known or (not self.has_data_ways and ways):
-            known.add("workers")
-        if "workers" not in known and "nodes" not in given and "workers" in one:
-            known.add("workers")
-        if "workers" in known:
-            known |= {"data_parallel"} if ways else set()
-            known |= {"nodes"} if filled else set()
-            known |= {"devices_per_node"} if filled or "nodes" in given or inside is None else set()
+        if "nodes" in settled_names and filled:
+            settled_names.add("workers")
+        if {"data_parallel", *self.splits} <= settled_names or (not self.has_data_ways and ways):
+            settled_names.add("workers")
+        if "workers" not in settled_names and "nodes" not in given and "workers" in one:
+            settled_names.add("workers")
+        if "workers" in settled_names:
+            settled_names |= {"data_parallel"} if ways else set()
+            settled_names |= {"nodes"} if filled else set()
+            settled_names |= {"devices_per_node"} if filled or "nodes" in given or inside is None else set()
         elif "nodes" in one and "nodes" in self.columns:
-            known.add("nodes")
-        counted = not {*LEVELS}.isdisjoint(known)
-        passes = known >= {"micro_batch", "micro_batches", "data_parallel"}
-        if "global_batch" in known or ("batch" in known and counted) or passes or (self.growth and counted):
-            known |= {"global_batch"} | ({"batch"} if counted else set())
-            known |= {"micro_batches"} if {"micro_batch", "data_parallel"} <= known else set()
-        return frozenset(known)
+            settled_names.add("nodes")
+        counted = not {*LEVELS}.isdisjoint(settled_names)
+        passes = settled_names >= {"micro_batch", "micro_batches", "data_parallel"}
+        if (
+            "global_batch" in settled_names
+            or ("batch" in settled_names and counted)
+            or passes
+            or (self.growth and counted)
+        ):
+            settled_names |= {"global_batch"} | ({"batch"} if counted else set())
+            settled_names |= {"micro_batches"} if {"micro_batch", "data_parallel"} <= settled_names else set()
+        return frozenset(settled_names)
 
     def refuse_contradictions(self, parts: Parts, given: Parts, where: str | None = None) -> None:
         """Refuse machines whose given parts cannot be together, with both readings."""

@@ -58,13 +58,16 @@ class FailureRule:
 
     def says(self, name: str, texts: Sequence[str] | Objects, where: str) -> Mask:
         """Return which texts of a column say that a run failed: those that the user gave, or by the usual words."""
-        known = {text.casefold(): text for text in texts}
-        failing = {small for small in known if says_failed(small)}
+        by_casefold = {text.casefold(): text for text in texts}
+        failing = {small for small in by_casefold if says_failed(small)}
         if name in self.values:
             failing = {word.casefold() for word in self.values[name]}
             for word in self.values[name]:
-                if word.casefold() not in known:
-                    near, levels = did_you_mean(word, [*known.values()]), [f"'{text}'" for text in known.values()]
+                if word.casefold() not in by_casefold:
+                    near, levels = (
+                        did_you_mean(word, [*by_casefold.values()]),
+                        [f"'{text}'" for text in by_casefold.values()],
+                    )
                     raise TableError(
                         f"no cell of column '{name}' is '{word}', the word of a failed run",
                         hint=f"{f'{near}; ' if near else ''}its values are {listed(levels)}",
@@ -114,7 +117,7 @@ def says_failed(text: str) -> bool:
     return bool(_FAILED.search(re.sub(r"[\s_-]+", " ", text.lower())))
 
 
-def rule_of(status: str | None, failed: Mapping[str, Names] | Names | None) -> FailureRule:
+def parse_failure_rule(status: str | None, failed: Mapping[str, Names] | Names | None) -> FailureRule:
     """Return the rule of a column of endings, and of `COLUMN=VALUE,…`, several of such, or values by column."""
     name = (status or "").strip() or None
     if isinstance(failed, Mapping):
@@ -329,8 +332,8 @@ def names_of(names: Names) -> list[str]:
     >>> names_of('workers, "layers, hidden"'), names_of(["layers, hidden"])
     (['workers', 'layers, hidden'], ['layers, hidden'])
     """
-    parts = [quoted or plain for quoted, plain in _LISTED.findall(names)] if isinstance(names, str) else names
-    return [n.strip() for n in parts if n.strip()]
+    texts = [quoted or plain for quoted, plain in _LISTED.findall(names)] if isinstance(names, str) else names
+    return [n.strip() for n in texts if n.strip()]
 
 
 def lets_of(let: Mapping[str, str] | Names | None) -> dict[str, str]:

@@ -274,9 +274,9 @@ class Panel:
     def meant(self, name: str) -> str:
         """Return the column that a name stands for, or the part of the machine that the columns show without one."""
         column, part = self.column(name), meant_by(name)
-        known = column != name or column in {*(f.name for f in self.factors), *self.group, *self.derived}
-        known = known or any(column in read for read in self.inputs.values())
-        return part if not known and part is not None and self.machine.means(part) else column
+        is_column = column != name or column in {*(f.name for f in self.factors), *self.group, *self.derived}
+        is_column = is_column or any(column in read for read in self.inputs.values())
+        return part if not is_column and part is not None and self.machine.means(part) else column
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
@@ -291,7 +291,11 @@ class Panel:
     def runs_like(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the measured configurations with the levels of one."""
         names = [f.name for f in self.factors if not f.numeric]
-        return [each for each in self.runs if all(str(each[name]) == str(run[name]) for name in names)]
+        return [
+            measured_run
+            for measured_run in self.runs
+            if all(str(measured_run[name]) == str(run[name]) for name in names)
+        ]
 
     def node_size(self, like: Mapping[str, Any] | None = None) -> float | None:
         """Return the workers of a full node: see `Machine.size`; None where workers or nodes are not counted.
@@ -397,19 +401,19 @@ class Panel:
     @cached_property
     def samples(self) -> Node | None:
         """The samples of a step as a formula over the columns; None where nothing shows them, and of a job."""
-        whole, batch, workers = (self.columns.get(name) for name in ("global_batch", "batch", "workers"))
+        global_batch, batch, workers = (self.columns.get(name) for name in ("global_batch", "batch", "workers"))
         if self.of_jobs:
             return None
         passes = self.batch_is_of_a_pass
-        of_passes = whole or passes or "micro_batches" in self.columns
+        of_passes = global_batch or passes or "micro_batches" in self.columns
         node = self.node("global_batch") if of_passes or not self.has("samples") else None
         if node is None and batch is not None and not passes and not self.has("samples"):
             node = chain("multiply", [Name(f.name) for f in (batch, self.counted) if f is not None])
-        total, each = column_of("global_batch", self.constants), column_of("batch", self.constants)
+        total, batch_column = column_of("global_batch", self.constants), column_of("batch", self.constants)
         if node is None and total is not None:
             node = Number(self.constants[total])
-        if node is None and each is not None and workers is not None:
-            node = call("multiply", self.constants[each], Name(workers.name))
+        if node is None and batch_column is not None and workers is not None:
+            node = call("multiply", self.constants[batch_column], Name(workers.name))
         return node
 
     @cached_property
@@ -427,10 +431,10 @@ class Panel:
         if self.target is None or not self.target.is_time:
             return StepWork(unit=unit)
         ways = (("given", self._given_work(given)), ("measured", self.measured_work), ("columns", self.samples))
-        known, node = next((way for way in ways if way[1] is not None), ("", None))
+        origin, node = next((way for way in ways if way[1] is not None), ("", None))
         if node is not None:
             node = substitute(node, {name: Number(value) for name, value in self.constants.items()})
-            return StepWork(node, node, unit, known)
+            return StepWork(node, node, unit, origin)
         if self.scaling is not None and KINDS[self.scaling].shared:
             return StepWork(ONE, None, self.timed, "shared")
         if self.workers is None or self.target.throughput or (self.kind is not None and KINDS[self.kind].shared):
@@ -445,11 +449,11 @@ class Panel:
         """Return the work of a step that a user gives, over the columns."""
         if not given:
             return None
-        node, known = self.over_columns(given), {*(f.name for f in self.factors), *self.constants}
-        unknown = min(names_in(node) - known, default=None)
+        node, names = self.over_columns(given), {*(f.name for f in self.factors), *self.constants}
+        unknown = min(names_in(node) - names, default=None)
         if unknown is None:
             return node
-        hint = did_you_mean(unknown, known) or f"--intrinsic {unknown}, or one of {listed(sorted(known))}"
+        hint = did_you_mean(unknown, names) or f"--intrinsic {unknown}, or one of {listed(sorted(names))}"
         what = f"'{unknown}' of the work of a step is no factor of the model"
         raise FormulaError(what, text=given, column=max(given.find(unknown), 0), width=len(unknown), hint=hint)
 
@@ -459,8 +463,8 @@ class Panel:
         if self.workers is None or not counts_devices(self.workers.name) or len({m.values for m in self.medians}) < 2:
             return False
         counts, times = self.measured[self.workers.name], np.array([median.value for median in self.medians])
-        first, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
-        return bool(first / last < LEAST_FALL)
+        smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
+        return bool(smallest / last < LEAST_FALL)
 
     @property
     def timed(self) -> str:
@@ -504,10 +508,10 @@ class Panel:
             return Name(factor.name)
         texts = () if canonical in trying else DERIVED.get(canonical, ())
         for formula in (parse(text) for text in texts if self._follows(canonical, text)):
-            parts = {name: self.node(name, trying | {canonical}) for name in formula.names}
-            known = {name: node for name, node in parts.items() if node is not None}
-            if len(known) == len(parts):
-                return substitute(formula.node, known)
+            nodes_read = {name: self.node(name, trying | {canonical}) for name in formula.names}
+            nodes_known = {name: node for name, node in nodes_read.items() if node is not None}
+            if len(nodes_known) == len(nodes_read):
+                return substitute(formula.node, nodes_known)
         return None
 
     def formula(self, name: str) -> Node | None:

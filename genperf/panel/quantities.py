@@ -140,8 +140,8 @@ def quantities_of(
     target, per = panel.target, per or (None if price is None else price.per)
     known: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
     work = panel.step_work
-    shown = None if work.known == "assumed" else work.proportional
-    known |= {"value": None if target is None else Name(target.name), "work": shown}
+    stated_work = None if work.known == "assumed" else work.proportional
+    known |= {"value": None if target is None else Name(target.name), "work": stated_work}
     if panel.counted_by_throughput == "tokens":
         known["sequence"] = ONE
     # Where a throughput was measured, the length of a step is a convention: one unit of its work is paid for.
@@ -158,8 +158,8 @@ def beside(panel: Panel, columns: Mapping[str, AnyArray], ends: Iterable[AnyArra
     """Return the quantities that stand beside every prediction that determines them, with the ends of each."""
     if panel.target is None or not panel.target.is_time:
         return {}
-    known = quantities_of(panel)
-    return known.intervals(known.reported("beside"), columns, ends)
+    quantities = quantities_of(panel)
+    return quantities.intervals(quantities.reported("beside"), columns, ends)
 
 
 def _without_ones(node: Node) -> Node:
@@ -200,6 +200,6 @@ def price_of(text: str, per: str | None = None) -> Paid:
         raise GenperfError(f"'{text}' is not a price", hint="--price 2/h: a number for a time")
     seconds = DURATIONS.get(unit, amount(unit) if unit[-1:] in "sdhn" else None)
     if not slash or not seconds or seconds <= 0.0:
-        known = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))
-        raise GenperfError(f"the price {text} needs its time", hint=f"--price with one of {known}")
+        examples = ", ".join(f"{number}/{name}" for name in ("h", "d", "s"))
+        raise GenperfError(f"the price {text} needs its time", hint=f"--price with one of {examples}")
     return Paid(value / seconds, f"{number}/{unit}", per)

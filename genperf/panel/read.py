@@ -24,8 +24,8 @@ from genperf.panel.options import (
     ReadOptions,
     further_of,
     lets_of,
+    parse_failure_rule,
     roles_of,
-    rule_of,
 )
 from genperf.panel.reading import Reading, measured_roles, read_columns
 from genperf.panel.table import Table
@@ -149,7 +149,7 @@ def read_with_roles(
     kinds: dict[Role, Names] = {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical}
     measured = measurement_of(time, throughput, quantity, unit)
     roles = roles_of(kinds, group, measured, weight, repeat)
-    rule, further = rule_of(status, failed), further_of(also)
+    rule, further = parse_failure_rule(status, failed), further_of(also)
     options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule, scaling, further)
     _refuse_taken_names(options)
     if aggregate and (isinstance(source, pd.DataFrame | Source) or str(source) == "-"):
@@ -166,8 +166,10 @@ def read_with_roles(
     if measured is not None:
         options = replace(options, roles=replace(roles, measurement=_with_unit(measured, opened)))
     table = assemble(opened, options)
-    parts = {name: assemble(_rows_with(m, opened, options), _options_for(m, options)) for name, m in further.items()}
-    return _beside(table, parts, options)
+    further_tables = {
+        name: assemble(_rows_with(m, opened, options), _options_for(m, options)) for name, m in further.items()
+    }
+    return _beside(table, further_tables, options)
 
 
 def _with_unit(measured: Measurement, opened: Source) -> Measurement:

@@ -280,8 +280,8 @@ def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: boo
 
 def _numbers_rows(evidence: ColumnEvidence) -> bool:
     """Return whether whole numbers go on by one from some number to another, each once: a number for each row."""
-    known = np.sort(evidence.known)
-    return len(known) >= LEAST_NUMBERED and bool(np.all(known % 1.0 == 0.0) and np.all(np.diff(known) == 1.0))
+    numbers = np.sort(evidence.known)
+    return len(numbers) >= LEAST_NUMBERED and bool(np.all(numbers % 1.0 == 0.0) and np.all(np.diff(numbers) == 1.0))
 
 
 def _names_or_their_numbers(
@@ -364,8 +364,8 @@ def _with_consequences(reading: Reading, requested: set[str]) -> Reading:
             out[name] = meaning
         elif not (both_measured and power == 1 and not others):
             # Two networks that scale alike are proportional, and neither is made from the other.
-            kept = name in requested or canonical_of(name) is not None or meaning.role == "ratio"
-            out[name] = meaning if kept else replace(meaning, role="consequence")
+            is_factor = name in requested or canonical_of(name) is not None or meaning.role == "ratio"
+            out[name] = meaning if is_factor else replace(meaning, role="consequence")
     return replace(reading, meanings=out)
 
 
@@ -390,15 +390,15 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
         mapped["devices_per_node"] = devices[0]
         by_name.remove(devices[0])
     ways = [n for n in settings if names.get(n) in WAYS]
-    given = [n for n in reading.roles.extrinsic if n in settings]
+    extrinsic = [n for n in reading.roles.extrinsic if n in settings]
     requested = [n for n, _ in pairs if reading.evidence[n].varies]
     # The ways of a layout multiply to its devices, and none of them is the scale.
-    others = [] if len(ways) > 1 else [beyond, given, requested, _counts(reading)]
+    others = [] if len(ways) > 1 else [beyond, extrinsic, requested, _counts(reading)]
     # Of devices and nodes the devices are the scale, whichever a question names.
     both = {names.get(n) for n in varied} >= {*LEVELS}
-    first = [] if both else [n for n in by_name if n in beyond]
+    beyond_named = [] if both else [n for n in by_name if n in beyond]
     split = ways if len(ways) == 1 and reading.evidence[ways[0]].varies else []
-    choices = [first, varied, by_name if at and not beyond else [], split, *others, by_name]
+    choices = [beyond_named, varied, by_name if at and not beyond else [], split, *others, by_name]
     scale = next((names[0] for names in choices if names), None)
     count = scale is not None and names.get(scale) not in LEVELS and not is_size(scale)
     if scale is not None and count and "workers" not in mapped:
@@ -421,17 +421,17 @@ def _counts(reading: Reading) -> list[str]:
 
 def _with_quantities(reading: Reading, want: str | None) -> Reading:
     """Order the measured columns, the wanted one or the likeliest first."""
-    given = reading.roles.measured_column
-    if given is None and not reading.of("measured"):
+    measured_column = reading.roles.measured_column
+    if measured_column is None and not reading.of("measured"):
         reading = _with_relative(reading)
     numeric = [n for n in reading.of("measured") if len(reading.evidence[n].known)]
     # A column with zeros was not measured in each run.
-    whole = {n: bool(np.min(reading.evidence[n].known) > 0.0) for n in numeric}
-    names = sorted(ranked(numeric, list(reading.meanings), reading.headers), key=lambda n: not whole[n])
-    first = given if given is not None or want is None else _wanted_column(reading, names, want)
-    if first is None and not names:
+    positive = {n: bool(np.min(reading.evidence[n].known) > 0.0) for n in numeric}
+    names = sorted(ranked(numeric, list(reading.meanings), reading.headers), key=lambda n: not positive[n])
+    chosen = measured_column if measured_column is not None or want is None else _wanted_column(reading, names, want)
+    if chosen is None and not names:
         raise not_measured({n: str(m) for n, m in reading.meanings.items()})
-    ordered = names if first is None else [first, *(n for n in names if n != first)]
+    ordered = names if chosen is None else [chosen, *(n for n in names if n != chosen)]
     of_a_worker = {n: replace(reading.headers[n], shared=True) for n in names if _is_of_a_worker(reading, n)}
     headers = {**reading.headers, **of_a_worker}
     return replace(reading, quantities=tuple(ordered), ranked=tuple(names), headers=headers)
@@ -446,8 +446,8 @@ def _is_of_a_worker(reading: Reading, name: str) -> bool:
 
 def _with_relative(reading: Reading) -> Reading:
     """Take a speed-up or an efficiency for a throughput, of all devices or of one, where nothing else was measured."""
-    known = {n: reading.evidence[n].known for n in reading.of("ratio") if is_relative(n)}
-    grown = {n: growth(reading, n) for n, values in known.items() if len(values) and np.min(values) > 0.0}
+    relative_values = {n: reading.evidence[n].known for n in reading.of("ratio") if is_relative(n)}
+    grown = {n: growth(reading, n) for n, values in relative_values.items() if len(values) and np.min(values) > 0.0}
     if not grown or reading.scale is None:
         return reading
     name = max(grown, key=lambda n: grown[n])
@@ -494,8 +494,8 @@ def measured_roles(
         work = "batch" in str(canonical_of(scale))
         roles |= {"work": quote_name(scale)} if work else {"quantity": roles.pop("throughput")}
     of_workers = all(batch == "batch" and not evidence.varies for batch, evidence in batches.items())
-    known = sized or header.of == "job" or given.get("scaling") or given.get("work")
-    if "time" in roles and of_workers and not known and grows < -LEAST_GROWTH:
+    states_work = sized or header.of == "job" or given.get("scaling") or given.get("work")
+    if "time" in roles and of_workers and not states_work and grows < -LEAST_GROWTH:
         roles["scaling"] = "strong" if header.of == "step" else "job"
     return roles, derived
 
@@ -565,31 +565,35 @@ def growth(reading: Reading, name: str) -> float:
     if reading.scale is None:
         return 0.0
     counts, values = (reading.evidence[n].values for n in (reading.scale, name))
-    each = (reading.series == number for number in np.unique(reading.series))
-    slopes = [slope for rows in each if np.isfinite(slope := slope_of(counts[rows], values[rows]))]
+    rows_of_series = (reading.series == number for number in np.unique(reading.series))
+    slopes = [slope for rows in rows_of_series if np.isfinite(slope := slope_of(counts[rows], values[rows]))]
     return float(np.median(slopes)) if slopes else 0.0
 
 
 def slope_of(counts: Any, values: Any) -> float:
     """Return the exponent by which values grow between the smallest and the median count; NaN for one count."""
-    known = np.isfinite(counts) & np.isfinite(values) & (counts > 0.0) & (values > 0.0)
-    scales = np.unique(counts[known])
+    usable = np.isfinite(counts) & np.isfinite(values) & (counts > 0.0) & (values > 0.0)
+    scales = np.unique(counts[usable])
     if len(scales) < 2:
         return float("nan")
-    first, middle = scales[0], scales[max(1, len(scales) // 2)]
-    ends = [float(np.median(values[known & (counts == n)])) for n in (first, middle)]
-    return float(np.log(ends[1] / ends[0]) / np.log(middle / first))
+    smallest, middle = scales[0], scales[max(1, len(scales) // 2)]
+    ends = [float(np.median(values[usable & (counts == n)])) for n in (smallest, middle)]
+    return float(np.log(ends[1] / ends[0]) / np.log(middle / smallest))
 
 
 def _is_of_all(reading: Reading, name: str, scale: str | None) -> bool:
     """Tell whether a batch is that of all workers, by its name of one: the other one there, times the count."""
     if scale is None or canonical_of(name) != "batch" or not reading.evidence[name].varies:
         return False
-    each = [
+    counts_of_workers = [
         n for n in reading.evidence if n != name and column_of("batch", [n]) == n and not reading.evidence[n].varies
     ]
     counts, values = (reading.evidence[n].values for n in (scale, name))
-    return any(np.allclose(values, counts * reading.evidence[n].values[0]) for n in each if reading.evidence[n].numeric)
+    return any(
+        np.allclose(values, counts * reading.evidence[n].values[0])
+        for n in counts_of_workers
+        if reading.evidence[n].numeric
+    )
 
 
 def _repeats_the_scale(reading: Reading, name: str, scale: str | None, requested: set[str]) -> bool:

@@ -49,8 +49,8 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     out: dict[str, str] = {}
     absent: list[str] = []
     constant: dict[str, str] = {}
-    for name, given in at.items():
-        text = given.strip()
+    for name, value_text in at.items():
+        text = value_text.strip()
         column = place_of(name, source)
         if column is None and is_a_part(name, source.columns):
             out[name] = text
@@ -62,10 +62,10 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             column = "count"  # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count
         cells = labels(source.columns[column])
         if text not in cells and column in source.names:
-            parts = source.names[column].of(text) or source.names[column].of(plain_value(text))
-            if parts:
+            numbers = source.names[column].of(text) or source.names[column].of(plain_value(text))
+            if numbers:
                 out |= {
-                    part: label(value) for part, value in parts.items() if part not in at and part in source.columns
+                    part: label(value) for part, value in numbers.items() if part not in at and part in source.columns
                 }
                 continue
         filled = {cell for cell in cells.tolist() if cell}
@@ -148,5 +148,5 @@ def number_text(text: str) -> str:
     plain = plain_value(text)
     if amount(plain) is not None:
         return plain
-    parts = parts_of(plain)
-    return parts.number.replace(",", "") if parts is not None else plain
+    cell_parts = parts_of(plain)
+    return cell_parts.number.replace(",", "") if cell_parts is not None else plain

@@ -71,8 +71,8 @@ def is_statistic(name: str) -> bool:
     >>> is_statistic("gpu.sm_clock_mhz.max"), is_statistic("temperature p95"), is_statistic("max_sequence")
     (True, True, False)
     """
-    *first, last = re.split(r"[_./]", plain_name(name))
-    return bool(first) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None)
+    *words, last = re.split(r"[_./]", plain_name(name))
+    return bool(words) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None)
 
 
 def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, Header] | None = None) -> list[str]:
@@ -92,18 +92,18 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
     headers = headers or {name: header_of(name) for name in names}
     batched = any(column_of(name, columns) for name in ("batch", "global_batch", "micro_batch"))
     times = [n for n in names if headers[n].kind == "time"]
-    whole = [n for n in times if headers[n].of or _WHOLE.search(plain_name(n))]
-    certain = len(times) == 1 or len([n for n in whole if headers[n].of]) == 1
-    first = "time" if batched and certain and any(headers[n].of for n in times) else "rate"
+    of_a_whole = [n for n in times if headers[n].of or _WHOLE.search(plain_name(n))]
+    certain = len(times) == 1 or len([n for n in of_a_whole if headers[n].of]) == 1
+    preferred = "time" if batched and certain and any(headers[n].of for n in times) else "rate"
 
     def key(name: str) -> tuple[float, ...]:
         header = headers[name]
-        kinds = (first, "rate" if first == "time" else "time", "", "quantity")
+        kinds = (preferred, "rate" if preferred == "time" else "time", "", "quantity")
         apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name))
         statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", apart)), 0)
         tail = bool(re.search(r"(^|_)p\d\d", apart))
         steps = header.kind == "rate" and header.counted in STEP_WORDS
-        part = header.kind == "time" and name not in whole
+        part = header.kind == "time" and name not in of_a_whole
         return (tail, kinds.index(header.kind), steps, header.shared, part, not header.of, statistic)
 
     return sorted(names, key=key)
@@ -166,10 +166,10 @@ def measurement_of_column(
 def not_measured(meanings: Mapping[str, str]) -> TableError:
     """Return the error of a table without a measurement, with what each column is taken for."""
     listed = [f"'{name}' is read as {text}" for name, text in meanings.items()]
-    shown = "; ".join(listed[:LISTED]) + ("; …" if len(listed) > LISTED else "")
+    listed_text = "; ".join(listed[:LISTED]) + ("; …" if len(listed) > LISTED else "")
     what = "no column is known to be a time, a throughput or another measurement"
     hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
-    return UnclearTableError(f"{what}: {shown}", hint=hint)
+    return UnclearTableError(f"{what}: {listed_text}", hint=hint)
 
 
 def _counted(name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]) -> str:
@@ -205,8 +205,8 @@ def _rate(name: str, header: Header, of_all: str, growth: float) -> Measured:
     formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")
     if formula == quoted:
         return {"throughput": name}, {}
-    whole = f"{header.counted or 'throughput'} per second"
-    return {"throughput": whole}, {whole: formula}
+    quantity = f"{header.counted or 'throughput'} per second"
+    return {"throughput": quantity}, {quantity: formula}
 
 
 def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str) -> Measured | None:
@@ -215,10 +215,10 @@ def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str
     columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, others)) is not None}
     if header.counted not in _AMOUNTS or TIME_UNITS[header.unit][0] != 1.0 or "data_parallel" not in columns:
         return None
-    whole, tokens = "global_batch" in columns, header.counted == "tokens"
-    if whole and not tokens:
+    has_global_batch, tokens = "global_batch" in columns, header.counted == "tokens"
+    if has_global_batch and not tokens:
         return None  # the global batch is the work of a step
-    factors = ["global_batch"] if whole else ["data_parallel", "micro_batch", "micro_batches"]
+    factors = ["global_batch"] if has_global_batch else ["data_parallel", "micro_batch", "micro_batches"]
     factors += ["sequence"] if tokens else []
     if not {*factors} <= {*columns}:
         return None
@@ -304,12 +304,12 @@ def refuse_job_steps(columns: Mapping[str, Cells | Sequence[Any]]) -> None:
 
 def series_columns(cells: dict[str, Objects], texts: Sequence[str], wanted: Collection[str]) -> dict[str, Objects]:
     """Return the columns whose combinations are series: without unwanted `texts` of where a run was written down."""
-    kept = dict(cells)
+    columns = dict(cells)
     for name in [n for n in texts if is_provenance(n) and n not in wanted]:
-        if alone(kept) and len(kept) > 1:
+        if alone(columns) and len(columns) > 1:
             # Each run is written down in another place: that separates no series.
-            del kept[name]
-    return kept
+            del columns[name]
+    return columns
 
 
 _ENDINGS, _FAILED, _SUCCEEDED = (

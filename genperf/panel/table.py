@@ -289,12 +289,12 @@ class Table:
     @cached_property
     def _medians(self) -> Table:
         number = self.configuration
-        first = np.unique(number, return_index=True)[1]
+        first_row = np.unique(number, return_index=True)[1]
         middle = pd.Series(self.measured).groupby(number).median().to_numpy()
         changed = {self.target.column: middle, REPEATS: self.repeats}
         if self.weight is not None:
             changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
-        return self._with(with_columns(self.frame.iloc[first].reset_index(drop=True), changed))
+        return self._with(with_columns(self.frame.iloc[first_row].reset_index(drop=True), changed))
 
     def median_runs(self, most: int = MEDIANS) -> tuple[Median, ...]:
         """Return the configurations, in order of first appearance; of more than `most`, evenly spaced ones.
@@ -400,41 +400,43 @@ class Table:
 
     def _headline(self) -> str:
         noise = self.noise()
-        parts = [counted(self.rows, "row"), counted(len(self.repeats), "configuration")]
-        parts += [f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []
+        texts = [counted(self.rows, "row"), counted(len(self.repeats), "configuration")]
+        texts += [f"noise {100 * noise:.1f} %"] if np.isfinite(noise) else []
         low, high = self.extremes[0].min(), self.extremes[1].max()
         target = self.target
         measured = f"{target.name} '{target.column}' {low:.4g} to {high:.4g} {target.unit}".rstrip()
-        return f"{self.source}: {', '.join(parts)}; {measured}"
+        return f"{self.source}: {', '.join(texts)}; {measured}"
 
     def _with(self, frame: pd.DataFrame) -> Table:
         """Return the same table with other rows."""
         if frame.empty:
             raise TableError("no rows are left", where=self.source)
         factors = measure_factors(frame, self.factors, self.group)
-        kept = tuple(n for n in self.notes if n.kind != "factor_constant")
-        return replace(self, frame=frame, factors=factors, notes=kept + constant_notes(factors), further={})
+        other_notes = tuple(n for n in self.notes if n.kind != "factor_constant")
+        return replace(self, frame=frame, factors=factors, notes=other_notes + constant_notes(factors), further={})
 
 
 def _split(table: Table) -> Iterator[tuple[tuple[str, ...], Table]]:
     """Yield each group with its rows and their medians, which are computed once for the whole table."""
-    whole = table.medians()
-    number = number_rows(whole.frame, table.group)
+    middle_table = table.medians()
+    number = number_rows(middle_table.frame, table.group)
     # Sorted by group, configurations keep their order of first appearance: their place in the group is their number.
     within = pd.Series(number).groupby(number).cumcount().iloc[table.configuration]
     group_of = number[table.configuration]
-    parts = zip(table.frame.groupby(group_of), within.groupby(group_of), whole.frame.groupby(number), strict=True)
-    kept = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
+    groups = zip(
+        table.frame.groupby(group_of), within.groupby(group_of), middle_table.frame.groupby(number), strict=True
+    )
+    general_notes = tuple(n for n in table.notes if n.kind not in WHOLE_TABLE)
     further = {name: dict(part.groups()) for name, part in table.further.items()}
     failed = group_keys(table.failures, table.group)
-    for (_, rows), (_, configuration), (_, middle) in parts:
+    for (_, rows), (_, configuration), (_, middle) in groups:
         key = tuple(label(middle[name].iloc[0]) for name in table.group)
         factors = tuple(_measured_once(f.name, f.role, tuple(middle[f.name].tolist())) for f in table.factors)
         failures = table.failures
         if failed:
             failures = failures[np.array([k == key for k in failed], dtype=bool)].reset_index(drop=True)
-        notes = kept + failure_notes(len(failures)) + constant_notes(factors)
-        beside = {name: parts[key] for name, parts in further.items() if key in parts}
+        notes = general_notes + failure_notes(len(failures)) + constant_notes(factors)
+        beside = {name: groups[key] for name, groups in further.items() if key in groups}
         rows, middle = rows.reset_index(drop=True), middle.reset_index(drop=True)
         medians = replace(table, frame=middle, factors=factors, notes=notes, failures=failures, further={})
         group = replace(medians, frame=rows, further=beside)
@@ -448,8 +450,8 @@ _measured_once = lru_cache(maxsize=10_000)(measure)
 
 def measure_factors(frame: pd.DataFrame, factors: Sequence[Factor], group: Sequence[str] = ()) -> tuple[Factor, ...]:
     """Describe the factors of a frame over its distinct configurations; group columns separate these as well."""
-    _, first = np.unique(number_rows(frame, [*(f.name for f in factors), *group]), return_index=True)
-    return tuple(measure(f.name, f.role, frame[f.name].to_numpy()[first]) for f in factors)
+    _, first_row = np.unique(number_rows(frame, [*(f.name for f in factors), *group]), return_index=True)
+    return tuple(measure(f.name, f.role, frame[f.name].to_numpy()[first_row]) for f in factors)
 
 
 def constant_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
@@ -466,8 +468,10 @@ def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
         return (Note(text, "runs_stopped"), *failure_notes(count))
     if not count:
         return ()
-    kept = f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
-    return (Note(f"{counted(count, 'run')} failed: {kept}", "runs_failed"),)
+    what_is_kept = (
+        f"{'its' if count == 1 else 'their'} settings are kept as ones that did not fit, without a measured value"
+    )
+    return (Note(f"{counted(count, 'run')} failed: {what_is_kept}", "runs_failed"),)
 
 
 def failed_groups(failures: pd.DataFrame, frame: pd.DataFrame, group: Sequence[str]) -> tuple[Note, ...]:
@@ -476,8 +480,8 @@ def failed_groups(failures: pd.DataFrame, frame: pd.DataFrame, group: Sequence[s
     gone = [key for key in dict.fromkeys(group_keys(failures, group)) if key not in measured]
     if not gone:
         return ()
-    shown = listed([", ".join(key) for key in gone])
-    return (Note(f"every run failed of {counted(len(gone), 'group')}, left out: {shown}", "groups_failed"),)
+    keys_text = listed([", ".join(key) for key in gone])
+    return (Note(f"every run failed of {counted(len(gone), 'group')}, left out: {keys_text}", "groups_failed"),)
 
 
 def group_keys(frame: pd.DataFrame, group: Sequence[str]) -> list[tuple[str, ...]]:
@@ -612,8 +616,8 @@ def with_repeat_notes(table: Table) -> Table:
     ['repeats_apart']
     """
     names = [*(f.name for f in table.factors), *table.group, *([table.repeat] if table.repeat else [])]
-    _, first, configuration = np.unique(number_rows(table.frame, names), return_index=True, return_inverse=True)
-    if len(first) == len(table.frame):
+    _, first_row, configuration = np.unique(number_rows(table.frame, names), return_index=True, return_inverse=True)
+    if len(first_row) == len(table.frame):
         return table
     notes, runs = [], table.frame.groupby(configuration)
     others = [name for name in table.unused if name not in table.phases.values()]

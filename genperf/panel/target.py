@@ -217,8 +217,10 @@ def phase_columns(names: Collection[str]) -> dict[str, str]:
     """
     there = {name.lower(): name for name in reversed(list(names))}
     spelled = {phase: [f"{word}_{unit}" for word in words for unit in UNITS] for phase, words in PHASES.items()}
-    known = {phase: next((there[name] for name in names if name in there), None) for phase, names in spelled.items()}
-    return {phase: column for phase, column in known.items() if column is not None}
+    column_of_phase = {
+        phase: next((there[name] for name in names if name in there), None) for phase, names in spelled.items()
+    }
+    return {phase: column for phase, column in column_of_phase.items() if column is not None}
 
 
 def phase_seconds(cells: pd.Series[Any]) -> tuple[Array, Reasons]:
@@ -233,10 +235,10 @@ def phase_seconds(cells: pd.Series[Any]) -> tuple[Array, Reasons]:
     (array([0.5, nan, nan, nan, 0. ]), {2: 'is not a number', 3: 'is negative (a time must not be)'})
     """
     seconds, reasons = numbers(cells)
-    known = filled(cells)
+    is_filled = filled(cells)
     faults = faults_of(seconds, count="a time")
     seconds[list(faults)] = np.nan
-    return seconds, {**{row: why for row, why in reasons.items() if known[row]}, **faults}
+    return seconds, {**{row: why for row, why in reasons.items() if is_filled[row]}, **faults}
 
 
 def shown_phases(phases: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.attribution import Comparison, Explanation, Scaling, Sensitivity, sensitivity
-from genperf.attribution.terms import FORM, HIDDEN, parts_of
+from genperf.attribution.terms import FORM, HIDDEN, term_contributions
 from genperf.errors import GenperfError, counted
 from genperf.facts import Curve
 from genperf.panel import read_table
@@ -276,7 +276,7 @@ def terms(result: FitResult, answer: Scaling) -> Figure:
 
 def _term_stack(result: FitResult, columns: Columns) -> tuple[dict[str, Array], Array]:
     """Return the part of each term, and what the prediction is beside their sum."""
-    split = parts_of(result, columns, drawn=False)
+    split = term_contributions(result, columns, drawn=False)
     amounts = dict(zip(split.names, split.amounts, strict=True))
     named = {name: part for name, part in amounts.items() if np.all(part >= 0.0) and name not in (HIDDEN, FORM)}
     hidden = sum((part for name, part in amounts.items() if name not in named), np.zeros(len(split.central)))

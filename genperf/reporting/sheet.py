@@ -11,7 +11,7 @@ from genperf.attribution import Scaling
 from genperf.attribution.answers import doublings_for_people
 from genperf.attribution.elasticity import doublings_by_level
 from genperf.attribution.ladder import Ladder
-from genperf.attribution.terms import by_label, parts_of
+from genperf.attribution.terms import by_label, term_contributions
 from genperf.errors import GenperfError, TableError
 from genperf.formula import Name, Node, call, render
 from genperf.panel import Panel
@@ -181,7 +181,9 @@ def _stops(result: FitResult, place: Place, interval: float) -> dict[str, Any]:
     # Verdicts are about the 90 % interval, whatever is shown.
     value, lower, upper, log_width = central_and_band(result, columns, interval, forecast=forecast)
     columns_drawn = {name: values[drawn] for name, values in columns.items()}
-    term_parts = parts_of(result, columns_drawn, None if forecast is None else forecast.at(drawn), drawn=False)
+    term_parts = term_contributions(
+        result, columns_drawn, None if forecast is None else forecast.at(drawn), drawn=False
+    )
     return {
         "value": shorts(value, 12),
         "lower": shorts(np.minimum(lower, value), 7),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Mask
 from genperf.attribution.answers import Line, PrintedAnswer, described, records
-from genperf.attribution.terms import parts_of
+from genperf.attribution.terms import term_contributions
 from genperf.errors import GenperfError, did_you_mean
 from genperf.facts import ENDS, Paid, ends_of
 from genperf.fitting import model_of
@@ -375,7 +375,7 @@ def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, see
     generator, other = np.random.default_rng((result.seed, seed)), rates != 1.0
     if not other.any():
         return np.zeros((JOINT_DRAWS, len(other)))
-    term_parts = parts_of(result, columns)
+    term_parts = term_contributions(result, columns)
     between = [j for j, name in enumerate(term_parts.names) if name in BETWEEN or "between nodes" in name]
     share = term_parts.drawn[:, between].sum(axis=1) / term_parts.drawn.sum(axis=1)
     if np.any(share[:, other].max(axis=0, initial=0.0) <= 0.0):

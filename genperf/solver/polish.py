@@ -15,7 +15,7 @@ from genperf.solver.problem import Conditions, Problem, blocks
 class PolishSettings:
     """Levenberg-Marquardt steps."""
 
-    #: Steps of a set at most. The hardest problems of `tests/solver/test_polish.py` converge within them.
+    #: Steps of a set at most. The hardest problems of `tests/solver/test_search.py` converge within them.
     max_steps: int = 200
     #: First damping μ, relative to the curvature: small, since starts are usually good.
     damping: float = 1e-3

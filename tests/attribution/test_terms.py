@@ -21,7 +21,7 @@ from genperf.attribution import compare, explain, written_lines
 from genperf.attribution.equation import constants_table, equation, level_exponents
 from genperf.attribution.ladder import ladder
 from genperf.attribution.scaling import crossovers, scaling
-from genperf.attribution.terms import FORM, HIDDEN, by_label, limit_of, parts_of
+from genperf.attribution.terms import FORM, HIDDEN, by_label, limit_of, term_contributions
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
 from genperf.result import FitResult, dump_model, parse_model
@@ -194,8 +194,8 @@ def test_terms_of_one_shape_are_one_part() -> None:
 
 def test_amounts_need_no_draws(series: FitResult) -> None:
     columns = {"workers": np.array([3.0, 64.0])}
-    parts = parts_of(series, columns)
-    alone = parts_of(series, columns, drawn=False)
+    parts = term_contributions(series, columns)
+    alone = term_contributions(series, columns, drawn=False)
     assert alone.names == parts.names
     assert not alone.drawn.size
     np.testing.assert_allclose(alone.amounts, parts.amounts, rtol=1e-12)
