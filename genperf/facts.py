@@ -119,8 +119,6 @@ class GrowthCounts:
     #: The probability that growing pays.
     chance: float = 0.0
     price: Paid | None = None
-    #: Counts on the way to the configuration, which is the last: a quarter, a half.
-    beside: tuple[Stage, ...] = ()
     #: The count of the largest measured throughput, where a larger one was measured too.
     peak: float | None = None
 

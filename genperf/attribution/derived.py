@@ -232,7 +232,7 @@ def growth_of(
     what is paid for, in the place of the workers.
     """
     counts, panel = curve.steps.counts, curve.steps.panel
-    _, base, last, *less = curve.steps.of_growth(count)
+    _, base, last, *_ = curve.steps.of_growth(count)
     # The cost is that of one sample.
     steps = None if work.total is None else call("divide", ONE, work.total)
     quantities = quantities_of(
@@ -248,7 +248,6 @@ def growth_of(
         # Of work that is not known by its samples, what counts is how it grows.
         samples = curve.steps.work * counts / counts[0]
     smallest, start, end = (_stage(curve, place, follow) for place in (0, base, last))
-    beside = tuple(_stage(curve, place, follow) for place in sorted({last, *less}))
     gain, marginal, chance, peak = None, None, 0.0, None
     if samples is not None and last > base:
         gain, marginal, chance = _marginal(curve, (base, last), machines, samples)
@@ -272,7 +271,6 @@ def growth_of(
         marginal=marginal,
         chance=chance,
         price=price,
-        beside=beside,
         peak=peak,
     )
 

@@ -75,17 +75,7 @@ def next_line(facts: Facts) -> str:
 def decision_sentence(
     expected: Expectation, facts: Facts | None, shown: str, name: str, value: str, beside: str
 ) -> str:
-    """Return what to decide, in one sentence of at most three numbers.
-
-    Parameters
-    ----------
-    facts : Facts, optional
-        What is known of the configuration; nothing where no factor counts the workers.
-    shown : str
-        The configuration: `64 workers`.
-    name, value, beside : str
-        Of the first row of the card: `throughput`, `4,390 samples/s`, and `1,780`, which growth begins at.
-    """
+    """Return what to decide in one sentence of at most three numbers, from the first row of the card as texts."""
     if facts is not None and facts.plan is not None:
         return capitalised(_plan_decision(facts.plan))
     if fails := fits_text(expected.fits):
@@ -125,15 +115,11 @@ def _plan_decision(planned: Planned) -> str:
 
 
 def first_of_groups(efficiencies: dict[str, tuple[float, float, str]]) -> str:
-    """Return which of several series to look at first: the least efficient, where it is clearly below half of them.
-
-    Parameters
-    ----------
-    efficiencies : dict
-        Name of a series → its efficiency in %, the upper end of the interval, and where it is; the least first.
-    """
+    """Return which of several series to look at first: the least efficient, where it is clearly below half of them."""
     (name, (value, upper, at)), *_ = efficiencies.items()
     middle = sorted(one for one, _, _ in efficiencies.values())[len(efficiencies) // 2]
     if upper < middle:
-        return f"Look at {name} first: it keeps {value:.0f} % at {at}, half of the series {middle:.0f} %."
-    return f"No series is clearly less efficient than the others; the least is {name}, {value:.0f} % at {at}."
+        return (
+            f"Look at {name} first: its efficiency at {at} is {value:.0f} %; half of the series reach {middle:.0f} %."
+        )
+    return f"No series is clearly less efficient than the others; the least is {name} with {value:.0f} % at {at}."

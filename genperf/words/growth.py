@@ -25,15 +25,7 @@ HOURS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 
 
 def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, further: Sequence[str] = ()) -> str:
-    """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency.
-
-    Parameters
-    ----------
-    places : str
-        The configuration.
-    further : sequence of str
-        Quantities beside the first, with their intervals.
-    """
+    """Return the prediction: a throughput where the work of a step is known, with speed-up and efficiency."""
     middle = expected.value.value
     plain = duration_text(middle) if growth.whole else with_unit(three_digits(middle), expected.unit)
     if not expected.is_time:
@@ -103,15 +95,7 @@ def held_out_text(expected: Expectation) -> str:
 
 
 def price_text(price: str, name: str) -> str:
-    """Return a price with its unit.
-
-    Parameters
-    ----------
-    price : str
-        As it was given.
-    name : str
-        What counts that which it is for: a column or a formula.
-    """
+    """Return a price with its unit."""
     number, _, time = price.partition("/")
     if time not in HOURS or not (name.isidentifier() or counted_by(name)):
         return f"{price} for each of {name}"
@@ -119,13 +103,7 @@ def price_text(price: str, name: str) -> str:
 
 
 def pays_judged(growth: GrowthCounts, interval: float) -> str:
-    """Return whether growing pays, as far as the data decide it.
-
-    Parameters
-    ----------
-    interval : float
-        The chance from which on one of the two is reported: of such sentences at most the rest is false.
-    """
+    """Return whether growing pays, as far as the data decide it."""
     marginal = growth.marginal
     if marginal is None:
         return "is not known to pay"

@@ -13,15 +13,7 @@ NOTICEABLE = 0.05
 
 
 def next_sentence(run: NextRun, unit: str, reported: Interval | None = None) -> str:
-    """Return what to measure next, and how the interval at the configuration is expected to narrow.
-
-    Parameters
-    ----------
-    unit : str
-        Of the interval.
-    reported : Interval, optional
-        What is reported of the configuration, such as its throughput; the predicted mean where omitted.
-    """
+    """Return what to measure next, and how the interval at the configuration is expected to narrow."""
     where, now = join_values(run.target), reported or run.now
     if run.met:
         return f"the interval at {where} is {_range(now, unit)}, narrow enough: nothing needs measuring"

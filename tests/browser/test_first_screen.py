@@ -94,7 +94,9 @@ def test_a_fleet_names_the_sick_series_first(browser: Browser) -> None:
     result = gp.fit(gp.read_table(frame, time="seconds", extrinsic="workers", intrinsic="batch", group="net"), draws=60)
     browser.open(page(result))
     look = browser.js("return $('look').textContent")
-    assert re.match(r"Look at sick first: it keeps \d+ % at 32 workers, half of the series \d+ %\.", look)
+    assert re.match(
+        r"Look at sick first: its efficiency at 32 workers is \d+ %; half of the series reach \d+ %\.", look
+    )
     names = browser.js("return [...document.querySelectorAll('#overview tbody tr')].map((r) => r.cells[0].textContent)")
     assert names[0] == "sick"
     assert bottom(browser, "#overview tbody tr") < SCREENS["desktop"][1]
