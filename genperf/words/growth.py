@@ -36,8 +36,8 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
         if growth.target.efficiency is None:
             request = f"throughput and efficiency need {question}"
             return prose(f"expect a step of {plain} at {places}", *further, request)
-        efficiency = ": ".join(filter(None, (growth.assumption, efficiency)))
-        return prose(f"expect a step of {plain} at {places}", efficiency, *further, f"the throughput needs {question}")
+        known = growth.assumption, efficiency
+        return prose(f"expect a step of {plain} at {places}", *known, *further, f"the throughput needs {question}")
     first = count_text(growth.smallest.count, growth.name)
     grows = growth.target.count > growth.smallest.count
     speedup = three_digits(growth.speedup or 1.0)

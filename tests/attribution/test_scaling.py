@@ -358,11 +358,11 @@ def test_intervals_of_ratios_at_measured_counts_hold() -> None:
 @pytest.mark.parametrize(
     ("law", "sentence"),
     [
-        (lambda n: 0.3 + 0.05 * (n - 1) / n, "Growing from 16 gpus to 64 gpus pays: "),
+        (lambda n: 0.3 + 0.05 * (n - 1) / n, "Growing from 16 to 64 gpus pays. "),
         # A server whose link is full from ten workers on; one run shows it.
         (
             lambda n: np.maximum(0.3, 0.03 * n) + 0.01,
-            "Growing from 16 gpus to 64 gpus likely does not pay ",
+            "Growing from 16 to 64 gpus likely does not pay ",
         ),
     ],
 )

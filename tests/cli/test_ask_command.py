@@ -86,7 +86,7 @@ def test_a_time_without_work_has_the_efficiency_of_devices_that_keep_their_own(s
     status, out, _ = shell("ask", "--full", "runs.csv", "--at", "gpus=16")
     assert status == 0
     assert "--time step_ms --unit ms" in out
-    assert "each device is taken to keep its own: the efficiency is" in " ".join(out.split())
+    assert "each device is taken to keep its own. The efficiency is" in " ".join(out.split())
     assert "throughput needs the work of a step: --work '32*gpus'" in " ".join(out.split())
     assert "efficiency, weak" in shell("ask", "runs.csv", "--at", "gpus=16")[1]
     told = answer(shell, "--work", "32*gpus", at="gpus=16")

@@ -139,10 +139,10 @@ def advice(text: str) -> str:
 
 def test_advice_is_about_the_target() -> None:
     assert "workers=64" in advice(page(fitted(runs()), View({"workers": 64})))
-    assert "Measure workers=32: " in advice(page(fitted(runs()), View({"workers": 32})))
+    assert "Measure workers=32. " in advice(page(fitted(runs()), View({"workers": 32})))
     assert "1, 2, 4, 8, 16 were measured" in advice(page(fitted(runs()), View({"workers": 16})))
     # Nothing asked: twice what was measured, as all other answers.
-    assert "Measure workers=32: the interval at workers=32 " in advice(page(fitted(runs())))
+    assert "Measure workers=32. The interval at workers=32 " in advice(page(fitted(runs())))
 
 
 @pytest.mark.parametrize("target", [{"nodes": 16}, {"workers": 64, "nodes": 16}, {"workers": 64}])
