@@ -76,6 +76,10 @@ class Answer:
     others: tuple[str, ...] = ()
     #: Without a count in the question: the first quantity at eight times the largest one.
     beyond: str = ""
+    #: In one line, where the runs came from and which rows are left out; empty of a table that is read as it is.
+    read_back: str = ""
+    #: What the runs measured where it is asked; empty where there is none.
+    measured: str = ""
     #: Columns that no part of the answer reads.
     left_out: tuple[str, ...] = ()
 

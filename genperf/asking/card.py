@@ -73,6 +73,14 @@ class Glance(Protocol):
     def read_as(self) -> str:
         """How the table was read."""
 
+    @property
+    def read_back(self) -> str:
+        """Where the runs came from, and which rows are left out."""
+
+    @property
+    def measured(self) -> str:
+        """What the runs measured where it is asked."""
+
 
 class Row(NamedTuple):
     """One quantity of a card as texts: its name, its value, the ends of its interval, and the value beside it."""
@@ -91,7 +99,8 @@ def card(answer: Glance, width: int = 80, picture: bool = True, footer: bool = F
     facts = answer.facts
     rows = rows_of(answer)
     lines = [_header(answer, width), _titles(facts, join_values(answer.taken)), *map(_row, rows)]
-    closing = [*_closing(answer), *([_footer(answer)] if footer and answer.read_as else [])]
+    read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
+    closing = [*_closing(answer), *read, *([_footer(answer)] if footer and answer.read_as else [])]
     if picture and facts is not None:
         room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
         lines += _picture(facts.curve, width, room) if room >= 2 else []
@@ -292,6 +301,8 @@ def _closing(answer: Glance) -> Iterator[Text]:
     from rich.text import Text
 
     verdict = answer.verdict
+    if answer.measured:
+        yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
     mark = f"{MARKS[verdict]} {verdict}"
     yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(answer.reason))
     if answer.others:

@@ -69,8 +69,9 @@ def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measure
         low, high = float(values[rows].min()), float(values[rows].max())
         return value, low, high, f"median of {counted(int(rows.sum()), 'run')}"
     if name in source.steady and source.steady[name][rows][0][0] > 0:
-        steps, low, high = source.steady[name][rows][0].tolist()
-        return value, low, high, f"median of {counted(int(steps), 'step')}, nine of ten of them in between"
+        steps, low, high, slow = source.steady[name][rows][0].tolist()
+        outliers = f", {int(slow)} over twice it" if slow else ""
+        return value, low, high, f"median of {counted(int(steps), 'step')}{outliers}, nine in ten"
     return value, value, value, "one value"
 
 
@@ -97,7 +98,7 @@ def measured_sentences(
     """Return what was measured, and what a second scale would need."""
     value, low, high, how = measurement
     place = f" at {join_values(at)}" if at else ""
-    spread = "" if low == high else f", {three_digits(low)} to {with_unit(three_digits(high), unit)}"
+    spread = "" if low == high else f" from {three_digits(low)} to {with_unit(three_digits(high), unit)}"
     count = scale or "gpus"
     return {
         "expect": f"Measured: {quantity} of {with_unit(three_digits(value), unit)}{place} ({how}{spread}).",

@@ -25,7 +25,7 @@ from genperf.asking.measured import (
     wants_step,
 )
 from genperf.asking.plan import plan_of
-from genperf.errors import GenperfError, TableError, listed
+from genperf.errors import GenperfError, TableError, counted, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
@@ -47,8 +47,8 @@ from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, GroupedResult, is_model
 from genperf.search.problem import models_of
-from genperf.table.cells import source_of_columns
-from genperf.table.clean import is_number, label
+from genperf.table.cells import Source, source_of_columns
+from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
 from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices, meant_by
@@ -246,7 +246,16 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
-    return Answer(tuple(answers), None, reading, notes)
+    return Answer(tuple(answers), None, reading, notes, read_back=_read_back(source))
+
+
+def _read_back(source: Source, table: Table | None = None) -> str:
+    """Return in one line where the runs came from, and which rows are left out."""
+    texts = [step.text for step in source.steps if step.kind == "read_back"]
+    if table is not None and table.rejected:
+        first = table.rejected[0].complaint
+        texts.append(f"{counted(rows_of(table.rejected), 'row')} left out ({first})")
+    return "; ".join(texts)
 
 
 def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
@@ -380,6 +389,11 @@ class _QuantityReader:
             plain, whole = _plain_sentences(configuration), answer
             words = lambda value: {**plain(value), "next": whole.sentences["next"]}  # noqa: E731
             answers[names[0]] = replace(answers[names[0]], words=words)
+        sentence = self._measured(names[0], at)
+        if sentence:
+            others = answers[names[0]].words
+            with_measured = lambda value: {"measured": sentence, **others(value)}  # noqa: E731
+            answers[names[0]] = replace(answers[names[0]], words=with_measured)
         # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
         along = stack_of(first.members) is None
         most = MAX_QUANTITIES if along else max(1, MOST_CELLS // len(self._counts))
@@ -417,8 +431,25 @@ class _QuantityReader:
             {**self.series.taken, **(answer.taken if answer is not None else {})},
             tuple(self._others(names[0], at)),
             "" if placed or not along or reading.scale in at else self._beyond(names[0], first),
+            _read_back(self.opened.source, table),
+            sentence,
             tuple(n for n in reading.left_out if n not in answers),
         )
+
+    def _measured(self, name: str, at: Mapping[str, str]) -> str:
+        """Return what the runs measured where it is requested; empty where there is none."""
+        requested = {n: text for n, text in at.items() if n in self.reading.evidence}
+        if self.reading.scale not in requested:
+            return ""
+        try:
+            rows = rows_with(self.reading, requested) & self.series.rows
+        except TableError:
+            return ""
+        values = measured(self.opened.source, self.reading, name, rows)
+        if values is None:
+            return ""
+        unit = unit_of_column(name, self.reading.headers[name], self.opened.arguments(name))
+        return measured_sentences(name, unit, values, requested, None)["expect"]
 
     def _of_steps(self, result: FitResult) -> bool:
         """Tell whether a time is of work that is known, or of a step of devices: no latency of users, no size."""

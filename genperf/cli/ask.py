@@ -155,7 +155,7 @@ def _source(table: tuple[str, ...], delimiter: str | None) -> Source:
         raise GenperfError(
             f"'{files[0]}' is not a run", hint="files of one TABLE, or runs as count:throughput: 1:410 2:792 4:1530"
         )
-    return open_files(files, delimiter)
+    return open_files(files, delimiter, lambda text: tell(text, err=True))
 
 
 def _configuration(at: tuple[str, ...], columns: Collection[str]) -> dict[str, str]:

@@ -109,8 +109,10 @@ def read_bounded(path: str | Path, most: int) -> bytes:
         Where there is more.
     """
     with open_stream(path, "rb") as file:
-        bounded = not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        data = file.read(most + 1 if bounded else -1)
+        status = os.fstat(file.fileno())
+        bounded = not stat.S_ISREG(status.st_mode)
+        # A log that grows while it is read is read as it was; files of /proc tell no size.
+        data = file.read(most + 1 if bounded else status.st_size or -1)
     return _bounded(data, str(path), most) if bounded else data
 
 

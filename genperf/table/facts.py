@@ -6,14 +6,14 @@ never changes, is a setting. A run ends at a heading, or where a count changes a
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from genperf.errors import counted, listed
+from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import number_in, seconds_of
 from genperf.table.parsed import parts_of
@@ -21,6 +21,8 @@ from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_WORDS, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, canonical_of, meant_by, plain_name
 
+#: Characters of a log that are read: some 30,000 lines, which take about ten seconds.
+MOST_OF_A_LOG = 4_000_000
 #: Characters of a line that are read: dumps of configurations are longer, and each fact costs a search.
 LONGEST_LINE = 4000
 #: Share of the lines that hold a fact, from which on a text that is no table is a log. A guess: warnings and tracebacks
@@ -28,6 +30,12 @@ LONGEST_LINE = 4000
 FACT_SHARE = 0.1
 #: Steps up to which a run that failed has not measured anything: it warmed up.
 FEWEST_STEPS = 2
+#: Why a run has no result.
+FAILURES = ("out of memory", "failed")
+#: Columns that have the parts of a run's path.
+PATHS = ("file", "folder", *(f"folder {n}" for n in range(2, 9)))
+#: How many times the median a step takes that is reported as slow.
+SLOW = 2.0
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
 
@@ -314,16 +322,20 @@ def failure_of(line: str) -> str:
     """
     if len(line) > LONGEST_LINE:
         return ""
-    return "out of memory" if _MEMORY.search(line) else "failed" if _CRASH.search(line) else ""
+    return FAILURES[0] if _MEMORY.search(line) else FAILURES[1] if _CRASH.search(line) else ""
 
 
-def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, tuple[int, float, float] | None]:
-    """Return the value of a key in its run, and the count and the 5 and 95 % quantiles where it was measured often.
+#: How many steps there were, their 5 and 95 % quantiles, and how many were slow.
+Steps = tuple[int, float, float, int]
+
+
+def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, Steps | None]:
+    """Return the value of a key in its run, and what its steps spread where it was measured often.
 
     Examples
     --------
-    >>> summary([9.0, 2.0, 2.0, 2.5, 2.1, 2.0])
-    (2.0, (5, 2.0, 2.42))
+    >>> summary([9.0, 2.0, 2.0, 4.5, 2.1, 2.0])
+    (2.0, (5, 2.0, 4.02, 1))
     >>> summary([8.0, 8.0]), summary(["adam"])
     ((8.0, None), ('adam', None))
     """
@@ -332,12 +344,13 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, tuple[int, 
         return values[-1], None
     steady = numbers[max(1, int(WARM_UP * len(numbers))) :] if len(numbers) > 1 else numbers
     low, middle, high = np.quantile(steady, (0.05, 0.5, 0.95)).tolist()
-    return middle, (len(steady), round(low, 12), round(high, 12))
+    slow = sum(SLOW * v < middle if rate else v > SLOW * middle for v in steady)
+    return middle, (len(steady), round(low, 12), round(high, 12), slow)
 
 
 def is_counter(key: str, values: Sequence[Any]) -> bool:
     """Tell whether a key numbers the lines of a run: its values rise."""
-    numbers = [v for v in values if isinstance(v, float)]
+    numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
     if len(numbers) < 2 or _words_of(key).isdisjoint(_COUNTERS):
         return False
     rises = np.diff(numbers) >= 0.0
@@ -412,14 +425,20 @@ def source_of_records(records: Sequence[Mapping[str, Any]], name: str) -> Source
     return source_of_rows([(1, run)], name, "record")
 
 
-def source_of_log(text: str, name: str) -> Source | None:
-    """Return the runs of a text as rows; None where nothing was measured and none failed."""
+def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
+    """Return the runs of a text as rows; None where nothing was measured and none failed.
+
+    Of a long log, of so many bytes in all, the beginning is read, and a step says so.
+    """
+    size = max(size, len(text))
+    text = text if size <= MOST_OF_A_LOG else text[:MOST_OF_A_LOG].rpartition("\n")[0]
     runs = runs_of(text)
     if not any(run.measured or (run.failure and run.values) for run in runs):
         return None
-    rows = source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
     # Where all that is there numbers the steps, nothing is left.
-    return rows if rows.cells else None
+    source = source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
+    part = step(f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read")
+    return None if not source.cells else replace(source, steps=(*source.steps, part)) if len(text) < size else source
 
 
 def source_of_steps(source: Source) -> Source | None:
@@ -434,7 +453,7 @@ def source_of_steps(source: Source) -> Source | None:
 def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line") -> Source:
     """Return runs as rows, with what their steps spread."""
     rows: list[dict[str, Any]] = []
-    spreads: list[dict[str, tuple[int, float, float]]] = []
+    spreads: list[dict[str, Steps]] = []
     units: dict[str, str] = {}
     for _, run in runs:
         row: dict[str, Any] = {}
@@ -443,7 +462,8 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
         for key, values in {**run.tested, **run.values}.items():
             if not values or is_counter(key, values) or key in without:
                 continue
-            row[key], steps = summary(values)
+            given = run.units.get(key, "")
+            row[key], steps = summary(values, "rate" in (header_of(key).kind, given and _kind_of(given)))
             if steps is not None:
                 spread[key] = steps
         if run.failure and not run.measured:
@@ -453,35 +473,40 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
         spreads.append(spread)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[row.get(column, "") for column in columns] for row in rows]
-    notes = tuple(step(text) for text in _notes(columns, spreads, [run for _, run in runs]))
-    steady = {
-        c: np.array([s.get(c, (0, np.nan, np.nan)) for s in spreads]) for c in columns if any(c in s for s in spreads)
-    }
-    return source_of(
-        name,
-        columns,
-        cells,
-        [line for line, _ in runs],
-        unit,
-        units=units,
-        steps=notes,
-        steady=steady,
-        runs=True,
-    )
+    lines = [line for line, _ in runs]
+    return source_of(name, columns, cells, lines, unit, units=units, steady=steady_of(columns, spreads), runs=True)
 
 
-def _notes(
-    columns: Sequence[str], spreads: Sequence[Mapping[str, tuple[int, float, float]]], runs: Sequence[Run]
-) -> Iterable[str]:
-    """Yield how the runs were read, and what the log says of slow steps and failures."""
-    measured = [
-        c for c in columns if any(c in s for s in spreads) and any(is_result(c, r.units.get(c, "")) for r in runs)
-    ]
-    if measured:
-        most = {c: max(s[c][0] for s in spreads if c in s) for c in measured}
-        shown = listed([f"'{c}'" for c in measured], 3)
-        text = f"{counted(len(runs), 'run')} read from the lines of a log; {shown}"
-        yield f"{text}: median of {max(most.values())} steps each"
-    failed = [run.failure for run in runs if run.failure and not run.measured]
+def steady_of(columns: Sequence[str], spreads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the steps of each column spread, a row a run; zeros where it was not measured in steps."""
+    nothing = (0, np.nan, np.nan, 0)
+    return {n: np.array([s.get(n, nothing) for s in spreads]) for n in columns if any(n in s for s in spreads)}
+
+
+def read_back(source: Source) -> Source:
+    r"""Return runs whose first step reports in one line how they were read.
+
+    Examples
+    --------
+    >>> lines = [f"step: {n}  time: {t} s" for n, t in enumerate((9, 1, 1, 3))]
+    >>> read_back(source_of_log("\n".join(["gpus: 8", *lines]), "log")).steps[0].text
+    '1 run; time: median of 3 steps; 1 of 3 took over twice as long'
+    """
+    if not source.runs:
+        return source
+    of_files = source.unit == "file"
+    texts = [f"{counted(len(source), 'file')}, a run each" if of_files else counted(len(source), "run")]
+    named = {n: column for column, taken in source.names.items() if column in PATHS for n in taken.columns.values()}
+    if made := [n for n in named if n in source.read]:
+        texts.append(f"{listed(made, 3)} from their names")
+    failed = [text for text in source.columns.get("status", ()) if text in FAILURES]
     if failed:
-        yield f"{counted(len(failed), 'run')} without a result ({', '.join(dict.fromkeys(failed))})"
+        texts.append(f"{len(failed)} without a result ({', '.join(dict.fromkeys(failed))})")
+    measured = [n for n in source.steady if n in source.columns and is_result(n, source.units.get(n, ""))]
+    if measured:
+        counts, slow = source.steady[measured[0]][:, 0], int(source.steady[measured[0]][:, 3].sum())
+        least, most = int(min(counts[counts > 0])), int(max(counts))
+        steps = counted(most, "step") if least == most else f"{least} to {most} steps"
+        texts.append(f"{listed(measured, 3)}: median of {steps}")
+        texts += [f"{slow} of {int(counts.sum())} took over twice as long"] if slow else []
+    return replace(source, steps=(Note("; ".join(texts), "read_back"), *source.steps))

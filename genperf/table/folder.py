@@ -13,7 +13,7 @@ import numpy as np
 from genperf.errors import TableError, counted, listed
 from genperf.table.cells import Source, source_of, step
 from genperf.table.clean import label, labels, number_in
-from genperf.table.facts import is_result, source_of_steps
+from genperf.table.facts import is_result, source_of_steps, steady_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import canonical_of
 
@@ -48,11 +48,10 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
         if unread:
             raise next(iter(unread.values()))
         return beneath(sources, name, _paths([*sources]))
-    steps = [f"{counted(len(runs), 'file')}, one run each"]
-    if unread or others:
-        left = [os.path.basename(file) for file in (*unread, *others)]
-        steps.append(f"{counted(len(left), 'file')} that hold no run left out: {listed(left)}")
-    return _beside(runs, name, steps)
+    left = [os.path.basename(file) for file in (*unread, *others)]
+    hold = "that holds" if len(left) == 1 else "that hold"
+    text = f"{counted(len(left), 'file')} {hold} no run left out: {listed(left, 3)}"
+    return _beside(runs, name, [text] if left else [])
 
 
 def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequence[str]]) -> Source:
@@ -99,8 +98,7 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
         [*(texts[i] for texts in named.values()), *(record.get(n, "") for n in columns)]
         for i, record in enumerate(records)
     ]
-    nothing = (0, np.nan, np.nan)
-    spreads = {n: np.array([s.get(n, nothing) for s in steady]) for n in columns if any(n in s for s in steady)}
+    spreads = steady_of(columns, steady)
     counts = Counter(done.text for source in runs.values() for done in source.steps)
     notes = [*steps, *(f"{text} (in {n} of {len(runs)} files)" for text, n in counts.items() if n < 2)]
     return source_of(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +30,15 @@ from genperf.table.content import (
     refuse_other_text,
 )
 from genperf.table.documents import is_workbook, notebook_text, sheets_of
-from genperf.table.facts import begins_with_facts, is_log, source_of_log, source_of_steps, with_facts
+from genperf.table.facts import (
+    MOST_OF_A_LOG,
+    begins_with_facts,
+    is_log,
+    read_back,
+    source_of_log,
+    source_of_steps,
+    with_facts,
+)
 from genperf.table.folder import beneath, joined, tidied
 from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
@@ -39,6 +47,9 @@ from genperf.vocabulary import words_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Files of which so many are read between two reports.
+MANY_FILES = 1000
 
 
 def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None) -> Source:
@@ -98,10 +109,8 @@ def _beginning_of_log(source: str | Path) -> Source | None:
     if not is_log(head_of(str(path)).decode("utf-8", "replace")):
         return None
     with path.open("rb") as file:
-        lines = file.read(MAX_FILE_BYTES // 8).rpartition(b"\n")[0]
-    log = source_of_log(lines.decode("utf-8", "replace"), str(source))
-    text = f"only the first {len(lines) // 1_000_000} of {path.stat().st_size // 1_000_000} MB of the log are read"
-    return None if log is None else replace(log, steps=(*log.steps, step(text)))
+        lines = file.read(4 * MOST_OF_A_LOG).decode("utf-8", "replace")
+    return source_of_log(lines, str(source), path.stat().st_size)
 
 
 def _table_or_log(text: str, name: str) -> Source:
@@ -120,8 +129,15 @@ def _table_or_log(text: str, name: str) -> Source:
     return (source_of_log(text, name) if facts else None) or source
 
 
-def open_files(sources: Sequence[str | Path], delimiter: str | None = None) -> Source:
+def open_files(
+    sources: Sequence[str | Path], delimiter: str | None = None, tell: Callable[[str], None] | None = None
+) -> Source:
     """Read files, patterns of files and folders as one table: tables of the same columns, or a run a file.
+
+    Parameters
+    ----------
+    tell : callable, optional
+        Is called with how far the reading of many files is.
 
     Raises
     ------
@@ -131,7 +147,14 @@ def open_files(sources: Sequence[str | Path], delimiter: str | None = None) -> S
     files = [file for source in sources for file in ([str(source)] if str(source) == "-" else files_of(source))]
     if len(files) == 1:
         return open_source(files[0], delimiter)
-    return joined(files, " ".join(map(str, sources)), lambda file: open_source(file, delimiter))
+    places = {file: place for place, file in enumerate(files)}
+
+    def opened(file: str) -> Source:
+        if tell is not None and len(files) >= MANY_FILES and places[file] % MANY_FILES == 0:
+            tell(f"reading {places[file]:,} of {len(files):,} files")
+        return open_source(file, delimiter)
+
+    return joined(files, " ".join(map(str, sources)), opened)
 
 
 def _from_workbook(data: bytes, name: str) -> Source:
@@ -248,7 +271,8 @@ def understood(
         opened = source_of_steps(opened) or opened
     shaped = melted(_without_idle(opened, named), named)
     apart = shaped if named else with_facts(shaped)
-    return tidied(with_factors(_with_numbers(apart, units or {})), named)
+    tidy = tidied(with_factors(_with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})), named)
+    return read_back(tidy)
 
 
 def _without_idle(source: Source, named: Collection[str]) -> Source:

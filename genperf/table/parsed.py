@@ -170,8 +170,11 @@ def _target(name: str, units: Counter[str], kind: str, unit: str | None) -> tupl
     if not kind:
         return "", 1.0, 1.0
     if kind == "s":
-        header = header_of(name)
-        target = canonical_time(unit or (header.unit if header.kind == "time" else "s")) or "s"
+        header, spelled = header_of(name), {canonical_time(u) for u in units if u}
+        # Of cells in one unit that is the column's, unless its header or the user names another.
+        alone = next(iter(spelled)) if len(spelled) == 1 and "" not in units else None
+        by_name = header.unit if header.kind == "time" and header.unit != "s" else ""
+        target = canonical_time(unit or by_name) or alone or "s"
     else:
         target = header_of(name).unit
         if unit_of(target)[0] != kind:

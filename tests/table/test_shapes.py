@@ -126,8 +126,8 @@ SHAPES: dict[str, tuple[str, dict[str, list[object]], list[str]]] = {
     ),
     "words of another language": (
         lines("nodos,tiempo", "1,691931 microsegundos", "2,451162 microsegundos"),
-        {"tiempo": [0.691931, 0.451162]},
-        ["2 cells: 'microsegundos' of 'tiempo' converted to 's'"],
+        {"tiempo": [691931.0, 451162.0]},
+        ["2 cells: 'microsegundos' of 'tiempo' converted to 'us'"],
     ),
     "durations": (
         lines("n,took", "1,1h 20min", "2,45min 10s"),

@@ -1,0 +1,126 @@
+"""Sources that nobody means well with: bounded, named, nothing executed."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from genperf.asking.tables import ask
+from genperf.errors import GenperfError
+from genperf.table import content, facts, opened
+from genperf.table.opened import open_files, open_source, understood
+
+STEPS = "\n".join(f"step: {n}  time: 0.25 s  tps: {7000 + n}" for n in range(1, 20)) + "\n"
+
+
+def refusal(path: Path | str) -> str:
+    with pytest.raises(GenperfError) as caught:
+        understood(open_files([path]))
+    return str(caught.value)
+
+
+def test_a_log_of_two_gigabytes_is_read_from_its_beginning_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facts, "MOST_OF_A_LOG", 1_000_000)
+    path = tmp_path / "train.log"
+    path.write_text("world_size: 8\n" + STEPS * 2_000, encoding="utf-8")
+    with path.open("r+b") as file:
+        file.truncate(2_000_000_000)  # the rest is a hole that takes no disk
+    source = understood(open_source(path))
+    assert source.columns["world_size"].tolist() == [8.0]
+    assert any("only the first" in step.text and "of 2000 MB" in step.text for step in source.steps)
+
+
+def test_a_folder_of_many_files_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(120):
+        (tmp_path / f"run_{n + 1}gpus.log").write_text(STEPS, encoding="utf-8")
+    monkeypatch.setattr(opened, "MANY_FILES", 50)
+    reports: list[str] = []
+    assert len(understood(open_files([tmp_path], tell=reports.append))) == 120
+    assert reports == ["reading 0 of 120 files", "reading 50 of 120 files", "reading 100 of 120 files"]
+
+
+def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content, "MAX_FILES", 50)
+    for n in range(60):
+        (tmp_path / f"{n}.log").write_text(STEPS, encoding="utf-8")
+    assert "more than 50 files" in refusal(tmp_path)
+
+
+def test_a_log_that_grows_while_it_is_read(tmp_path: Path) -> None:
+    path, done = tmp_path / "train.log", threading.Event()
+    path.write_text("world_size: 8\n" + STEPS, encoding="utf-8")
+
+    def grow() -> None:
+        with path.open("a", encoding="utf-8") as file:
+            while not done.is_set():
+                file.write(STEPS)
+                file.flush()
+                time.sleep(0.001)
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    try:
+        sources = [understood(open_source(path)) for _ in range(3)]
+    finally:
+        done.set()
+        writer.join()
+    assert all(source.columns["world_size"].tolist() == [8.0] for source in sources)
+
+
+def test_links_and_circles_of_links(tmp_path: Path) -> None:
+    inside = tmp_path / "runs"
+    inside.mkdir()
+    for gpus in (1, 2):
+        (inside / f"{gpus}gpus.log").write_text(STEPS, encoding="utf-8")
+    (inside / "again").symlink_to(inside, target_is_directory=True)
+    (inside / "up").symlink_to(tmp_path, target_is_directory=True)
+    (inside / "nowhere.log").symlink_to(inside / "missing")
+    (inside / "self.log").symlink_to(inside / "self.log")
+    assert len(open_files([inside])) == 2
+    assert "cannot be read" in refusal(inside / "self.log") or "no such file" in refusal(inside / "self.log")
+
+
+def test_names_with_dots_stay_names(tmp_path: Path) -> None:
+    for name in ("..8gpus.log", "a..b_4gpus.log", "$(touch owned)_2gpus.log", "-o_1gpus.log"):
+        (tmp_path / name).write_text(STEPS, encoding="utf-8")
+    before = sorted(os.listdir(tmp_path))
+    source = understood(open_files([tmp_path]))
+    # A name that begins with a dot is hidden.
+    assert source.columns["file"].tolist() == ["$(touch owned)_2gpus", "-o_1gpus", "a..b_4gpus"]
+    assert sorted(os.listdir(tmp_path)) == before
+    assert "no such file" in refusal(tmp_path / ".." / "missing" / ".." / "runs.csv")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (bytes(range(256)) * 400, "is not UTF-8 text"),
+        (b"gpus,s\n1,\x002\n", "NUL byte"),
+        (b"\x7fELF\x02\x01\x01" + b"\0" * 64, "is a program"),
+        (b"", "the file is empty"),
+        (b"\n\n \n", "the file is empty"),
+        (b"\x80\x04\x95" + b"c" * 50, "a pickle, which can run code"),
+    ],
+)
+def test_binaries_and_nothing(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "run").write_bytes(data)
+    assert message in refusal(tmp_path / "run")
+
+
+def test_code_is_text(tmp_path: Path) -> None:
+    """Code in logs, cells and keys is never run, and a program is no log of runs."""
+    evil = "__import__('os').system('touch owned')"
+    (tmp_path / "train.py").write_text(f"import os\n\ndef main(gpus=8):\n    {evil}\n    return 0\n", encoding="utf-8")
+    with pytest.raises(GenperfError):
+        ask(str(tmp_path / "train.py"), at={"gpus": 8})
+    for gpus in (1, 2):
+        log = f"cmd: {evil}\n{{'{evil}': 1, 'loss': {evil}}}\n{STEPS}"
+        (tmp_path / f"{gpus}gpus.log").write_text(log, encoding="utf-8")
+    (tmp_path / "train.py").unlink()
+    source = understood(open_files([tmp_path]))
+    assert source.columns["time"].tolist() == [0.25, 0.25]
+    assert not (tmp_path / "owned").exists()
