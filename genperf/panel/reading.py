@@ -366,6 +366,9 @@ def _with_consequences(reading: Reading, requested: set[str]) -> Reading:
             # Two networks that scale alike are proportional, and neither is made from the other.
             is_factor = name in requested or canonical_of(name) is not None or meaning.role == "ratio"
             out[name] = meaning if is_factor else replace(meaning, role="consequence")
+    if not any(m.role in ("measured", "ratio") for m in out.values()):
+        # Something was measured, though it rises as the count does.
+        out |= {n: m for n, m in meanings.items() if m.role == "measured"}
     return replace(reading, meanings=out)
 
 

@@ -177,6 +177,11 @@ def test_whole_numbers_of_no_known_header_may_name_the_runs(numbers: list[int]) 
     assert gp.ask(rates, gpus=16).answers[0].quantity == "resnet50"
 
 
+def test_a_throughput_in_proportion_to_the_count_is_measured() -> None:
+    runs = pd.DataFrame([{"model": "gpt", "4 GPUs": 5.89557, "8 GPUs": 11.7026, "16 GPUs": 23.5295}])
+    assert gp.ask(runs, GPUs=32).value == pytest.approx(47, rel=0.1)
+
+
 def test_numbers_of_repeated_counts_are_no_factor() -> None:
     runs = pd.DataFrame(
         {"gpus": [1, 2, 4, 8] * 2, "s": [1.0, 1.1, 1.2, 1.25] * 2, "lauf": [4, 9, 12, 40, 41, 50, 52, 64]}
