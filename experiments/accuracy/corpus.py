@@ -174,13 +174,7 @@ def table_of_cases(listed: Sequence[Case]) -> Table:
 
 
 def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
-    """Return a row per case: measured and predicted.
-
-    Parameters
-    ----------
-    together : bool
-        Whether the series of a cell are fitted as one table, whose groups share what they show of their cluster.
-    """
+    """Return a row per case: measured and predicted."""
     rows: list[dict[str, float | str]] = [{} for _ in listed]
     for source, protocol in dict.fromkeys((case.source, case.protocol) for case in listed):
         at = [i for i, case in enumerate(listed) if (case.source, case.protocol) == (source, protocol)]
@@ -192,13 +186,7 @@ def answers(listed: Sequence[Case], together: bool = True) -> pd.DataFrame:
 
 
 def answers_among(listed: Sequence[Case], frames: dict[str, pd.DataFrame], others: int) -> pd.DataFrame:
-    """Answer from inside a node, where some other series of the table went beyond it.
-
-    Parameters
-    ----------
-    others : int
-        How many series, spread over the table; all their rows are given.
-    """
+    """Answer from inside a node, where some other series of the table went beyond it."""
     rows = []
     for case in listed:
         frame, mine = frames[case.source], case.train.series.iloc[0]
@@ -336,13 +324,7 @@ def by_protocol(rows: pd.DataFrame, others: Sequence[str]) -> str:
 
 
 def among_table(alone: pd.DataFrame, few: pd.DataFrame, many: pd.DataFrame) -> str:
-    """Return a line per source: the first count beyond a node, where no other series went there, three, and many.
-
-    Parameters
-    ----------
-    alone, few, many : DataFrame
-        Of the same cases.
-    """
+    """Return a line per source: the first count beyond a node, where no other series went there, three, and many."""
     lines = []
     for source in dict.fromkeys(alone.source):
         line = [source, str(int((alone.source == source).sum()))]

@@ -29,26 +29,19 @@ Node = str | tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of the picture, in pixels.
+    """The sizes of the picture, in pixels."""
 
-    Attributes
-    ----------
-    letter, padding, height : float
-        Of a room's box: the width of a letter, what is added at both sides together, its height.
-    gap, passage : float
-        Between two boxes of a layer, and the width of an arrow that passes it.
-    floor : float
-        From one layer to the next.
-    margin : float
-        Around the picture.
-    """
-
+    #: `letter`, `padding`, `height`: Of a room's box: the width of a letter, what is added at both sides together,
+    #: its height.
     letter: float = 7.8
     padding: float = 20.0
     height: float = 28.0
+    #: `gap`, `passage`: Between two boxes of a layer, and the width of an arrow that passes it.
     gap: float = 30.0
     passage: float = 6.0
+    #: From one layer to the next.
     floor: float = 74.0
+    #: Around the picture.
     margin: float = 48.0
 
     def width(self, node: Node) -> float:
@@ -192,17 +185,7 @@ def curve(points: list[tuple[float, float]], height: float) -> str:
 
 
 def picture(imports: Imports, layers: Mapping[str, int], sizes: Sizes = SIZES) -> str:
-    """Return the picture as SVG.
-
-    Parameters
-    ----------
-    imports : mapping of str to frozenset of str
-        The rooms that each room imports.
-    layers : mapping of str to int
-        The layer of each room; imports go to strictly lower ones.
-    sizes : Sizes
-        In pixels.
-    """
+    """Return the picture as SVG."""
     arrows = chains(reduced(imports), layers)
     floors = sorted(set(layers.values()), reverse=True)
     passing = {node for arrow in arrows for node in arrow if not isinstance(node, str)}
