@@ -19,6 +19,9 @@ from genperf.vocabulary.names import canonical_of
 
 _ENDINGS = frozenset(words_of("columns.ending"))
 
+#: Of a run without steps of a column: their count and quantiles.
+NO_STEPS = (0.0, np.nan, np.nan)
+
 
 def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> Source:
     """Return files as one table: where each is a run, a row each, beside what differs between their paths.
@@ -69,7 +72,13 @@ def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequ
     lines = np.arange(1, sum(map(len, opened)) + 1)
     paths = np.repeat(np.arange(len(opened)), list(map(len, opened)))
     named = {n: np.array(texts, dtype=object)[paths] for n, texts in origins.items() if n not in cells}
-    return replace(first, name=name, cells={**named, **cells}, lines=lines, unit="row", ragged=ragged, steps=steps)
+    steady = {
+        n: np.concatenate([one.steady.get(n, np.full((len(one), 3), NO_STEPS)) for one in opened])
+        for n in dict.fromkeys(n for one in opened for n in one.steady)
+    }
+    return replace(
+        first, name=name, cells={**named, **cells}, lines=lines, unit="row", ragged=ragged, steps=steps, steady=steady
+    )
 
 
 def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Source:
