@@ -83,9 +83,9 @@ def planned(
     >>> plan = Plan(samples=1e9, deadline=15 * 86400.0)
     >>> work = StepWork(gp.formula.parse("100*gpus").node)
     >>> print(plan_sentence(planned(result, {}, plan, work)))
-    For 1 billion samples within 15 d, the cheapest count of 1 to 128 that keeps it is 9 gpus: 13.8 d (90 %: 13.1 to
-    14.5) and 2,970 (90 %: 2,820 to 3,130) gpu-hours. No other is cheaper with a probability of 100 %. The fastest that
-    keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours; do not rely on it (extrapolating-blind).
+    For 1 billion samples within 15 d, the cheapest count of 1 to 128 that keeps it is 9 gpus. It takes 13.8 d
+    (90 %: 13.1 to 14.5) and 2,970 gpu-hours (90 %: 2,820 to 3,130). No other is cheaper with a probability of 100 %.
+    The fastest that keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours. Do not rely on it (extrapolating-blind).
     """
     Goal(deadline=plan.deadline, budget=plan.budget).check()
     if plan.budget is not None and price is None:

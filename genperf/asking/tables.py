@@ -390,7 +390,7 @@ class _QuantityReader:
             words = lambda value: {**plain(value), "next": whole.sentences["next"]}  # noqa: E731
             answers[names[0]] = replace(answers[names[0]], words=words)
         sentence = self._measured(names[0], at)
-        if sentence:
+        if sentence and (answer is None or answer.facts is None or answer.facts.measured is None):
             others = answers[names[0]].words
             with_measured = lambda value: {"measured": sentence, **others(value)}  # noqa: E731
             answers[names[0]] = replace(answers[names[0]], words=with_measured)

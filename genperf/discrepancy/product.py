@@ -124,7 +124,7 @@ class Product(msgspec.Struct, frozen=True, dict=True, tag="product", forbid_unkn
 
     Examples
     --------
-    >>> kernel = Product((Axis("n", "ln", 0.1, 1.0),), 2.0, 0.0)
+    >>> kernel = Product((KernelAxis("n", "ln", 0.1, 1.0),), 2.0, 0.0)
     >>> kernel.covariance({"n": np.array([1.0, np.e])}, {"n": np.array([np.e])})
     array([[4.  ],
            [4.01]])

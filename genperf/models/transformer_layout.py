@@ -146,7 +146,7 @@ class TransformerLayout:
     --------
     >>> from genperf.formula import render
     >>> from genperf.panel.options import roles_of
-    >>> layout = Layout(roles_of({"extrinsic": "dp, tp, gbs, params"}).panel)
+    >>> layout = TransformerLayout(roles_of({"extrinsic": "dp, tp, gbs, params"}).panel)
     >>> render(layout.over_columns("global_batch/(data_parallel*micro_batch)")), layout.known("sequence")
     ('gbs/(dp*1)', False)
     """

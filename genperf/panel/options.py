@@ -31,7 +31,7 @@ class FailureRule:
 
     Examples
     --------
-    >>> rule = rule_of("state", "exit=1,137")
+    >>> rule = parse_failure_rule("state", "exit=1,137")
     >>> rule
     FailureRule(status='state', values={'exit': ('1', '137')})
     >>> cells = {"s": [2.0, 1.0, 3.0, 9.0], "state": ["ok", "OOM", "ok", "ok"], "exit": [0, 1, 0, 137]}

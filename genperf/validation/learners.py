@@ -55,7 +55,7 @@ class LearnerForecast(NamedTuple):
 
         Examples
         --------
-        >>> Forecast.of_logarithms(np.log([2.0]), np.zeros(1), np.log([4.0])).upper.round(6)
+        >>> LearnerForecast.of_logarithms(np.log([2.0]), np.zeros(1), np.log([4.0])).upper.round(6)
         array([4.])
         """
         with np.errstate(over="ignore", invalid="ignore"):

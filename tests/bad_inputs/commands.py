@@ -40,6 +40,7 @@ FILES = {
     "zeros.csv": runs("dp,tp,gbs,zero,seconds", *(f"{d},{t},{b},stage{t},{b / d}" for d, t, b in SPLITS)),
     "runs.csv": runs("workers,seconds", *scaled(COUNTS)),
     "two.csv": runs("workers,batch,seconds", *(f"{n},{b},{b * (0.1 + 1 / n)}" for n in COUNTS for b in (8, 16))),
+    "forecasts.csv": runs("workers,seconds,predicted", *(f"{n},{8 / n + 1:.6g},{8 / n + 1.1:.6g}" for n in COUNTS)),
     "few.csv": runs("workers,seconds", "1,9", "2,5"),
     "epochs.csv": runs("workers,epoch_s", *scaled(COUNTS)),
     "milliseconds.csv": runs("workers,step_ms", *scaled(COUNTS)),
@@ -386,6 +387,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["ask", "--full", "losses.events", "--at", "gpus=16"],
         ["ask", "--full", "report.sqlite", "--at", "gpus=16"],
         ["ask", "--full", "train.log", "--at", "gpus=16"],
+        ["check", "forecasts.csv", "--time", "seconds", "--extrinsic", "workers"],
     ],
 }
 #: Files of tests/importers/data, by the name that they have here.
