@@ -275,7 +275,7 @@ def _money(facts: Facts) -> Iterator[Row]:
     if growth.costs is not None and growth.price is not None:
         here, there = growth.costs
         ends = Interval(there, there * value.lower / value.value, there * value.upper / value.value)
-        per = with_article(growth.sample) if growth.whole else "per million"
+        per = with_article(growth.sample) if growth.whole else f"per M {growth.sample}"
         unit = f"{growth.price.currency} {per}".strip()
         yield _interval_row("cost", ends, unit, three_digits(here) if growth.grows else "")
     if facts.plan is not None:

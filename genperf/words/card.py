@@ -65,11 +65,11 @@ def next_line(facts: Facts) -> str:
     if efficiency is not None and efficiency.lower < efficiency.upper:
         after = run.narrowed(efficiency)
         ends = [f"{100 * end:.0f}" for end in (efficiency.lower, efficiency.upper, after.lower, after.upper)]
-        return f"measure {places}: efficiency {ends[0]} – {ends[1]} % becomes {ends[2]} – {ends[3]} %"
+        return f"measure {places}: narrows efficiency from {ends[0]} – {ends[1]} to {ends[2]} – {ends[3]} %"
     now, unit = (run.now, facts.expected.unit) if rate is None else (rate, f"{facts.growth.sample}/s")
     after = run.narrowed(now)
     ends = [three_digits(end) for end in (now.lower, now.upper, after.lower, after.upper)]
-    return f"measure {places}: {ends[0]} – {ends[1]} becomes {with_unit(f'{ends[2]} – {ends[3]}', unit)}"
+    return f"measure {places}: narrows {ends[0]} – {ends[1]} to {with_unit(f'{ends[2]} – {ends[3]}', unit)}"
 
 
 def decision_sentence(

@@ -65,7 +65,7 @@ def test_the_table_is_that_of_the_terminals_card(browser: Browser, one: FitResul
     cells = browser.js(f"return {CELLS}")
     place = place_of(one, question_of(one, (), (), VIEW), VIEW.target)
     assert cells == [[*row] for row in rows_of(place.answer)]
-    assert any("€ per million" in value for _, value, *_ in cells)
+    assert any("€ per M " in value for _, value, *_ in cells)
     assert browser.js("return $('glance-verdict').textContent").startswith(place.answer.verdict)
     steps = "[...document.querySelectorAll('#ladder tbody tr')].map((r) => [r.cells[0].textContent, r.className])"
     ladder = browser.js(f"return {steps}")

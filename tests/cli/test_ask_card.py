@@ -41,7 +41,7 @@ def test_a_card_has_value_interval_verdict_and_next_step_in_fourteen_lines_of_ei
     text = "\n".join(lines)
     assert re.search(r"throughput +[\d,]+ samples/s +[\d,]+ – [\d,]+ +1,7\d0\n", text)
     assert re.search(r"efficiency +\d+ % +\d+ – \d+ +69 %\n", text)
-    assert re.search(r"cost +[\d.]+ per million", text)
+    assert re.search(r"cost +[\d.]+ per M samples", text)
     assert re.search(r"^(✓ ok|⚠ caution|✗ extrapolating-blind) ", text, re.MULTILINE)
     assert re.search(r"^→ next  measure ", text, re.MULTILINE)
 

@@ -60,7 +60,7 @@ def test_the_first_screen_says_whether_to_buy(shell: Shell) -> None:
         r"Growing to 32 gpus pays: expect [\d,]+ images/s instead of 1,540\.", near["glance"]["decision"]
     )
     cost = {name: value for name, value, *_ in near["glance"]["rows"]}["cost"]
-    assert re.fullmatch(r"[\d.]+ € per million", cost)
+    assert re.fullmatch(r"[\d.]+ € per M images", cost)
     head, steps = near["ladder"]
     assert head[:2] == ["gpus", "based on"]
     assert [step[:2] for step in steps[-2:]] == [["16", "1 run"], ["32", f"forecast: {near['summary']['verdict']}"]]
