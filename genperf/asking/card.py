@@ -233,7 +233,9 @@ def _value_row(name: str, value: object, unit: str) -> Row:
 def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:
     """Return a row of a quantity with its interval."""
     middle, lower, upper = map(three_digits, ends.ends)
-    between = f"{lower} – {upper}" if lower != upper else ""
+    _, blank, multiple = upper.partition(" ")
+    # `2.5 – 8.4 million`: a multiple of both ends stands once.
+    between = f"{lower.removesuffix(blank + multiple)} – {upper}" if lower != upper else ""
     return Row(name[: COLUMNS[0] + 8], with_unit(middle, unit), between, beside)
 
 

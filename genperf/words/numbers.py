@@ -96,9 +96,15 @@ def with_article(noun: str) -> str:
 
 
 def capitalised(text: str) -> str:
-    """Return a sentence that begins with a capital and ends with a full stop."""
-    text = text.strip()
-    return (text[:1].upper() + text[1:]).rstrip(".") + "."
+    """Return a sentence that begins with a capital, or with a column as it is spelled, and ends with a full stop.
+
+    Examples
+    --------
+    >>> capitalised("measure 8 nodes"), capitalised("procs=32 is far.")
+    ('Measure 8 nodes.', 'procs=32 is far.')
+    """
+    text = text.strip().rstrip(".") + "."
+    return text if "=" in text.split(" ")[0] else text[:1].upper() + text[1:]
 
 
 def prose(*sentences: str) -> str:

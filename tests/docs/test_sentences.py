@@ -24,7 +24,7 @@ def sentences() -> Iterator[tuple[str, str, str]]:
             except gp.GenperfError:
                 continue
             for key, text in answer.sentences.items():
-                for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z0-9'])", text):
+                for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z0-9']|\w+=)", text):
                     yield table.name, key, sentence
 
 
