@@ -14,6 +14,7 @@ from helpers import trees
 LAYERS = {
     "arrays": 0,
     "sobol": 1,
+    "gaussian": 1,
     "errors": 0,
     "engine": 1,
     "facts": 1,

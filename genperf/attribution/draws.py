@@ -7,10 +7,10 @@ from math import isqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from genperf.arrays import Array, Index
 from genperf.discrepancy.form import covariance, features, positions
+from genperf.gaussian import normal_probabilities, normal_quantiles
 from genperf.prediction import Member, bands, distance_beyond, forecasts, stack_of
 from genperf.prediction.member import pooled_covariance, pooled_root
 from genperf.result import FitResult
@@ -47,7 +47,7 @@ class Ratios:
     def chance_below(self, logarithm: Array) -> Array:
         """Return the probability that ln of each ratio is at most some value, shape (pairs,)."""
         away = (logarithm - self.mean) / np.maximum(self.deviation, 1e-300)
-        return np.asarray(self.weights @ ndtr(away))
+        return np.asarray(self.weights @ normal_probabilities(away))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def _root(covariance: bytes) -> Array:
 
 def _scattered(count: int, seeds: Sequence[int]) -> Array:
     """Return the quantiles of a standard normal, for each seed in its own order, shape (count, seeds)."""
-    ordered = ndtri((np.arange(count) + 0.5) / count)
+    ordered = normal_quantiles((np.arange(count) + 0.5) / count)
     return ordered[np.stack([np.random.default_rng(seed).permutation(count) for seed in seeds], axis=1)]
 
 

@@ -14,11 +14,11 @@ what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs m
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from statistics import NormalDist
 from typing import Any
 
 import msgspec
 import numpy as np
-from scipy.special import log_ndtr, ndtri
 
 from genperf.arrays import AnyArray, Array, Integers, Mask
 from genperf.errors import ModelError
@@ -178,6 +178,8 @@ class _Outcomes:
 
         `margins_of` returns by how much every run fits, from a fit to some of them.
         """
+        from scipy.special import log_ndtr
+
         margins = np.zeros(len(self.signs))
         for train in folds_of(len(self.signs), np.random.default_rng(CONTENT_SEED)):
             margins[~train] = margins_of(train)[~train]
@@ -211,6 +213,8 @@ def _outcomes(table: Table) -> _Outcomes:
 
 def _likelihood(signs: Array, margin: Array) -> tuple[Array, Array]:
     """Return ln Φ(±η) of each run, and minus its slope by ±η."""
+    from scipy.special import log_ndtr
+
     logarithm = log_ndtr(signs * margin)
     # In logarithms: both are tiny where a configuration is far on the wrong side.
     return logarithm, np.exp(-0.5 * margin**2 - 0.5 * np.log(2.0 * np.pi) - logarithm)
@@ -276,7 +280,7 @@ def _probit(basis: Array, signs: Array, slopes: list[tuple[float, float]]) -> tu
         wrong = int(np.sum(margins <= 0.0))
         if wrong < fewest:
             best, fewest = theta, wrong
-        if np.all(margins >= ndtri(CERTAINTY)):
+        if np.all(margins >= NormalDist().inv_cdf(CERTAINTY)):
             return theta, wrong
     return best, fewest
 

@@ -8,7 +8,6 @@ from functools import cached_property
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, stdtrit
 
 from genperf.arrays import Array, Index, Mask
 from genperf.discrepancy.form import deviation, features, positions
@@ -16,6 +15,7 @@ from genperf.errors import Note
 from genperf.estimate.options import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.expression import Expression
+from genperf.gaussian import student_widening
 from genperf.models.generic import named_by_factors
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
@@ -250,7 +250,7 @@ def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Arr
     rng = np.random.default_rng([CONTENT_SEED, 6])
     noise = np.zeros((count, problem.measured.size))
     # Student's: few residuals say little of their standard deviation.
-    sd *= stdtrit(left, 0.95) / ndtri(0.95)
+    sd *= student_widening(left)
     if form is not None:
         # The residuals are less than the errors: the constants were fitted to what neighbours have in common.
         noise += rng.standard_normal((count, form.shape[1])) @ form.T

@@ -12,10 +12,10 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtri
 
 from genperf.arrays import AnyArray, Array, Mask
 from genperf.formula import Node, Number, evaluate, parse, substitute
+from genperf.gaussian import normal_quantiles
 from genperf.models import MODELS, Overhead
 from genperf.sobol import sobol
 
@@ -159,7 +159,7 @@ def bank(curves: int = BANK_CURVES) -> Bank:
     points = sobol(curves, 2 * count + 3 + len(known.shaped))
     # The first points lie in one corner of the cube.
     points = (points + np.random.default_rng(BANK_SEED).random(points.shape[1])) % 1.0
-    normal = ndtri(points[:, : count + 1])
+    normal = normal_quantiles(points[:, : count + 1])
     which = np.searchsorted(np.cumsum(known.class_share)[:-1], points[:, count + 1])
     unseen = points[:, count + 2] < UNSEEN_DRAWN
     present = points[:, count + 3 : 2 * count + 3] < known.present[which]

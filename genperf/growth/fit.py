@@ -1,13 +1,13 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
 import numpy as np
-from scipy.special import ndtri
 
 from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import Name, names_in, parse, substitute
+from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_notes
@@ -134,7 +134,7 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
 
 def _normal(count: int) -> Array:
     """Return evenly spread normal numbers in an order that goes with nothing else (a Kronecker sequence)."""
-    return np.asarray(ndtri((0.5 + 0.7548776662466927 * np.arange(1, count + 1)) % 1.0))
+    return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, count + 1)) % 1.0)
 
 
 def written(series: MeasuredSeries, reading: CountReading) -> tuple[tuple[Overhead, ...], Expression]:

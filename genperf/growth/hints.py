@@ -9,7 +9,6 @@ exchange.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from genperf.arrays import Array
 from genperf.errors import Note
@@ -46,6 +45,8 @@ def hint_tilt(series: MeasuredSeries) -> Array | None:
 
 def tilt_of(exchange: float, largest: float) -> Array:
     """Return the tilt of an exchange of so many seconds, where ln of the step at the largest count is known."""
+    from scipy.special import log_ndtr
+
     drawn = bank()
     hinted = _log_normal(drawn.step, np.log(HINT.median * exchange) - largest, HINT.spread)
     tilt = hinted - _log_normal(drawn.step, UNSEEN_MEDIAN, UNSEEN_SPREAD)

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from genperf.arrays import Array, Mask
 from genperf.errors import GenperfError, Note
+from genperf.gaussian import normal_quantiles
 from genperf.growth.alike import CHANGES, DonorChange, shown_by_donors
 from genperf.growth.cluster import Cluster, combined, shown
 from genperf.growth.measured import Anchors, MeasuredSeries, series_of
@@ -106,7 +106,7 @@ class Shared:
         alone = forecast_of(readings, replace(series, columns=columns, logarithms=np.zeros(len(self.changes))))
         points = []
         for mean, variance, listed in zip(alone.mean.T, alone.variance.T, self.changes, strict=True):
-            x = (mean[:, None] + np.sqrt(variance)[:, None] * ndtri(levels)).ravel()
+            x = (mean[:, None] + np.sqrt(variance)[:, None] * normal_quantiles(levels)).ravel()
             share = np.zeros(len(x))
             for each in listed:
                 log = each.log_ratio(float(np.exp(series.logarithms[-1])), x)

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, ndtr
 
 from genperf import datasets
 from genperf.arrays import Array, Mask
@@ -93,6 +92,8 @@ def place_of(run: TrainingRun, value: float | None, published: Reference | None 
     >>> place.among, place.low < 0.41 < place.high
     ('H100 runs of 3 to 15 B', True)
     """
+    from scipy.special import expit, logit, ndtr
+
     network, known = run.network, reference() if published is None else published
     if network is not None and network.multiply_adds is not None:
         return None

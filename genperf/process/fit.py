@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 from msgspec.structs import replace as replace_struct
-from scipy.special import stdtrit
 
 from genperf.arrays import Array
 from genperf.discrepancy import Beyond, MeanProcess, Process, Product, Stack
@@ -16,6 +15,7 @@ from genperf.errors import FitError, Note
 from genperf.estimate import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED, in_order, levels_by_content
 from genperf.formula import parse
+from genperf.gaussian import student_widening
 from genperf.panel import Table
 from genperf.panel.table import design_notes, one_at_a_time
 from genperf.prediction import Ensemble, Member, Spread, Status
@@ -158,4 +158,4 @@ def _known(fitted: Members, beyond: Sequence[Beyond]) -> dict[str, Array]:
 def _of_unseen(effects: Array) -> float:
     """Return the variance of ln T that one more level may add, that of Student's prediction from the measured ones."""
     count = len(effects)
-    return float(np.var(effects, ddof=1) * (1.0 + 1.0 / count) * (stdtrit(count - 1, 0.95) / NORMAL) ** 2)
+    return float(np.var(effects, ddof=1) * (1.0 + 1.0 / count) * student_widening(count - 1) ** 2)

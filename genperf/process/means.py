@@ -8,7 +8,6 @@ from itertools import combinations, islice, product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from genperf.arrays import AnyArray, Array, Mask
 from genperf.discrepancy.form import deviation, features
@@ -27,6 +26,7 @@ from genperf.formula import (
     quote_name,
     values_of,
 )
+from genperf.gaussian import student_widening
 from genperf.models import MODELS
 from genperf.models.compose import at_level, unused_name
 from genperf.panel import Table
@@ -276,7 +276,7 @@ class Mean:
             shares[:] = 1.0
         shares[shares < LEAST_FORM * shares.max()] = 0.0
         # Few residuals say little of their standard deviation.
-        unsure = stdtrit(left[best], 0.95) / ndtri(0.95)
+        unsure = student_widening(left[best])
         generator, root = np.random.default_rng([CONTENT_SEED, 4]), features(places)
         normal = [generator.standard_normal((TERM_DRAWS, n)) for n in (len(y), root.shape[1], len(self.powers))]
         errors = unsure * (np.sqrt(max(variance - form**2, 0.0)) * normal[0] + form * normal[1] @ root.T)
