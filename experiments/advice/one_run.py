@@ -19,7 +19,7 @@ from genperf import datasets
 from genperf.errors import GenperfError
 from genperf.one_run import published
 from genperf.one_run.networks import TrainedNetwork
-from genperf.one_run.published import Reference, place_of, reference
+from genperf.one_run.published import place_of, reference
 from genperf.one_run.run import TrainingRun, run_of_row
 from genperf.one_run.utilisation import SAME, utilisation_of
 from genperf.peaks import devices
@@ -73,10 +73,10 @@ def conventions(table: pd.DataFrame) -> pd.DataFrame:
             used = utilisation_of(run_of_row(row[[name for name in FACTS if name in row]].dropna().to_dict()))
         except GenperfError:
             continue
-        if not used.by_convention:
+        if not used.mfu_by_convention:
             continue
-        nearest = min(abs(value / row["mfu_stated"] - 1.0) for value in used.by_convention.values())
-        rows.append((row["repository"], nearest <= SAME, used.convention if nearest <= SAME else ""))
+        nearest = min(abs(value / row["mfu_stated"] - 1.0) for value in used.mfu_by_convention.values())
+        rows.append((row["repository"], nearest <= SAME, used.mfu_convention if nearest <= SAME else ""))
     return pd.DataFrame(rows, columns=["source", "same", "convention"])
 
 
@@ -87,7 +87,7 @@ def like(row: pd.Series) -> TrainingRun:
     return TrainingRun(devices().get(row["family"]), None, 1.0, None, network, precision=row["precision_class"])
 
 
-def coverage(table: pd.DataFrame, known: Reference, left_out: bool = True) -> pd.DataFrame:
+def coverage(table: pd.DataFrame, known: pd.DataFrame, left_out: bool = True) -> pd.DataFrame:
     """Return for each run whether it lies inside the range of the other sources, and the width of that."""
     ranges, rows = {}, []
     for _, row in table.iterrows():
@@ -96,7 +96,8 @@ def coverage(table: pd.DataFrame, known: Reference, left_out: bool = True) -> pd
         size = int(np.digitize(network.active, published.SIZES))
         key = (row["repository"], row["family"], row["precision_class"], size, bool(row["mixture"]))
         if key not in ranges:
-            place = place_of(like(row), None, known.without(row["repository"]) if left_out else known)
+            others = known[known["repository"] != row["repository"]].reset_index(drop=True)
+            place = place_of(like(row), None, others if left_out else known)
             assert place is not None
             ranges[key] = (place.low, place.high)
         low, high = ranges[key]
@@ -130,20 +131,19 @@ def further_runs(file: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def with_weights(table: pd.DataFrame, known: Reference) -> pd.DataFrame:
+def with_weights(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """Return the shares inside with half and double weights."""
     rows = []
-    names = ("OTHER_FAMILY", "OTHER_SIZE", "OTHER_PRECISION", "OTHER_KIND", "KERNEL")
+    usual, kernel = dict(published.OTHER), published.KERNEL
     for factor in (0.5, 1.0, 2.0):
-        usual = {name: getattr(published, name) for name in names}
-        for name, value in usual.items():
-            setattr(published, name, min(factor * value, 1.0))
+        published.OTHER.update({name: min(factor * value, 1.0) for name, value in usual.items()})
+        published.KERNEL = factor * kernel
         shares = coverage(table, known)
         row = {"weights": f"x {factor:g}", "runs inside": 100.0 * shares["inside"].mean()}
         width = 100.0 * (shares["high"] - shares["low"]).mean()
         rows.append({**row, "sources inside": by_source(shares, "inside"), "width": width})
-        for name, value in usual.items():
-            setattr(published, name, value)
+    published.OTHER.update(usual)
+    published.KERNEL = kernel
     return pd.DataFrame(rows)
 
 

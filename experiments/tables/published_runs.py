@@ -77,7 +77,7 @@ def value_of(row: dict[str, object]) -> float | None:
         return run.stated
     if run.printed is not None:
         return run.printed / run.dense_peak / (RECOMPUTED if "flops=hardware" in note else 1.0)
-    return None if (run.sequence or 0.0) >= LONGEST else used.value
+    return None if (run.sequence or 0.0) >= LONGEST else used.mfu
 
 
 def runs(file: Path) -> pd.DataFrame:

@@ -5,13 +5,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from genperf.errors import counted
-from genperf.facts import Paid
+import numpy as np
+
+from genperf.errors import GenperfError, counted
+from genperf.facts import ENDS, Paid
+from genperf.formula.amounts import amount
+from genperf.growth.hints import tilt_of
+from genperf.growth.posterior import Counts, Series, forecast, posterior_of
+from genperf.models.network import GRADIENT_BYTES, network_of
 from genperf.one_run.published import PublishedPlace, place_of
-from genperf.one_run.run import TrainingRun
-from genperf.one_run.training import training_of
-from genperf.one_run.utilisation import Utilisation, utilisation_of
+from genperf.one_run.run import TrainingRun, machine_in
+from genperf.one_run.utilisation import Utilisation, default_of, operations_of, utilisation_of
 from genperf.panel.axis import several_nodes
+from genperf.panel.machine import USUAL_DEVICES
+from genperf.peaks import device_in
+from genperf.vocabulary.names import LEVELS, canonical_of
 from genperf.words.numbers import durations_text, three_digits
 
 #: Columns of a card and of its labels, and its lines.
@@ -20,6 +28,9 @@ WIDTH, LABEL, MOST_LINES = 80, 10, 14
 LOW = 50.0
 #: The label of what usually explains less, which a long card can do without.
 LESS = "less by"
+#: Variance of ln of the time of the one run: repeats of a training lie within about 2 %.
+RUN_VARIANCE = 0.02**2
+DAY = 86400.0
 
 
 @dataclass(frozen=True)
@@ -65,46 +76,51 @@ def about(
     MFU       40.8 % (38 – 61 %): 6·P, of 989 TFLOP/s dense
     """
     measured = not run.rate is run.printed is run.stated is None
-    used = utilisation_of(run) if measured or tokens is None else None
-    value = None if used is None else used.value
-    place = place_of(run, value)
-    training = None if tokens is None else training_of(run, value, place, tokens, at or {}, price, hints or {})
-    less_by = _explanations(run, value, place)
-    numbers = {
-        "mfu": value,
-        "mfu_lower": None if used is None else used.low,
-        "mfu_upper": None if used is None else used.high,
-        "mfu_convention": None if used is None else used.convention,
-        "mfu_by_convention": {} if used is None else used.by_convention,
-        "hfu": None if used is None else used.hardware,
-        "peak": run.dense_peak,
-        "notes": [] if used is None else list(used.remarks),
-        "normal": None if place is None else asdict(place),
-        "less_by": less_by,
-        "training": training,
-    }
-    return OneRun((*_rows(run, used, place, less_by), *_training_rows(run, training, price)), numbers)
+    used = utilisation_of(run) if measured or tokens is None else Utilisation(peak=run.dense_peak)
+    place = place_of(run, used.mfu)
+    training = None if tokens is None else _training(run, used.mfu, place, tokens, at or {}, price, hints or {})
+    less_by = _explanations(run, used.mfu, place)
+    normal = None if place is None else asdict(place)
+    numbers = {**asdict(used), "normal": normal, "less_by": less_by, "training": training}
+    return OneRun(tuple(_rows(run, used, place, less_by, training, price)), numbers)
 
 
 def _rows(
-    run: TrainingRun, used: Utilisation | None, place: PublishedPlace | None, less_by: list[str]
+    run: TrainingRun,
+    used: Utilisation,
+    place: PublishedPlace | None,
+    less_by: list[str],
+    training: Mapping[str, Any] | None,
+    price: Paid | None,
 ) -> Iterator[tuple[str, str]]:
     """Yield the rows of a card about a run."""
     network = run.network
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate and network else ""
     yield "", " · ".join(filter(None, (run.label, network.name if network else "", speed, run.precision)))
-    if used is not None:
-        ends = f" ({100 * used.low:.0f} – {100 * used.high:.0f} %)" if used.high > 1.01 * used.low else ""
-        hardware = "" if used.hardware is None else f"; HFU {100 * used.hardware:.0f} %"
-        peak = f"of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense"
-        yield "MFU", f"{100 * used.value:.1f} %{ends}: {used.convention}, {peak}{hardware}"
-        yield from (("⚠", remark) for remark in used.remarks)
+    if used.mfu is not None and used.mfu_lower is not None and used.mfu_upper is not None:
+        ends = f" ({100 * used.mfu_lower:.0f} – {100 * used.mfu_upper:.0f} %)"
+        hardware = "" if used.hfu is None else f"; HFU {100 * used.hfu:.0f} %"
+        text = f"{100 * used.mfu:.1f} %{ends if used.mfu_upper > 1.01 * used.mfu_lower else ''}: {used.mfu_convention}"
+        yield "MFU", f"{text}, of {three_digits(used.peak / 1e12)} TFLOP/s dense{hardware}"
+    yield from (("⚠", note) for note in used.notes)
     if place is not None:
-        judged = "" if used is None else f"{place.judged} of "
+        judged = "" if used.mfu is None else f"{place.judged} of "
         usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
         yield "among", f"{judged}{place.runs} published {place.among} from {counted(place.sources, 'source')}: {usual}"
     if less_by:
         yield LESS, "; ".join(less_by)
+    if training is None:
+        return
+    centre, lower, upper, unit = durations_text(*(DAY * training[f"days{end}"] for end in ENDS))
+    device = "devices" if run.device is None else run.device.label
+    text = f"{three_digits(training['tokens'])} tokens at {training['devices']:g} x {device}: {centre} {unit}"
+    text += f" ({lower} – {upper})"
+    if price is not None:
+        cost, low, high = (three_digits(training[f"cost{end}"]) for end in ENDS)
+        text += f", {cost} ({low} – {high}) at {price.text}"
+    yield "training", text
+    yield "⚠ blind", training["reason"]
+    yield "→ next", training["next"]
 
 
 def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace | None) -> list[str]:
@@ -112,11 +128,12 @@ def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace |
     if value is None or place is None or place.percentile is None or place.percentile >= LOW:
         return []
     network, of_each = run.network, value * run.devices
-    each = run.rate is not None and value < place.low < of_each < place.high
-    several = run.devices > 8.0 or bool(several_nodes(run.nodes or 1.0))
     usual = (
-        (each, f"a rate of each device and not of all (then {100 * of_each:.0f} %)"),
-        (several, "an exchange between nodes that nothing hides"),
+        (
+            run.rate is not None and value < place.low < of_each < place.high,
+            f"a rate of each device and not of all (then {100 * of_each:.0f} %)",
+        ),
+        (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
         (run.recomputed is not False, "activations computed again (a quarter)"),
         (network is not None and network.is_mixture, "the exchange of experts"),
         (network is not None and network.active < 1e9, "products too small for the device"),
@@ -126,19 +143,82 @@ def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace |
     return [text for holds, text in usual if holds][:3]
 
 
-def _training_rows(
-    run: TrainingRun, training: Mapping[str, Any] | None, price: Paid | None
-) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a card about a training."""
-    if training is None:
-        return
-    centre, lower, upper, unit = durations_text(*(86400.0 * training[f"days{end}"] for end in ("", "_lower", "_upper")))
-    device = "devices" if run.device is None else run.device.label
-    text = f"{three_digits(training['tokens'])} tokens at {training['devices']:g} x {device}: {centre} {unit}"
-    text += f" ({lower} – {upper})"
-    if price is not None:
-        first, low, high = (three_digits(training[f"cost{end}"]) for end in ("", "_lower", "_upper"))
-        text += f", {first} ({low} – {high}) at {price.text}"
-    yield "training", text
-    yield "⚠ blind", training["reason"]
-    yield "→ next", training["next"]
+def _training(
+    run: TrainingRun, used: float | None, place: PublishedPlace | None, tokens: float, at: Mapping[str, str],
+    price: Paid | None, hints: Mapping[str, str],
+) -> dict[str, Any]:  # fmt: skip
+    """Return how long tokens take: from the run's rate and how others grew, or from published utilisations."""
+    if run.network is None:
+        raise GenperfError("how much a token takes needs the network", hint="7B, or llama3-8b")
+    if run.network.sample != "tokens":
+        hint = "--tokens is of a transformer"
+        raise GenperfError(f"{run.network.name} is trained on {run.network.sample}, not on tokens", hint=hint)
+    here, (devices, nodes) = _counts(run, at)
+    if run.rate is not None:
+        seconds = tokens / run.rate * run.devices / devices
+        days = [seconds * factor / DAY for factor in _growth(run, here, (devices, nodes), hints)]
+        reason, leaves = "one run: what a larger count costs is that of published series", here[1] < 2.0 <= nodes
+        if leaves:
+            hinted = "what the second costs rests on the hint"
+            reason = hinted if hints else "the interval holds networks of which nothing is known"
+            reason = f"no run beyond one node: {reason}"
+        count = min(2.0 * run.devices, devices) if devices > run.devices else run.devices
+        suggestion = f"measure {count:g} devices" + (" on 2 nodes" if leaves and count < devices else "")
+    elif place is None:
+        raise GenperfError("nothing measures the speed of the run", hint="add 76800tok/s")
+    else:
+        operations = operations_of(run)
+        name = default_of(operations)
+        shares = (place.median, place.high, place.low) if used is None else (used,) * 3
+        days = [tokens * operations[name] / (devices * run.dense_peak * share) / DAY for share in shares]
+        reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
+        suggestion = f"measure 1 device, then {min(devices, 8):g}"
+    paid = nodes if price is not None and price.per and canonical_of(price.per) == "nodes" else devices
+    costs = [None if price is None else end * DAY * paid * price.per_second for end in days]
+    return {
+        **{"tokens": tokens, "devices": devices, "nodes": nodes},
+        **{f"days{end}": value for end, value in zip(ENDS, days, strict=True)},
+        **{f"cost{end}": value for end, value in zip(ENDS, costs, strict=True)},
+        **{"verdict": "extrapolating-blind", "reason": reason, "next": suggestion},
+    }
+
+
+def _counts(run: TrainingRun, at: Mapping[str, str]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the devices and nodes of the run, and those that are asked about: its own where nothing names them."""
+    held = max(min(run.devices, USUAL_DEVICES) if run.nodes is None else run.devices / run.nodes, 1.0)
+    here = run.devices, max(float(np.ceil(run.devices / held)), 1.0)
+    counts: dict[str, float] = {}
+    for name, text in at.items():
+        machine = machine_in(text)
+        device = device_in(machine.get("device", ""))
+        meaning = "workers" if name == "count" or device is not None else canonical_of(name)
+        value = amount(text) if device is None else machine["devices"]
+        if value is None or meaning not in LEVELS or not value >= 1.0:
+            raise GenperfError(f"--at {name}={text} is no count of devices or nodes", hint="--at 64, or --at nodes=8")
+        if device is not None and run.device is not None and device is not run.device:
+            hint = f"{text} without --at and without a rate is answered from published runs"
+            raise GenperfError(f"the run is on {run.device.label}, and --at names another device", hint=hint)
+        counts[meaning] = value
+    devices = counts.get("workers", counts["nodes"] * here[0] / here[1] if "nodes" in counts else run.devices)
+    return here, (devices, counts.get("nodes", max(float(np.ceil(devices / held)), 1.0)))
+
+
+def _growth(
+    run: TrainingRun, here: tuple[float, float], there: tuple[float, float], hints: Mapping[str, str]
+) -> list[float]:
+    """Return what a step takes at other counts over what it takes here, with its ends: the bank's curves."""
+
+    def counts(count: tuple[float, float]) -> Counts:
+        return Counts(*(np.array([value]) for value in (*count, 1.0)))
+
+    tilt, network, level = None, network_of(hints), np.log([run.step_seconds or 1.0])
+    if network is not None and not several_nodes(here[1]):
+        if run.step_seconds is None or run.network is None:
+            hint = "the samples of a step of all, and their length: gbs=256 seq=2048"
+            raise GenperfError("a hinted network needs the time of a step", hint=hint)
+        message = network.each * network.message if isinstance(network.message, float) else None
+        exchange = (message or GRADIENT_BYTES * run.network.parameters) / network.bandwidth + 2.0 * network.latency
+        tilt = tilt_of(exchange, float(level[0]))
+    series = Series(counts(here), level, np.array([RUN_VARIANCE]), tilt)
+    ends = forecast([posterior_of(series).draws()], [1.0], [counts(there)]).interval()
+    return [float(end[0] / np.exp(level[0])) for end in ends]

@@ -1,7 +1,7 @@
-"""The network of a run: its parameters, its shape, and the operations that one token or image of its training takes."""
+"""The networks whose parameters are published (`networks.csv`), and what a name shows of any other."""
 
-import csv
 import re
+from csv import DictReader
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -9,7 +9,6 @@ from pathlib import Path
 from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import MULTIPLES, amount
 
-FILE = Path(__file__).parent / "networks.csv"
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
 _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])")
@@ -42,37 +41,21 @@ class TrainedNetwork:
         """Whether a token uses a part of the parameters."""
         return self.active < self.parameters
 
-    @property
-    def operations(self) -> float:
-        """Operations of one sample in training without attention: 6·P of a token, 6 a multiply-add of an image."""
-        return 6.0 * (self.active if self.multiply_adds is None else self.multiply_adds)
-
-    @property
-    def products(self) -> float:
-        """Operations of a token without attention and without the input embedding, which is looked up."""
-        return 6.0 * ((self.published or self.active) - self.embedding * (self.hidden or 0.0))
-
-    def attention(self, sequence: float | None) -> float | None:
-        """Return the operations that attention adds to a token, every position with every other: 12·layers·hidden·T."""
-        if sequence is None or self.layers is None or self.hidden is None:
-            return None
-        return 12.0 * self.layers * self.hidden * sequence
-
 
 @cache
-def networks() -> tuple[tuple[re.Pattern[str], TrainedNetwork], ...]:
-    """Return the networks whose parameters are published, each with the pattern of its names."""
-
-    def network(row: dict[str, str]) -> TrainedNetwork:
-        columns = ("parameters", "active", "layers", "hidden")
-        size, active, layers, hidden = (round(amount(row[name]) or 0.0) or None for name in columns)
-        embedding, active = float(row["embedding"] or 0.0), active or size or 0
-        return TrainedNetwork(
-            row["name"], size or 0, active, layers, hidden, embedding, amount(row["multiply_adds"]), active
-        )
-
-    with FILE.open(encoding="utf-8") as lines:
-        return tuple((re.compile(row["pattern"]), network(row)) for row in csv.DictReader(lines))
+def networks() -> dict[str, TrainedNetwork]:
+    """Return the published networks by the patterns of their names."""
+    named = {}
+    with Path(__file__).with_name("networks.csv").open(encoding="utf-8") as lines:
+        for row in DictReader(lines):
+            columns = ("parameters", "active", "layers", "hidden", "embedding")
+            size, active, *shape, embedding = (float(round(amount(row[name]) or 0.0)) for name in columns)
+            layers, hidden = (value or None for value in shape)
+            of_a_token, image = active or size, amount(row["multiply_adds"])
+            named[row["pattern"]] = TrainedNetwork(
+                row["name"], size, of_a_token, layers, hidden, embedding, image, of_a_token
+            )
+    return named
 
 
 def network_of(text: str) -> TrainedNetwork:
@@ -81,21 +64,21 @@ def network_of(text: str) -> TrainedNetwork:
     Examples
     --------
     >>> network_of("Llama 3.1 8B").parameters, network_of("7B").parameters, network_of("ResNet50").sample
-    (8030000000, 7000000000.0, 'images')
+    (8030000000.0, 7000000000.0, 'images')
     >>> network_of("mixtral-8x7b").active, network_of("30B-A3B").active
-    (12900000000, 3000000000.0)
+    (12900000000.0, 3000000000.0)
     """
     plain = re.sub(r"[\s_/,()]+", "-", text.strip().lower()).strip("-")
-    size = _SIZE.search(plain)
-    for pattern, network in networks():
-        if pattern.fullmatch(plain):
+    for pattern, network in networks().items():
+        if re.fullmatch(pattern, plain):
             return network
+    size = _SIZE.search(plain)
     if _EXPERTS.search(plain) and not (size and size[3]):
         what = f"'{text}' is a mixture of experts, and the parameters that a token uses are not known"
         raise GenperfError(what, hint="add active=12.9B")
     if size is None:
         hint = "a size such as 7B, or a network such as llama3-8b, gpt2-xl, resnet50"
-        near = did_you_mean(text, [network.name for _, network in networks()], otherwise=hint)
+        near = did_you_mean(text, [network.name for network in networks().values()], otherwise=hint)
         raise GenperfError(f"'{text}' is no network whose size is known", hint=near)
     parameters = float(size[1]) * MULTIPLES[size[2].upper()]
     return TrainedNetwork(text.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)

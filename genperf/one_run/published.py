@@ -6,19 +6,18 @@ size or the kind of network count less. The cumulative share of published runs b
     F(u) = Σ w_i Φ((logit u − logit u_i)/h),   w_i ∝ Π similarity / (runs of the source alike)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from genperf import datasets
-from genperf.arrays import Array, Mask
 from genperf.one_run.run import TrainingRun
 
 #: What a run of another family, size, precision, or of a mixture of experts in place of a dense network (or the other
 #: way round) counts. Half and double move the ends by under two points (`experiments/advice/one_run.py`).
-OTHER_FAMILY, OTHER_SIZE, OTHER_PRECISION, OTHER_KIND = 0.2, 0.5, 0.3, 0.3
+OTHER = {"family": 0.2, "size": 0.5, "precision_class": 0.3, "mixture": 0.3}
 #: Width of the kernel, in logits: the spread of repeats of one set-up.
 KERNEL = 0.2
 #: Active parameters that part small, usual and large networks.
@@ -28,23 +27,6 @@ SIZE_WORDS = ("under 3 B", "of 3 to 15 B", "over 15 B")
 FEWEST_RUNS = 8
 #: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
 _GRID = np.linspace(-6.0, 3.5, 400)
-
-
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """Published runs as arrays, shape (runs,)."""
-
-    values: Array
-    family: Any
-    precision: Any
-    size: Array
-    mixture: Mask
-    source: Any
-
-    def without(self, source: str) -> "Reference":
-        """Return the runs of the other sources."""
-        rows = self.source != source
-        return replace(self, **{name: array[rows] for name, array in vars(self).items()})
 
 
 @dataclass(frozen=True)
@@ -73,16 +55,14 @@ class PublishedPlace:
 
 
 @cache
-def reference() -> Reference:
-    """Return the bundled runs, `genperf.datasets.runs`."""
+def reference() -> pd.DataFrame:
+    """Return the bundled runs, `genperf.datasets.runs`, with the class of their size."""
     table = datasets.runs()
-    size = np.digitize(table["active"].fillna(np.mean(SIZES)), SIZES).astype(float)
-    family, precision, source = (table[n].to_numpy(dtype=str) for n in ("family", "precision_class", "repository"))
-    mixture = table["mixture"].fillna(0.0).to_numpy() > 0.0
-    return Reference(table["mfu"].to_numpy(), family, precision, size, mixture, source)
+    size = np.digitize(table["active"].fillna(np.mean(SIZES)), SIZES)
+    return table.assign(size=size, mixture=table["mixture"].fillna(0.0) > 0.0)
 
 
-def place_of(run: TrainingRun, value: float | None, published: Reference | None = None) -> PublishedPlace | None:
+def place_of(run: TrainingRun, value: float | None, published: pd.DataFrame | None = None) -> PublishedPlace | None:
     """Return where a utilisation of a run lies; without a value only the range. None of a network for images.
 
     Examples
@@ -94,34 +74,31 @@ def place_of(run: TrainingRun, value: float | None, published: Reference | None 
     """
     from scipy.special import expit, logit, ndtr
 
-    network, known = run.network, reference() if published is None else published
-    if network is not None and network.multiply_adds is not None:
+    network, table = run.network, reference() if published is None else published
+    if network is not None and network.sample == "images":
         return None
     size = int(np.digitize(np.mean(SIZES) if network is None else network.active, SIZES))
-    precision, mixture = run.precision or "16-bit", network is not None and network.is_mixture
-    family = known.family == ("" if run.device is None else run.device.family)
-    alike = (family, known.size == size, known.precision == precision, known.mixture == mixture)
-    others = (OTHER_FAMILY, OTHER_SIZE, OTHER_PRECISION, OTHER_KIND)
-    similar = np.prod([np.where(same, 1.0, other) for same, other in zip(alike, others, strict=True)], axis=0)
-    weights = similar.copy()
-    for source in np.unique(known.source):
-        rows = known.source == source
-        weights[rows] /= similar[rows].sum() / similar[rows].max()
-    shares = weights / weights.sum() @ ndtr((_GRID - logit(known.values)[:, None]) / KERNEL)
+    mixture, precision = network is not None and network.is_mixture, run.precision or "16-bit"
+    facts = {"family": run.device and run.device.family, "size": size, "precision_class": precision, "mixture": mixture}
+    alike = np.array([table[name] == fact for name, fact in facts.items()])
+    repository = table["repository"].to_numpy(dtype=str)
+    similar = pd.Series(np.prod(np.where(alike, 1.0, np.array([*OTHER.values()])[:, None]), axis=0))
+    of_source = similar.groupby(repository)
+    weights = np.asarray(similar / of_source.transform(lambda of: of.sum() / of.max()), float)
+    shares = weights / weights.sum() @ ndtr((_GRID - logit(table["mfu"].to_numpy())[:, None]) / KERNEL)
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
     label = "" if run.device is None else f"{run.device.family.upper().replace('TPU-', 'TPU ')} "
     kind, fp8 = "mixture-of-experts runs" if mixture else "runs", "" if precision == "16-bit" else f" in {precision}"
     narrowest = (
-        (np.all(alike, axis=0), f"{label}{kind} {SIZE_WORDS[size]}{fp8}", 2),
+        (alike.all(axis=0), f"{label}{kind} {SIZE_WORDS[size]}{fp8}", 2),
         (alike[0] & alike[2], f"{label}runs{fp8}", 2),
         (alike[0], f"{label}runs", 1),
-        (np.ones(len(known.values), dtype=bool), "runs of all devices", 1),
+        (np.ones(len(table), dtype=bool), "runs of all devices", 1),
     )
-    rows, among = next(
-        (rows, among)
+    count, sources, among = next(
+        (int(rows.sum()), sources, among)
         for rows, among, fewest in narrowest
-        if rows.sum() >= FEWEST_RUNS and len(np.unique(known.source[rows])) >= fewest
+        if rows.sum() >= FEWEST_RUNS and (sources := len(np.unique(repository[rows]))) >= fewest
     )
-    count, sources = int(rows.sum()), len(np.unique(known.source[rows]))
     return PublishedPlace("mfu", value, percentile, median, low, high, count, sources, among)

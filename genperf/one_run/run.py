@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from genperf.errors import GenperfError, did_you_mean
+from genperf.errors import GenperfError, attempted, did_you_mean
 from genperf.formula.amounts import DURATIONS, MULTIPLES, amount
 from genperf.one_run.networks import TrainedNetwork, network_of
 from genperf.peaks import Device, device_in, devices, precision_in
@@ -45,8 +45,9 @@ class TrainingRun:
     devices: float
     nodes: float | None
     network: TrainedNetwork | None
-    #: Samples (tokens or images) a second of all devices.
+    #: Samples (tokens or images) a second of all devices, and the time of a step.
     rate: float | None = None
+    step_seconds: float | None = None
     #: Operations a second of a device, as the run prints them, and the utilisation that it states.
     printed: float | None = None
     stated: float | None = None
@@ -57,13 +58,6 @@ class TrainingRun:
     recomputed: bool | None = None
     #: Whether only adapters are trained (LoRA), which takes about 4·P operations a token.
     adapters: bool = False
-    #: Samples of a step of all devices, of tokens each with its length.
-    step_samples: float | None = None
-
-    @property
-    def step_seconds(self) -> float | None:
-        """The time of a step; None where its samples are not known."""
-        return None if self.step_samples is None or self.rate is None else self.step_samples / self.rate
 
     @property
     def dense_peak(self) -> float:
@@ -90,7 +84,7 @@ def machine_in(word: str) -> dict[str, Any]:
     if match is None:
         return {}
     nodes = {"nodes": float(match["nodes"])} if match["nodes"] else {}
-    count = float(match["count"] or match["times"]) * float(match["nodes"] or 1.0)
+    count = float(match["count"] or match["times"]) * nodes.get("nodes", 1.0)
     return {"device": match["device"] or match["named"], "devices": count, **nodes}
 
 
@@ -119,8 +113,8 @@ def run_of_words(
     >>> run.devices, run.nodes, run.network.name, run.rate, run.sequence
     (16.0, 2.0, 'Llama 3 8B', 180000.0, 8192.0)
     """
-    first, *others = _parted(words)
-    cells: dict[str, Any] = {**(settings or {}), **machine_in(first)}
+    machine, *others = _parted(words)
+    cells: dict[str, Any] = {**(settings or {}), **machine_in(machine)}
     names: list[str] = []
     for word in others:
         name, equals, value = word.partition("=")
@@ -133,10 +127,10 @@ def run_of_words(
                 raise GenperfError(f"'{word}' is no utilisation", hint="40%")
         elif precision_in(word):
             cells["precision"] = word
-        elif meaning := next((of for of in ("adapters", "recomputed") if word.lower() in _WORDS[of]), ""):
-            cells["adapters" if meaning == "adapters" else "recomputation"] = word
-        elif rate is not None and _column_of_rate(rate[3]):
-            cells[_column_of_rate(rate[3])] = float(rate[1].replace(",", "")) * MULTIPLES.get(rate[2], 1.0)
+        elif meaning := next((of for of in ("adapters", "recomputation") if word.lower() in _WORDS[of]), ""):
+            cells[meaning] = word
+        elif rate is not None and (column := _column_of_rate(rate[3])):
+            cells[column] = float(rate[1].replace(",", "")) * MULTIPLES.get(rate[2], 1.0)
         elif _BARE.fullmatch(word):
             number = word.removesuffix("/s")
             raise GenperfError(
@@ -145,9 +139,7 @@ def run_of_words(
             )
         elif word.lower() not in _WORDS["mfu"]:
             names.append(word)
-    if names:
-        cells["model"] = " ".join(names)
-    return run_of_row(cells, peak)
+    return run_of_row({**cells, "model": " ".join(names)} if names else cells, peak)
 
 
 def _parted(words: tuple[str, ...]) -> list[str]:
@@ -183,19 +175,19 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingR
     >>> run_of_row(row).rate
     236800.0
     """
-    filled = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
+    cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
     named: dict[str, Any] = {}
-    for column, cell in filled.items():
+    for column, cell in cells.items():
         meaning = next((of for of in COLUMNS if plain_name(column) in _WORDS[of]), canonical_of(column))
         named.setdefault(meaning or column, cell)
     numbers = {name: value for name, cell in named.items() if (value := _number(cell)) is not None}
-    device = _device(str(named.get("device", "")), peak)
+    device, precision = _device(str(named.get("device", "")), peak), precision_in(str(named.get("precision", "")))
     count, nodes, each = (numbers.get(name) for name in ("workers", "nodes", "devices_per_node"))
     if each:
         count, nodes = count or (nodes * each if nodes else None), nodes or (max(count / each, 1.0) if count else None)
     if device is not None and device.name == "mi250x" and each == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
-        peak = 0.5 * (peak or device.rate(precision_in(str(named.get("precision", ""))) or "16-bit"))
+        peak = 0.5 * (peak or device.rate(precision or "16-bit"))
     stated, printed = numbers.get("mfu"), numbers.get("tflops") or 1e3 * numbers.get("pflops", 0.0)
     run = TrainingRun(
         device,
@@ -205,16 +197,15 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingR
         _network(named, numbers),
         printed=1e12 * printed if printed else None,
         stated=stated / 100.0 if stated is not None and stated > 2.0 else stated,
-        precision=precision_in(str(named.get("precision", ""))),
+        precision=precision,
         sequence=numbers.get("sequence"),
         recomputed=_used(named["recomputation"]) if "recomputation" in named else None,
-        adapters=_used(named.get("adapters", ""))
-        or bool(_ADAPTERS.search(" ".join(map(str, filled.values())).lower())),
+        adapters=_used(named.get("adapters", "")) or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
     )
-    length = 1.0 if run.network and run.network.sample == "images" else run.sequence
-    batch = _batch(run, filled, numbers)
-    run = replace(run, step_samples=batch * length if batch is not None and length is not None else None)
-    return replace(run, rate=_rate(run, filled))
+    batch, length = _batch(run, cells, numbers), 1.0 if _of_images(run) else run.sequence
+    samples = None if batch is None or length is None else batch * length
+    rate = _rate(run, cells, samples)
+    return replace(run, rate=rate, step_seconds=None if rate is None or samples is None else samples / rate)
 
 
 def run_in(source: Source) -> TrainingRun | None:
@@ -245,6 +236,11 @@ def _used(cell: Any) -> bool:
     return str(cell).strip().lower() not in _WORDS["none"]
 
 
+def _of_images(run: TrainingRun) -> bool:
+    """Return whether a run trains a network for images."""
+    return run.network is not None and run.network.sample == "images"
+
+
 def _device(text: str, peak: float | None) -> Device | None:
     """Return the device of a name; with a peak it need not be known."""
     device = device_in(text)
@@ -257,35 +253,32 @@ def _device(text: str, peak: float | None) -> Device | None:
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork | None:
     """Return the network of a row: by its name, or by its parameters, with the shape that columns give."""
-    name = named.get("network")
-    active, layers, hidden = (numbers.get(column) for column in ("active", "layers", "hidden"))
+    network = attempted(network_of, str(named["network"])) if "network" in named else None
     size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0) or None
+    shape: dict[str, Any] = {name: numbers[name] for name in ("layers", "hidden") if name in numbers}
     # Of a run that prints its operations, or its utilisation, the network need not be known.
     needed = size is None and not {"tflops", "mfu"} & named.keys()
-    try:
-        network = None if name is None else network_of(str(name))
-    except GenperfError:
+    if isinstance(network, GenperfError):
         if needed:
-            raise
+            raise network
         network = None
     if network is None:
-        called = str(name or f"{three_digits(size or 0.0)} parameters")
-        return None if size is None else TrainedNetwork(called, size, active or size, layers, hidden)
-    if layers and network.layers and layers < network.layers and size is None:
+        name = str(named.get("network", f"{three_digits(size or 0.0)} parameters"))
+        return None if size is None else TrainedNetwork(name, size, numbers.get("active", size), **shape)
+    if shape.get("layers", 1e9) < (network.layers or 0.0) and size is None:
         if needed:
-            what = f"layers={layers:g} are fewer than the {network.layers:g} of {network.name}"
+            what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
             raise GenperfError(what, hint="add the parameters of what ran: params=4B")
         return None
     size = size or network.parameters
-    active = active or network.active * size / network.parameters
+    active = numbers.get("active", network.active * size / network.parameters)
     if abs(size / network.parameters - 1.0) > PRINTED_SIZE:
         # Another network than the one of the name: fewer layers, say.
-        return TrainedNetwork(network.name, size, active, layers, hidden)
-    layers, hidden = layers or network.layers, hidden or network.hidden
-    return replace(network, parameters=size, active=active, layers=layers, hidden=hidden)
+        return TrainedNetwork(network.name, size, active, **shape)
+    return replace(network, parameters=size, active=active, **shape)
 
 
-def _rate(run: TrainingRun, cells: Mapping[str, Any]) -> float | None:
+def _rate(run: TrainingRun, cells: Mapping[str, Any], step_samples: float | None) -> float | None:
     """Return the samples a second of all devices: from a rate, or from a step's time and its batch."""
     rates: dict[str, tuple[Header, float]] = {}
     for column, cell in cells.items():
@@ -296,10 +289,9 @@ def _rate(run: TrainingRun, cells: Mapping[str, Any]) -> float | None:
     if not rates or network is None:
         return None
     # Samples of the network in one of what is counted.
-    samples = 1.0 if network.sample == "images" else run.sequence
-    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), samples)
-    worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), run.step_samples)
-    worth |= {network.sample: 1.0, **({"frames": 1.0} if network.sample == "images" else {})}
+    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), 1.0 if _of_images(run) else run.sequence)
+    worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), step_samples)
+    worth |= dict.fromkeys((network.sample, *(("frames",) if _of_images(run) else ())), 1.0)
     for counted, (header, value) in sorted(rates.items(), key=lambda one: one[0] != network.sample):
         each = worth.get(counted)
         if each is not None and value > 0.0:

@@ -7,10 +7,9 @@ input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the 
 With activations computed again they are four thirds of that, and the share is called HFU.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from genperf.errors import GenperfError
-from genperf.one_run.networks import TrainedNetwork
 from genperf.one_run.run import TrainingRun
 from genperf.words.numbers import three_digits
 
@@ -21,21 +20,19 @@ SIZE_LOW, SIZE_HIGH = 0.93, 1.09
 #: layers · hidden of a transformer of 6.74e9 parameters, how it grows with them (fitted to `networks.csv`), and the
 #: factor within which it lies.
 SHAPE_7B, SHAPE_EXPONENT, SHAPE_FACTOR = 32.0 * 4096.0, 0.70, 1.3
-#: Tokens of a sample where they are not known, at most: most published runs have 2k to 8k.
-USUAL_SEQUENCE = 8192.0
-SEQUENCES = (2048.0, 4096.0, USUAL_SEQUENCE)
-#: Operations a token and parameter where adapters are trained: no gradients of the weights.
-ADAPTERS = 4.0
+#: Tokens of a sample where they are not known: most published runs have 2k to 8k.
+SEQUENCES = (2048.0, 4096.0, 8192.0)
+#: Operations a token and parameter where adapters are trained (no gradients of the weights), over those of all.
+ADAPTERS = 4.0 / 6.0
 #: Operations with activations computed again, over those without.
 RECOMPUTED = 4.0 / 3.0
 
-PLAIN, KAPLAN, FULL, EMBEDDED, CAUSAL, USUAL, HARDWARE, LORA = (
+PLAIN, KAPLAN, FULL, EMBEDDED, CAUSAL, HARDWARE, LORA = (
     "6·P",
     "6·P without the input embedding",
     "6·P + attention",
     "6·P + attention, input embedding counted",
     "6·P + causal attention",
-    "6·P + attention of a usual shape",
     "HFU: 4/3 of the operations, recomputation counted",
     "4·P: adapters only",
 )
@@ -44,19 +41,21 @@ IMAGES, PRINTED, STATED = "6 x multiply-adds an image", "TFLOP/s as the run prin
 
 @dataclass(frozen=True)
 class Utilisation:
-    """How much of the dense peak a run uses."""
+    """How much of the dense peak a run uses: the fields of the JSON."""
 
-    #: MFU, and its ends from what is not known; fractions.
-    value: float
-    low: float
-    high: float
+    #: With its ends from what is not known; fractions.
+    mfu: float | None = None
+    mfu_lower: float | None = None
+    mfu_upper: float | None = None
     #: What its operations are, and the utilisation by every convention for which enough is known.
-    convention: str
-    by_convention: dict[str, float]
+    mfu_convention: str | None = None
+    mfu_by_convention: dict[str, float] = field(default_factory=dict)
     #: With recomputation counted, where the run does that.
-    hardware: float | None
+    hfu: float | None = None
+    #: Operations per second of a device, dense.
+    peak: float = 0.0
     #: What is worth a sentence: a mistake of the stated figure, what was supposed.
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def utilisation_of(run: TrainingRun) -> Utilisation:
@@ -69,66 +68,70 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     --------
     >>> from genperf.one_run.run import run_of_words
     >>> used = utilisation_of(run_of_words(("8xh100", "7B", "76800tok/s", "bf16")))
-    >>> round(used.value, 3), used.convention
+    >>> round(used.mfu, 3), used.mfu_convention
     (0.408, '6·P')
     """
-    computed, remarks = conventions(run), []
-    if run.precision is None and run.peak is None and run.device is not None and "fp8" in run.device.rates:
-        remarks.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
-    stated = run.stated if run.printed is None else run.printed / run.dense_peak
-    if not computed and stated is None:
+    peak, operations, notes = run.dense_peak, operations_of(run), list[str]()
+    scale = (run.rate or 0.0) / (run.devices * peak)
+    computed = {name: scale * count for name, count in operations.items()} if scale else {}
+    printed = None if run.printed is None else run.printed / peak
+    stated = {STATED: run.stated} if printed is None else {PRINTED: printed}
+    by = computed or {name: share for name, share in stated.items() if share is not None}
+    claim = printed if computed and printed is not None else run.stated
+    if not by:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
         raise GenperfError("nothing measures the speed of the run", hint=hint)
-    by = computed or {STATED if run.printed is None else PRINTED: stated or 0.0}
-    convention, claim = default_of(by), stated if computed else run.stated
+    if run.precision is None and run.peak is None and run.device is not None and "fp8" in run.device.rates:
+        notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
+    convention, hfu = default_of(by), by.get(HARDWARE) if run.recomputed else None
     if claim is not None:
         nearest = min(by, key=lambda name: abs(by[name] / claim - 1.0))
-        if abs(by[nearest] / claim - 1.0) <= SAME:
-            convention = nearest
+        if abs(by[nearest] / claim - 1.0) > SAME:
+            notes.append(_mistake(run, by, claim))
+        elif nearest == HARDWARE:
+            hfu = by[HARDWARE]
+            notes.append(f"what the run states ({_percent(claim)}) is HFU: recomputation is counted in it")
         else:
-            remarks.append(_mistake(run, by, claim))
-    hardware = by.get(HARDWARE) if run.recomputed or convention == HARDWARE else None
-    if convention == HARDWARE:
-        convention = default_of(by)
-        remarks.append(f"what the run states ({_percent(claim or 0.0)}) is HFU: recomputation is counted in it")
+            convention = nearest
     if run.recomputed and not computed:
-        remarks.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
+        notes.append("if recomputation is counted this is HFU, and the MFU is three quarters of it")
     value = by[convention]
-    _refuse_above_peak(value, run)
-    low, high = _ends(run, convention)
-    return Utilisation(value, low * value, high * value, convention, computed, hardware, tuple(remarks))
+    if value > 1.0:
+        of_all = f"the rate is of all devices, and not of each (then {_percent(value / run.devices)})"
+        causes = (
+            of_all if run.devices > 1.0 else "more devices ran than are counted",
+            "a token uses a part of the parameters: active=12.9B for experts, lora for adapters",
+            f"another precision or device than one of {three_digits(peak / 1e12)} TFLOP/s dense: fp8, or --peak",
+        )
+        hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1))
+        raise GenperfError(f"an MFU of {_percent(value)} is above the peak of {run.label}", hint=hint)
+    low, high = _ends(run, convention, operations)
+    return Utilisation(value, low * value, high * value, convention, computed, hfu, peak, tuple(notes))
 
 
-def conventions(run: TrainingRun) -> dict[str, float]:
-    """Return the utilisation of a run by every convention for which enough is known; none without a rate."""
-    if run.rate is None or run.network is None or not run.dense_peak:
+def operations_of(run: TrainingRun) -> dict[str, float]:
+    """Return the operations of a sample by every convention for which enough is known."""
+    network = run.network
+    if network is None:
         return {}
-    network, scale = run.network, run.rate / run.devices / run.dense_peak
-    plain = network.operations * scale
-    if network.sample == "images":
-        return {IMAGES: plain}
-    products, attention = network.products * scale, network.attention(run.sequence)
+    if network.multiply_adds is not None:
+        return {IMAGES: 6.0 * network.multiply_adds}
+    plain, counted = 6.0 * network.active, 6.0 * (network.published or network.active)
+    products = counted - 6.0 * network.embedding * (network.hidden or 0.0)
     if run.adapters:
-        return {LORA: products * ADAPTERS / 6.0, PLAIN: plain}
+        return {LORA: ADAPTERS * products, PLAIN: plain}
     by = {PLAIN: plain, **({KAPLAN: products} if network.embedding else {})}
-    if attention is not None:
-        by |= {FULL: products + attention * scale, CAUSAL: products + 0.5 * attention * scale}
-        if network.embedding:
-            by[EMBEDDED] = (6.0 * (network.published or network.active) + attention) * scale
-    elif run.sequence is None and run.stated is not None:
+    shape, length = _shape(run), run.sequence
+    if shape is not None and length is not None:
+        attention = 12.0 * shape * length
+        by |= {FULL: products + attention, CAUSAL: products + 0.5 * attention}
+        by |= {EMBEDDED: counted + attention} if network.embedding else {}
+    elif length is not None:
+        by[f"{FULL} of a usual shape"] = plain + 12.0 * _usual_shape(network.active) * length
+    elif shape is not None and run.stated is not None:
         # What is stated may show the length of its samples.
-        lengths = {f"{FULL} at {length:,g} tokens": network.attention(length) for length in SEQUENCES}
-        by |= {name: products + of * scale for name, of in lengths.items() if of is not None}
-    elif run.sequence is not None:
-        by[USUAL] = plain + 12.0 * shape_of(network) * run.sequence * scale
+        by |= {f"{FULL} at {length:,g} tokens": products + 12.0 * shape * length for length in SEQUENCES}
     return {**by, HARDWARE: RECOMPUTED * by.get(FULL, plain)}
-
-
-def operations_of(run: TrainingRun) -> tuple[str, float]:
-    """Return the operations of a sample by the convention that is used where no figure shows another, and its name."""
-    unit = conventions(replace(run, rate=run.devices * run.dense_peak))
-    name = default_of(unit)
-    return name, unit[name]
 
 
 def default_of(by: dict[str, float]) -> str:
@@ -136,28 +139,31 @@ def default_of(by: dict[str, float]) -> str:
     return next(name for name in (LORA, IMAGES, FULL, PLAIN, PRINTED, STATED) if name in by)
 
 
-def shape_of(network: TrainedNetwork) -> float:
-    """Return layers · hidden of a transformer: as they are known, or usual for its parameters."""
-    if network.layers is not None and network.hidden is not None:
-        return network.layers * network.hidden
-    return float(SHAPE_7B * (network.active / 6.74e9) ** SHAPE_EXPONENT)
+def _shape(run: TrainingRun) -> float | None:
+    """Return layers · hidden of the run's network, where they are known."""
+    network = run.network
+    return network.layers * network.hidden if network and network.layers and network.hidden else None
 
 
-def _ends(run: TrainingRun, convention: str) -> tuple[float, float]:
+def _usual_shape(parameters: float) -> float:
+    """Return layers · hidden that is usual for a transformer of so many parameters."""
+    return float(SHAPE_7B * (parameters / 6.74e9) ** SHAPE_EXPONENT)
+
+
+def _ends(run: TrainingRun, convention: str, operations: dict[str, float]) -> tuple[float, float]:
     """Return the ends over the utilisation, from what is not known of parameters, attention and recomputation."""
     network = run.network
     if convention in (PRINTED, STATED):
         return (1.0 / RECOMPUTED if run.recomputed else 1.0), 1.0
-    if network is None or network.multiply_adds is not None:
+    if network is None or convention == IMAGES:
         return 1.0, 1.0
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
     if convention in (PLAIN, KAPLAN):
-        shape = shape_of(network) * (1.0 if network.layers and network.hidden else SHAPE_FACTOR)
-        high += 12.0 * shape * (run.sequence or USUAL_SEQUENCE) / network.operations
+        shape = _shape(run) or SHAPE_FACTOR * _usual_shape(network.active)
+        high += 12.0 * shape * (run.sequence or SEQUENCES[-1]) / operations[PLAIN]
     elif convention in (FULL, EMBEDDED):
         # A causal mask needs half of the attention.
-        attention = network.attention(run.sequence) or 0.0
-        low *= (network.products + 0.5 * attention) / (network.products + attention)
+        low *= operations[CAUSAL] / operations[FULL]
     return low, high
 
 
@@ -169,20 +175,6 @@ def _mistake(run: TrainingRun, by: dict[str, float], claim: float) -> str:
         return f"the stated {_percent(claim)} is of the sparse peak ({peak} TFLOP/s): training uses the dense one"
     shares = ", ".join(f"{_percent(value)} by {name}" for name, value in by.items())
     return f"the stated {_percent(claim)} fits no convention: {shares}"
-
-
-def _refuse_above_peak(value: float, run: TrainingRun) -> None:
-    """Refuse a utilisation above the dense peak, with the usual causes."""
-    if value <= 1.0:
-        return
-    of_all = f"the rate is of all devices, and not of each (then {_percent(value / run.devices)})"
-    causes = (
-        of_all if run.devices > 1.0 else "more devices ran than are counted",
-        "a token uses a part of the parameters: active=12.9B for experts, lora for adapters",
-        f"another precision or device than one of {three_digits(run.dense_peak / 1e12)} TFLOP/s dense: fp8, or --peak",
-    )
-    hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1))
-    raise GenperfError(f"an MFU of {_percent(value)} is above the peak of {run.label}", hint=hint)
 
 
 def _percent(share: float) -> str:

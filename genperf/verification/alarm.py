@@ -60,17 +60,7 @@ class History:
 
     @cached_property
     def next_level(self) -> tuple[Array, Array, Array, Array]:
-        """The level of the next session, shape (ratios, 1): centre, variance of a run, variance in its units, weight.
-
-        Examples
-        --------
-        >>> rng = np.random.default_rng(0)
-        >>> drift = np.repeat(np.linspace(0.0, 3.0, 31), 4) + 0.1 * rng.normal(size=124)
-        >>> history = History(np.zeros(1), np.array([124.0]), 1.0, 123.0, drift, np.repeat(np.arange(31), 4))
-        >>> centre, *_, weight = history.next_level
-        >>> (weight @ centre).round(1)
-        array([3.])
-        """
+        """The level of the next session, shape (ratios, 1): centre, variance of a run, its own over that, weight."""
         oldest = max(int(self.sessions.max(initial=-1)) + 1 - MOST_SESSIONS, 0)
         recent = self.sessions >= oldest
         sessions, residuals = self.sessions[recent] - oldest, self.residuals[recent]
@@ -79,9 +69,7 @@ class History:
         if count < FEWEST_SESSIONS:
             return 0.0 * one, max(self.sd, LEAST_NOISE) ** 2 * one, one / self.runs.sum(), one[0]
         d, q = (ratios.ravel() for ratios in np.meshgrid(DEVIATIONS, WALKS, indexing="ij"))
-        prior = np.outer(
-            *(np.where(np.array(of) == 0.0, NONE, (1.0 - NONE) / (len(of) - 1)) for of in (DEVIATIONS, WALKS))
-        )
+        prior = np.prod([np.where(r == 0.0, NONE, (1.0 - NONE) / (len(np.unique(r)) - 1)) for r in (d, q)], axis=0)
         means, place = np.bincount(sessions, weights=residuals) / sizes, np.arange(1.0, count + 1.0)
         covariance = q[:, None, None] * np.minimum.outer(place, place) + np.eye(count) * d[:, None, None]
         covariance += np.diag(1.0 / sizes)
@@ -92,33 +80,27 @@ class History:
         mean = products[:, 0, 1] / information
         centre = mean + q * products[:, 1, 2] - walked * mean
         spread = d + q * (count + 1.0) - q**2 * products[:, 2, 2] + (1.0 - walked) ** 2 / information
-        squares = np.sum((residuals - means[sessions]) ** 2) + products[:, 1, 1] - information * mean**2
-        evidence = np.log(prior.ravel()) - 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(information))
         freedom = max(self.freedom - len(self.residuals) + len(residuals), 1.0)
+        squares = np.sum((residuals - means[sessions]) ** 2) + products[:, 1, 1] - information * mean**2
         squares = np.maximum(squares, freedom * LEAST_NOISE**2)
+        evidence = np.log(prior) - 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(information))
         evidence -= 0.5 * freedom * np.log(squares)
         weight = np.exp(evidence - evidence.max())
-        variance = squares / freedom
-        return centre[:, None], variance[:, None], spread[:, None], weight / weight.sum()
+        return centre[:, None], squares[:, None] / freedom, spread[:, None], weight / weight.sum()
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """Whether runs are slower."""
+    """Whether runs are slower; the fields of the JSON."""
 
     #: The rate of false alarms that is kept.
     level: float
-    #: The probability of such runs, or slower ones, if nothing has changed.
+    #: The probability of such runs, or slower ones, if nothing has changed, and that of each test by its name.
     probability: float
-    #: That of each test by its name: mean, each, predicted.
     tests: dict[str, float]
     #: The new runs that are slower by themselves: Benjamini and Hochberg at the level.
     slower: tuple[int, ...]
-
-    @property
-    def raised(self) -> bool:
-        """Whether the runs are slower than chance allows."""
-        return self.probability <= self.level
+    raised: bool
 
 
 def alarm_of(
@@ -128,7 +110,7 @@ def alarm_of(
     predicted: tuple[Array, Array, Array],
     level: float,
 ) -> Alarm:
-    """Return whether new runs are slower.
+    """Return whether new runs are slower, at a rate `level` of false alarms.
 
     Parameters
     ----------
@@ -138,8 +120,6 @@ def alarm_of(
         ln T of the new runs.
     predicted : tuple of ndarray, each of shape (runs,)
         ln of the predicted values, the standard deviations of a new run, and of these the part that runs share.
-    level : float
-        The rate of false alarms.
 
     Examples
     --------
@@ -149,7 +129,7 @@ def alarm_of(
     >>> slow.raised, slow.slower
     (True, (0, 1))
     """
-    measured = np.zeros(len(logarithms), dtype=bool) if history is None else configuration >= 0
+    measured = (configuration >= 0) & (history is not None)
     tests, single = dict[str, float](), np.ones(len(logarithms))
     if history is not None and measured.any():
         places, count = configuration[measured], int(measured.sum())
@@ -168,18 +148,13 @@ def alarm_of(
         alone = np.maximum(sd**2 - shared**2, 0.0)
         spread = np.sqrt(np.mean(shared) ** 2 + alone.sum() / len(residuals) ** 2)
         tests["predicted"] = float(student.sf(residuals.mean() / spread, freedom))
-    slower = np.flatnonzero(false_discovery_control(single) <= level)
-    return Alarm(level, combined([*tests.values()]), tests, tuple(slower.tolist()))
+    slower = tuple(np.flatnonzero(false_discovery_control(single) <= level).tolist())
+    probability = combined([*tests.values()])
+    return Alarm(level, probability, tests, slower, probability <= level)
 
 
 def combined(probabilities: list[float]) -> float:
-    """Return the probability of some tests together: that of the mean of their Cauchy quantiles.
-
-    Examples
-    --------
-    >>> round(combined([0.01, 0.01]), 4), round(combined([0.001, 0.5]), 4), combined([0.02])
-    (0.01, 0.002, 0.02)
-    """
+    """Return the probability of some tests together: that of the mean of their Cauchy quantiles."""
     if len(probabilities) == 1:
         return probabilities[0]
     return float(cauchy.sf(np.mean(cauchy.isf(np.minimum(probabilities, MOST_PROBABILITY)))))

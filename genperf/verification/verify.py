@@ -1,7 +1,7 @@
 """`verify`: new runs beside the predictions of a model, or of a history that is fitted."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
 from genperf.panel import Table
 from genperf.panel.read import recognised
+from genperf.panel.table import number_rows
 from genperf.prediction.schema import Schema, roles_of
 from genperf.result import FitResult, GroupedResult, is_model, save_model
 from genperf.table.cells import Source
@@ -35,11 +36,8 @@ class Checked:
     predicted: float
     lower: float
     upper: float
-
-    @property
-    def place(self) -> str:
-        """Where it lies: inside the interval, faster or slower."""
-        return "faster" if self.measured < self.lower else "slower" if self.measured > self.upper else "inside"
+    #: inside the interval, faster or slower.
+    place: str
 
 
 @dataclass(frozen=True)
@@ -52,18 +50,13 @@ class Verification:
     unit: str
     runs: tuple[Checked, ...]
     alarm: Alarm
-    #: Configurations of the new runs, with the predicted values before and after the model was fitted again.
-    moved: tuple[tuple[dict[str, Any], float, float], ...] = ()
-
-    @property
-    def inside(self) -> int:
-        """How many runs lie inside their interval."""
-        return sum(run.place == "inside" for run in self.runs)
+    #: `at`, `before`, `after`: what is predicted of the new runs' configurations since the model was fitted again.
+    moved: tuple[dict[str, Any], ...] = ()
 
     @property
     def coverage(self) -> str:
         """The coverage in words."""
-        return coverage_text(self.inside, len(self.runs))
+        return coverage_text(sum(run.place == "inside" for run in self.runs), len(self.runs))
 
     @property
     def judged(self) -> str:
@@ -85,22 +78,19 @@ class Verification:
             slow = ", slow" if number - 1 in self.alarm.slower and run.place == "inside" else ""
             interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{slow} · {held} of {number}"
             rows.append(f"{number}. {join_values(run.at)}: {with_unit(value, self.unit)}, {interval}")
-        for at, before, after in self.moved:
-            there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
-            rows.append(f"moved: {join_values(at)}: {three_digits(before)} becomes {there}")
-        runs = len(self.runs)
-        return [*rows[:runs], self.coverage, self.judged, *rows[runs:]]
+        return [*rows, self.coverage, self.judged, *map(self._moved, self.moved)]
+
+    def _moved(self, moved: dict[str, Any]) -> str:
+        """Return what a configuration's prediction became."""
+        before, after = moved["before"], moved["after"]
+        there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
+        return f"moved: {join_values(moved['at'])}: {three_digits(before)} becomes {there}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        held = {"inside": self.inside, "runs": len(self.runs), "nominal": NOMINAL}
-        return {
-            **vars(self),
-            "runs": [{**asdict(run), "place": run.place} for run in self.runs],
-            "coverage": {**held, "probability": coverage_probability(self.inside, len(self.runs))},
-            "alarm": {**vars(self.alarm), "slower": list(self.alarm.slower), "raised": self.alarm.raised},
-            "moved": [dict(zip(("at", "before", "after"), one, strict=True)) for one in self.moved],
-        }
+        inside, runs = sum(run.place == "inside" for run in self.runs), len(self.runs)
+        held = {"inside": inside, "runs": runs, "nominal": NOMINAL, "probability": coverage_probability(inside, runs)}
+        return {**asdict(self), "coverage": held}
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -146,43 +136,32 @@ def verify(
         raise GenperfError(f"the alarm is a rate of false alarms, and {alarm:g} is none", hint="--alarm 0.01")
     if not sources:
         raise GenperfError("no new runs are named", hint="genperf verify MODEL new.csv")
-    opened = _model(model)
+    if isinstance(model, pd.DataFrame) or (isinstance(model, str | Path) and not is_model(model)):
+        # A column that names sessions is no factor.
+        source = _opened((model,))
+        model = recognised(source, {"repeat": session_column(source.cells), "skip_bad_rows": True}).table()
+    opened = model_or_table(model)
     earlier = opened if isinstance(opened, Table) else None
     fitted = fit(opened, seed=seed) if isinstance(opened, Table) else opened
     schema = fitted.first.schema
     new, target = _read_as(_opened(sources), schema), schema.target
-    inputs = _configurations(new)
+    inputs = new.frame[_settings(new)]
     predicted, mean = (fitted.predict_columns(inputs, NOMINAL, kind) for kind in ("prediction", "confidence"))
     centre, lower, upper = (np.asarray(predicted[name], float) for name in (target.name, "lower", "upper"))
-    ends, deviations = (upper, np.asarray(mean["upper"], float)), float(norm.ppf(0.5 + 0.5 * NOMINAL))
-    spread, shared = (np.log(end / centre) / deviations for end in ends)
+    of_mean, deviations = np.asarray(mean["upper"], float), float(norm.ppf(0.5 + 0.5 * NOMINAL))
+    spread, shared = (np.log(end / centre) / deviations for end in (upper, of_mean))
     history, configuration = _history(earlier, schema, new)
     raised = alarm_of(history, configuration, np.log(new.measured), (np.log(centre), spread, shared), alarm)
-    rows = zip(_records(inputs), predicted["verdict"], new.measured, centre, lower, upper, strict=True)
-    checked = tuple(Checked(at, str(verdict), *map(float, numbers)) for at, verdict, *numbers in rows)
-    answer = Verification(fitted.first.model, target.name, target.unit, checked, raised)
-    return replace(answer, moved=_moved(fitted, earlier, new, model, seed)) if update else answer
+    place = np.select([new.measured < lower, new.measured > upper], ["faster", "slower"], "inside").tolist()
+    numbers = (column.tolist() for column in (new.measured, centre, lower, upper))
+    rows = zip(_records(inputs), map(str, predicted["verdict"]), *numbers, place, strict=True)
+    moved = _moved(fitted, earlier, new, model, seed) if update else ()
+    return Verification(fitted.first.model, target.name, target.unit, tuple(Checked(*r) for r in rows), raised, moved)
 
 
 def session_column(columns: Iterable[str]) -> str | None:
-    """Return the column that names what runs of one occasion have in common; None where none does.
-
-    Examples
-    --------
-    >>> session_column(["gpus", "Date", "step_s"]), session_column(["gpus"])
-    ('Date', None)
-    """
+    """Return the column that names what runs of one occasion have in common; None where none does."""
     return next((column for column in columns if plain_name(column) in words_of("columns.session")), None)
-
-
-def _model(
-    model: FitResult | GroupedResult | Table | str | Path | pd.DataFrame,
-) -> FitResult | GroupedResult | Table:
-    """Return the model, or the table of earlier runs, in which a column that names sessions is no factor."""
-    if isinstance(model, FitResult | GroupedResult | Table) or (isinstance(model, str | Path) and is_model(model)):
-        return model_or_table(model)
-    source = _opened((model,))
-    return recognised(source, {"repeat": session_column(source.cells), "skip_bad_rows": True}).table()
 
 
 def _opened(sources: tuple[str | Path | pd.DataFrame, ...]) -> Source:
@@ -195,21 +174,20 @@ def _opened(sources: tuple[str | Path | pd.DataFrame, ...]) -> Source:
 
 def _read_as(source: Source, schema: Schema) -> Table:
     """Read new runs with the roles that their columns have in a model."""
-    reading = dict(schema.reading)
-    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work or None}
-    roles |= {name: reading[name] for name in ("unit", "where") if reading.get(name)}
-    roles["skip_bad_rows"] = "skip-bad-rows" in reading
-    lets = {name: text for name, text in schema.derived.items() if name not in source.columns}
+    reading, lets = dict(schema.reading), {n: text for n, text in schema.derived.items() if n not in source.columns}
+    roles = {**roles_of(schema), "work": schema.target.work, "unit": reading.get("unit"), "where": reading.get("where")}
     try:
-        return recognised(source, {**roles, "let": lets or None}, schema.mapping).table()
+        return recognised(
+            source, {**roles, "skip_bad_rows": "skip-bad-rows" in reading, "let": lets}, schema.mapping
+        ).table()
     except TableError as error:
         hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
         raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None
 
 
-def _configurations(table: Table) -> pd.DataFrame:
-    """Return the configuration of each row."""
-    return table.frame[[*table.group, *(factor.name for factor in table.factors)]]
+def _settings(table: Table) -> list[str]:
+    """Return the columns that tell one configuration from others."""
+    return [*table.group, *(factor.name for factor in table.factors)]
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -219,40 +197,33 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _history(earlier: Table | None, schema: Schema, new: Table) -> tuple[History | None, Index]:
     """Return the earlier runs, and the configuration of each new run among theirs; −1 where it was never measured."""
-    numbers: dict[tuple[Any, ...], int] = {}
+    rows, names = tuple[Any, ...](), _settings(new)
     if earlier is None:
         medians = () if new.group else schema.medians
-        numbers = {tuple(map(_key, median.values)): place for place, median in enumerate(medians)}
+        before = pd.DataFrame([median.values for median in medians], columns=[f.name for f in schema.factors])
         means, runs = np.log([m.value for m in medians]), np.array([float(m.repeats) for m in medians])
-        sd, rows = schema.noise, tuple[Any, ...]()
+        sd = schema.noise
     else:
-        keys = _configurations(earlier)[_configurations(new).columns].itertuples(index=False)
-        place = np.array([numbers.setdefault(tuple(map(_key, row)), len(numbers)) for row in keys])
-        runs, logarithms = np.bincount(place).astype(float), np.log(earlier.measured)
+        before, place, runs = earlier.frame, earlier.configuration, earlier.repeats.astype(float)
+        logarithms = np.log(earlier.measured)
         means = np.bincount(place, weights=logarithms) / runs
         residuals = logarithms - means[place]
         sd = float(np.sqrt(np.sum(residuals**2) / max(len(place) - len(runs), 1)))
-        session, rows = session_column(map(str, earlier.frame.columns)), tuple[Any, ...]()
-        if session is not None:
+        if (session := session_column(map(str, before.columns))) is not None:
             # A configuration of one run shows nothing of how runs vary.
             repeated = runs[place] > 1.0
-            sessions = pd.factorize(earlier.frame[session].astype(str))[0][repeated]
+            sessions = pd.factorize(before[session].astype(str))[0][repeated]
             rows = residuals[repeated], np.unique(sessions, return_inverse=True)[1]
-    configuration = [numbers.get(tuple(map(_key, row)), -1) for row in _configurations(new).itertuples(index=False)]
     freedom = float(np.sum(runs - 1.0))
     if sd is None or freedom < FEWEST_FREEDOM:
-        return None, np.full(len(configuration), -1)
-    return History(means, runs, sd, freedom, *rows), np.array(configuration)
-
-
-def _key(cell: Any) -> Any:
-    """Return a cell as a key: a number with nine digits."""
-    return float(f"{cell:.9g}") if isinstance(cell, float | int) else str(cell)
+        return None, np.full(len(new), -1)
+    number = number_rows(pd.concat([before[names], new.frame[names]]), names)[len(before) :]
+    return History(means, runs, sd, freedom, *rows), np.where(number < len(runs), number, -1)
 
 
 def _moved(
     fitted: FitResult | GroupedResult, earlier: Table | None, new: Table, model: Any, seed: int
-) -> tuple[tuple[dict[str, Any], float, float], ...]:
+) -> tuple[dict[str, Any], ...]:
     """Fit again with the new runs, write the model's file anew, and return what is predicted before and after."""
     table, schema = earlier, fitted.first.schema
     if table is None:
@@ -268,6 +239,6 @@ def _moved(
     again = fit(table._with(pd.concat([table.frame[columns], new.frame[columns]], ignore_index=True)), seed=seed)
     if earlier is None and isinstance(model, str | Path):
         save_model(again, model)
-    inputs, target = _configurations(new).drop_duplicates(), schema.target.name
-    before, after = (np.asarray(one.predict_columns(inputs)[target], float).tolist() for one in (fitted, again))
-    return tuple(zip(_records(inputs), before, after, strict=True))
+    inputs, target = new.frame[_settings(new)].drop_duplicates(), schema.target.name
+    values = (np.asarray(one.predict_columns(inputs)[target], float).tolist() for one in (fitted, again))
+    return tuple({"at": at, "before": a, "after": b} for at, a, b in zip(_records(inputs), *values, strict=True))

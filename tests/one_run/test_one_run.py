@@ -31,7 +31,7 @@ def used(text: str) -> Utilisation:
     ],
 )
 def test_a_run_in_words_has_its_utilisation(words: str, value: float) -> None:
-    assert used(words).value == pytest.approx(value, abs=2e-4)
+    assert used(words).mfu == pytest.approx(value, abs=2e-4)
 
 
 def test_what_is_stated_shows_its_convention() -> None:
@@ -44,21 +44,21 @@ def test_what_is_stated_shows_its_convention() -> None:
         (48.18 - 3.15 + 6.44, CAUSAL),
     ]:
         stated = used(f"8xh100 llama3-8b 50000tok/s seq=8192 bf16 {100 * operations / peak:.2f}%")
-        assert (stated.convention, stated.value) == (name, pytest.approx(operations / peak, rel=0.005))
-    assert used("8xh100 7B lora 50000tok/s").convention == LORA
+        assert (stated.mfu_convention, stated.mfu) == (name, pytest.approx(operations / peak, rel=0.005))
+    assert used("8xh100 7B lora 50000tok/s").mfu_convention == LORA
 
 
 def test_a_share_of_the_sparse_peak_is_named() -> None:
-    (remark,) = used("8xh100 7B 76800tok/s bf16 20.4%").remarks
+    (remark,) = used("8xh100 7B 76800tok/s bf16 20.4%").notes
     assert "sparse peak (1,980 TFLOP/s)" in remark
-    assert "sparse peak" in used("16xh200 qwen2.5-32b bf16 420TFLOP/s 21.2%").remarks[-1]
+    assert "sparse peak" in used("16xh200 qwen2.5-32b bf16 420TFLOP/s 21.2%").notes[-1]
     # A V100 has no products with sparse weights.
-    assert "no convention" in used("8xv100 7B 9600tok/s fp16 20.4%").remarks[0]
+    assert "no convention" in used("8xv100 7B 9600tok/s fp16 20.4%").notes[0]
 
 
 def test_recomputation_is_hfu() -> None:
     run = used("8xa100 13B 15000tok/s recompute")
-    assert run.hardware == pytest.approx(run.value * 4 / 3)
+    assert run.hfu == pytest.approx(run.mfu * 4 / 3)
 
 
 def test_a_row_is_read_by_its_headers() -> None:

@@ -50,6 +50,10 @@ def test_one_slow_run_among_many_is_named() -> None:
     assert alarm.probability == combined([*alarm.tests.values()])
 
 
+def test_tests_that_agree_lose_little_when_combined() -> None:
+    assert [round(combined(of), 4) for of in ([0.01, 0.01], [0.001, 0.5], [0.02])] == [0.01, 0.002, 0.02]
+
+
 def test_a_level_follows_a_drift() -> None:
     rng = np.random.default_rng(1)
     sessions, noise = np.repeat(np.arange(31), 4), 0.1 * rng.normal(size=124)

@@ -40,7 +40,7 @@ OWN = {
 }
 SPELLED = {word for name in SECTIONS for listed in section(name).values() for word in listed} - CALLED - OWN
 #: Where a list of such words names something else than columns: levels of a factor, units, an outside format.
-ELSEWHERE = re.compile(r"(vocabulary|importers|models)/|one_run/bus\.py|formula/amounts\.py|datasets\.py")
+ELSEWHERE = re.compile(r"(vocabulary|importers|models)/|formula/amounts\.py|datasets\.py")
 
 
 def lists_of_words(tree: ast.Module) -> Iterator[list[str]]:
