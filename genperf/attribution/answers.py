@@ -51,19 +51,6 @@ def for_people(
 
     Numbers have three digits, shares are in %; the columns in `settings` are given numbers and keep all their digits.
     Only values of the `known` configuration are left out of the table.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> terms = pd.DataFrame({"gpus": 8.0, "term": ["constant", "batch"], "seconds": [0.51234, 1.2]})
-    >>> terms = terms.assign(share=[0.3, 0.7])
-    >>> table, same = for_people(terms, ["gpus"])
-    >>> print(table.to_string(index=False))
-        term seconds  share
-    constant   0.512 30.0 %
-       batch     1.2 70.0 %
-    >>> same
-    'gpus=8'
     """
     same = [name for name in settings if name in frame and len(set(frame[name])) == 1]
     if known is not None:
@@ -77,15 +64,7 @@ def for_people(
 
 
 def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
-    """Return what a doubling does by level: a row per level, and a column per factor with the interval behind.
-
-    Examples
-    --------
-    >>> row = {"factor": "gpus", "from": 8.0, "categorical": "net", "level": "vgg"}
-    >>> print(doublings_for_people(pd.DataFrame([{**row, "times": 1.05, "lower": 1.01, "upper": 1.1}])))
-           level            gpus
-    0  net = vgg  1.05 (1.01–1.10)
-    """
+    """Return what a doubling does by level: a row per level, and a column per factor with the interval behind."""
     rows: dict[str, dict[str, str]] = {}
     for one in doublings.to_dict("records"):
         level = f"{one['categorical']} = {one['level']}"

@@ -80,13 +80,13 @@ def compare(
         curves = None if FORM in both.names else np.exp(curves_of(models[0], columns).paths)
     else:
         sides = [(term_contributions(model, query.columns), 0) for model, query in zip(models, queries, strict=True)]
-        drawn = [parts.drawn[_spread(parts, seed), :, 0] for seed, (parts, _) in enumerate(sides)]
+        drawn = [split.drawn[_spread(split, seed), :, 0] for seed, (split, _) in enumerate(sides)]
         weights = np.full(PAIRED_DRAWS, 1.0 / PAIRED_DRAWS)
         curves = None
-    terms = list(dict.fromkeys(name for parts, _ in sides for name in parts.names))
-    amounts = [_aligned(parts.amounts[:, row], parts, terms) for parts, row in sides]
-    values = [float(parts.central[row]) for parts, row in sides]
-    by_draw = [_aligned(each, parts, terms) for each, (parts, _) in zip(drawn, sides, strict=True)]
+    terms = list(dict.fromkeys(name for split, _ in sides for name in split.names))
+    amounts = [_aligned(split.amounts[:, row], split, terms) for split, row in sides]
+    values = [float(split.central[row]) for split, row in sides]
+    by_draw = [_aligned(side, split, terms) for side, (split, _) in zip(drawn, sides, strict=True)]
     changes, change, difference = by_draw[1] - by_draw[0], amounts[1] - amounts[0], values[1] - values[0]
     totals = changes.sum(axis=1) if curves is None else curves[:, 1] - curves[:, 0]
     lower, upper = quantiles(np.column_stack([changes, totals]), weights, ends_of(interval))
@@ -110,8 +110,8 @@ def compare(
         b=at_b,
         name_a=name_a,
         name_b=name_b,
-        terms=table.sort_values("change", key=lambda each: -each.abs(), kind="stable", ignore_index=True),
-        hidden=pd.DataFrame(overlaps, columns=["overlap", "a", "b"]).assign(change=lambda each: each["b"] - each["a"]),
+        terms=table.sort_values("change", key=lambda size: -size.abs(), kind="stable", ignore_index=True),
+        hidden=pd.DataFrame(overlaps, columns=["overlap", "a", "b"]).assign(change=lambda rows: rows["b"] - rows["a"]),
         value_a=values[0],
         value_b=values[1],
         change=difference,
@@ -160,27 +160,24 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
     return (texts[0] or "A", texts[1] or "B")
 
 
-def _aligned(values: Array, parts: TermParts, terms: list[str]) -> Array:
-    """Return values by term, zero for terms that the parts do not have."""
+def _aligned(values: Array, split: TermParts, terms: list[str]) -> Array:
+    """Return values by term, zero for terms that a split lacks."""
     out = np.zeros((*values.shape[:-1], len(terms)))
-    out[..., [terms.index(name) for name in parts.names]] = values
+    out[..., [terms.index(name) for name in split.names]] = values
     return out
 
 
-def _spread(parts: TermParts, seed: int) -> Integers:
+def _spread(split: TermParts, seed: int) -> Integers:
     """Return draws by their shares, in an order that is independent of that of another model's."""
     places = (np.arange(PAIRED_DRAWS) + 0.5) / PAIRED_DRAWS
-    chosen = np.searchsorted(np.cumsum(parts.draw_shares), places)
-    return np.random.default_rng(seed).permutation(np.minimum(chosen, len(parts.draw_shares) - 1))
+    chosen = np.searchsorted(np.cumsum(split.draw_shares), places)
+    return np.random.default_rng(seed).permutation(np.minimum(chosen, len(split.draw_shares) - 1))
 
 
-def _hidden(result: FitResult, parts: TermParts, row: int, query: Query) -> dict[str, float]:
-    """Return what each overlap hides, all members by weight: a name for each `max` of a total, after its branches.
-
-    Amounts are at most zero, as those of the row `hidden by overlap`, and add up to it.
-    """
+def _hidden(result: FitResult, split: TermParts, row: int, query: Query) -> dict[str, float]:
+    """Return what each overlap hides, all members by weight, by the branches of its `max`: amounts of at most zero."""
     amounts: dict[str, float] = {}
-    for member, weight, value in zip(serving(result.members), parts.weights, parts.of_members[:, row], strict=True):
+    for member, weight, value in zip(serving(result.members), split.weights, split.of_members[:, row], strict=True):
         if (total := member.expression.total) is None:
             continue
         terms = member.expression.term_values(query.columns, member.values)
@@ -193,7 +190,7 @@ def _hidden(result: FitResult, parts: TermParts, row: int, query: Query) -> dict
             used = [names_in(branch) for branch in maxima[place].arguments]
             label = " | ".join(" + ".join(name for name in terms if name in names) for names in used)
             share = weight * float(np.ravel(after - before)[0]) / float(value)
-            amounts[label] = amounts.get(label, 0.0) + share * float(parts.central[row])
+            amounts[label] = amounts.get(label, 0.0) + share * float(split.central[row])
     return amounts
 
 

@@ -50,18 +50,7 @@ def derived_columns(
     interval: float = 0.9,
     given: Mapping[str, float] | None = None,
 ) -> dict[str, Array]:
-    """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> shown = derived_columns(result, result.predict_columns({"workers": 8}), {"per_hour": "1h/time"})
-    >>> list(shown), shown["per_hour"].round()
-    (['per_hour', 'per_hour_lower', 'per_hour_upper'], array([1800.]))
-    """
+    """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`."""
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     cells = {name: values for name, values in predicted.items() if name in factors | inputs}

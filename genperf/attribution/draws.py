@@ -192,13 +192,7 @@ def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
 
 
 def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
-    """Return weighted quantiles over the first axis, interpolated: of shape (draws, …) → (levels, …).
-
-    Examples
-    --------
-    >>> quantiles(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0]), [0.125, 0.5]).round(3)
-    array([1.   , 2.333])
-    """
+    """Return weighted quantiles over the first axis, interpolated: of shape (draws, …) → (levels, …)."""
     shares, at = weights / weights.sum(), np.asarray(levels)
     columns_of_quantiles = [bands.quantiles(points, shares, at) for points in values.reshape(len(values), -1).T]
     return np.stack(columns_of_quantiles, axis=-1).reshape(len(at), *values.shape[1:])

@@ -132,14 +132,6 @@ def doublings(result: FitResult, at: Mapping[str, Any] | None = None) -> dict[st
     The other factors stay, but for those that follow: the nodes and the data-parallel ways grow with the workers, and
     are no factors of their own here. Where a throughput was measured, it is the throughput: the length of a step
     depends on the unit of its work.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [8.0, 4.0, 2.0, 1.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="a/workers")
-    >>> round(doublings(result)["workers"], 3)
-    0.5
     """
     return {one.factor: one.ratio for one in doublings_at(result, result.query(at).columns)}
 
@@ -165,19 +157,6 @@ def doublings_by_level(
 
     All rows are of one configuration, a measured run (`typical_run`) but for what `at` names: a row differs from it in
     its level alone. The intervals hold the uncertainty of the constants, and of the form of the expression.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> rows = [(b, n, net) for net in ("resnet", "vgg") for b in (8, 16, 32) for n in (1, 2, 4, 8)]
-    >>> runs = pd.DataFrame(rows, columns=["batch", "workers", "net"])
-    >>> runs["t"] = runs.batch / runs.workers ** runs.net.map({"resnet": 1.0, "vgg": 0.5})
-    >>> table = gp.read_table(runs, time="t", intrinsic="batch", extrinsic="workers", categorical="net")
-    >>> doubled = doublings_by_level(gp.fit(table, "generic", draws=20))
-    >>> print(doubled[doubled.factor == "workers"][["factor", "level", "times"]].round(2).to_string(index=False))
-     factor  level  times
-    workers resnet   0.50
-    workers    vgg   0.71
     """
     configuration = {} if at is None else dict(at.iloc[0] if isinstance(at, pd.DataFrame) else at)
     here = result.query({n: v if np.isscalar(v) else v[0] for n, v in configuration.items()} or None).columns

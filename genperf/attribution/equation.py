@@ -1,8 +1,8 @@
 """The generic expression as a person reads it, as a paper prints it, and a table of its constants."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,8 +16,8 @@ from genperf.prediction import Member
 from genperf.result import FitResult
 
 # What is left out of a written expression.
-#: Significant digits of a number.
-WRITTEN_DIGITS = 3
+#: Significant digits of a number: the least, and the most where its interval leaves more.
+LEAST_DIGITS, MOST_DIGITS = 3, 5
 #: A power with a smaller exponent is left out, and a level or a step that changes the logarithm of a term by less:
 #: it moves the term by less than half a per cent.
 LEAST_EFFECT_WRITTEN = 0.005
@@ -29,13 +29,12 @@ MOST_DEVIATIONS = 6
 
 @dataclass(frozen=True)
 class _Factor:
-    """A factor of a term."""
+    """A factor of a term as text; empty where it is left out."""
 
-    #: Empty where it is left out.
     text: str
     #: What it changes ln T by, about.
-    effect: float
-    #: The categorical factor whose levels it lists; empty for another kind.
+    effect: float = 0.0
+    #: The categorical factor of which it is a level; empty for another kind.
     levels: str = ""
 
 
@@ -105,10 +104,7 @@ def _joined(factors: list[_Factor]) -> list[str]:
     for place, factor in enumerate(factors):
         if factor.text:
             texts.setdefault(factor.levels or place, []).append(factor.text)
-    return [
-        f"[{of}: {', '.join(latex_texts)}]" if isinstance(of, str) else latex_texts[0]
-        for of, latex_texts in texts.items()
-    ]
+    return [f"[{of}: {', '.join(levels)}]" if isinstance(of, str) else levels[0] for of, levels in texts.items()]
 
 
 def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
@@ -119,31 +115,29 @@ def _factor(node: Node, values: Mapping[str, float]) -> _Factor:
         case Call("exp", (Call(_, (exponent, column)),)):
             size = _value(exponent, values)
         case _:
-            return _Factor(_number(_value(node, values)), 0.0)
+            return _Factor(_number(_value(node, values)))
     if abs(size) < LEAST_EFFECT_WRITTEN:
-        return _Factor("", 0.0)
-    factor, conditions, levels = _Factor(_number(math.exp(size)), abs(size)), [], []
-    for part in product_of(column):
-        match part:
+        return _Factor("")
+    factor, conditions, columns = _Factor(_number(math.exp(size)), abs(size)), [], product_of(column)
+    for one in columns:
+        match one:
             case Call("log", (base,)):
                 factor = _power(base, size)
+            case Call("where", (Call(_, (Name(name), Text(level))), *_)) if len(columns) == 1:
+                return _Factor(f"{level} {factor.text}", factor.effect, name)
             case Call("where", (Call(_, (Name(name), Text(level))), *_)):
-                levels.append((name, level))
                 conditions.append(f"{name} = {level}")
             case Call("where", (Call(_, (Name(name), Number(step))), *_)):
                 conditions.append(f"{name} > {step:g}")
-    if not conditions or not factor.text:
+    if not conditions:
         return factor
-    if len(conditions) == 1 and levels and len(product_of(column)) == 1:
-        name, level = levels[0]
-        return _Factor(f"{level} {factor.text}", factor.effect, name)
     return replace(factor, text=f"({factor.text} where {' and '.join(conditions)})")
 
 
 def _power(base: Node, exponent: float) -> _Factor:
     """Return a factor over its centre, to a power."""
     if abs(exponent) < LEAST_EFFECT_WRITTEN:
-        return _Factor("", 0.0)
+        return _Factor("")
     power, inside = _number(exponent), f"({render(base).replace(' ', '')})"
     return _Factor(inside if power == "1" else f"{inside}^{power}", abs(exponent))
 
@@ -154,7 +148,7 @@ def _value(node: Node, values: Mapping[str, float]) -> float:
 
 
 def _number(value: float) -> str:
-    return f"{value:.{WRITTEN_DIGITS}g}"
+    return f"{value:.{LEAST_DIGITS}g}"
 
 
 #: What of a factor is an exponent.
@@ -182,20 +176,7 @@ class LevelExponent:
 
 
 def level_exponents(result: FitResult) -> list[LevelExponent]:
-    """Return the exponents in which a level differs from the shared one, largest difference first.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> rows = [(batch, net) for net in ("resnet", "vgg") for batch in (8, 16, 32, 64, 128, 256)]
-    >>> runs = pd.DataFrame(rows, columns=["batch", "net"])
-    >>> runs["t"] = 0.01 * runs.batch ** runs.net.map({"resnet": 0.8, "vgg": 1.0})
-    >>> fitted = gp.fit(gp.read_table(runs, time="t", intrinsic="batch", categorical="net"), "generic", draws=5)
-    >>> for one in level_exponents(fitted):
-    ...     print(one)
-    vgg (net): batch exponent 1.00 (shared 0.80)
-    """
+    """Return the exponents in which a level differs from the shared one, largest difference first."""
     member = result.best
     out = []
     for constant in member.expression.constants:
@@ -220,21 +201,14 @@ def _shared(member: Member, factor: str) -> float:
 
 
 Style = Literal["markdown", "csv", "latex"]
-#: Significant digits, but where all are requested: with three a large power is right to some per cent.
-LEAST_DIGITS, MOST_DIGITS = 3, 5
-#: A factor that changes ln T by less is left out: half a per cent.
-LEAST = 0.005
 
 
-@dataclass
-class _Written:
-    """One product: what its factors print, and by what the coefficient grows where they are not normalised."""
-
-    text: list[str] = field(default_factory=list)
-    #: By categorical factor: its levels, and what they multiply by.
-    levels: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    #: Shape (1 + draws,).
-    unit: Array | float = 1.0
+def _digits(value: float, half_width: float, least: int, otherwise: int) -> str:
+    """Return a value with two digits of the half width of its interval, and at least some; or with others without."""
+    if not half_width > 0.0 or value == 0.0:
+        return f"{value:.{otherwise}g}"
+    digits = 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(half_width))
+    return f"{value:.{min(max(digits, least), MOST_DIGITS)}g}"
 
 
 class _Equation:
@@ -242,61 +216,56 @@ class _Equation:
 
     def __init__(self, result: FitResult, all_digits: bool) -> None:
         member, self.all_digits = result.best, all_digits
-        self.result, self.expression = result, member.expression
+        self.levels = {f.name: f.levels for f in result.schema.factors}
         drawn = np.vstack([member.constants, member.draws]).astype(float)
-        self.values = dict(zip(self.expression.constant_names, drawn.T, strict=True))
+        self.values: dict[str, Array] = dict(zip(member.expression.constant_names, drawn.T, strict=True))
         self.best = member.values
 
     def number(self, drawn: Array) -> str:
         """Return the first of some values with the digits that the spread of the others leaves."""
         value, spread = float(drawn[0]), float(np.subtract(*np.quantile(drawn[1:], [0.95, 0.05]))) / 2.0
-        if self.all_digits:
-            text = f"{value!r}"
-        elif spread > 0.0 and value != 0.0:
-            # Two digits of the half width of the interval.
-            digits = 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(spread))
-            text = f"{value:.{min(max(digits, LEAST_DIGITS), MOST_DIGITS)}g}"
-        else:
-            text = f"{value:.{MOST_DIGITS}g}"
+        text = f"{value!r}" if self.all_digits else _digits(value, spread, LEAST_DIGITS, MOST_DIGITS)
         mantissa, e, exponent = text.partition("e")
         return rf"{mantissa}\times 10^{{{int(exponent)}}}" if e else mantissa
 
-    def add(self, node: Node, out: _Written) -> None:
-        """Add one factor of a product."""
-        match node:
-            case Call("power", (Call("divide", (Name(name), Number(centre))), Name(exponent))):
-                p = self.values[exponent]
-                if abs(p[0]) >= LEAST:
-                    power = self.number(p)
-                    out.text.append(latex_name(name) + ("" if power == "1" else f"^{{{power}}}"))
-                    out.unit = out.unit * centre**-p
-            case Call("exp", (Call("multiply", (Name(d), Call("where", (Call(_, (Name(name), Text(level))), *_)))),)):
-                out.levels.setdefault(name, []).append((level, self.number(np.exp(self.values[d]))))
-            case Call("exp", (Call("multiply", (Name(d), Call("where", (Call(_, (Name(name), Number(one))), *_)))),)):
-                if abs(self.best[d]) >= LEAST:
-                    out.text.append(rf"{self.number(np.exp(self.values[d]))}^{{[{latex_name(name)}>{one:g}]}}")
-            case _:
-                constants = names_in(node) & {*self.values}
-                if max((abs(self.best[name]) for name in constants), default=1.0) >= LEAST:
-                    bound = bind_values(node, self.best)
-                    out.text.append(rf"\left({latex(bound, lambda v: f'{v:.3g}')}\right)")
+    def coefficient(self, node: Node) -> Array:
+        """Return a coefficient of every draw; one that is held has one value."""
+        if isinstance(node, Name):
+            return self.values[node.name]
+        assert isinstance(node, Number)
+        return np.full(len(next(iter(self.values.values()))), node.value)
 
-    def product(self, nodes: list[Node]) -> _Written:
-        """Write the factors of a product; the levels of a factor in one bracket, the first of which is the base."""
-        out = _Written()
+    def product(self, nodes: list[Node]) -> tuple[list[str], Array | float]:
+        """Write the factors of a product, and by what its coefficient grows where they are not normalised.
+
+        The levels of a factor stand in one bracket, the base first.
+        """
+        texts: list[str] = []
+        levels: dict[str, list[tuple[str, str]]] = {}
+        unit: Array | float = 1.0
         for node in nodes:
-            self.add(node, out)
-        bases = {f.name: f.levels[0] for f in self.result.schema.factors if f.levels}
-        for name, levels in out.levels.items():
-            level_names = {level for level, _ in levels}
-            base = next((b for b in self.of(name) if b not in level_names), bases[name])
-            listed = r",\,".join(rf"\text{{{_plain(level)}}}\,{by}" for level, by in [(base, "1"), *levels])
-            out.text.append(rf"\{{{listed}\}}_{{{latex_name(name)}}}")
-        return out
-
-    def of(self, name: str) -> tuple[str, ...]:
-        """Return the levels of a categorical factor."""
-        return next(f.levels for f in self.result.schema.factors if f.name == name)
+            match node:
+                case Call("power", (Call("divide", (Name(name), Number(centre))), Name(exponent))):
+                    p = self.values[exponent]
+                    if abs(p[0]) >= LEAST_EFFECT_WRITTEN:
+                        power = self.number(p)
+                        texts.append(latex_name(name) + ("" if power == "1" else f"^{{{power}}}"))
+                        unit = unit * centre**-p
+                case Call("exp", (Call("multiply", (Name(d), Call("where", (Call(_, (Name(name), Text(x))), *_)))),)):
+                    levels.setdefault(name, []).append((x, self.number(np.exp(self.values[d]))))
+                case Call("exp", (Call("multiply", (Name(d), Call("where", (Call(_, (Name(name), Number(x))), *_)))),)):
+                    if abs(self.best[d]) >= LEAST_EFFECT_WRITTEN:
+                        texts.append(rf"{self.number(np.exp(self.values[d]))}^{{[{latex_name(name)}>{x:g}]}}")
+                case _:
+                    constants = names_in(node) & {*self.values}
+                    if max((abs(self.best[name]) for name in constants), default=1.0) >= LEAST_EFFECT_WRITTEN:
+                        bound = bind_values(node, self.best)
+                        texts.append(rf"\left({latex(bound, lambda v: f'{v:.3g}')}\right)")
+        for name, factors in levels.items():
+            base = next((b for b in self.levels[name] if b not in dict(factors)), self.levels[name][0])
+            listed = r",\,".join(rf"\text{{{_plain(level)}}}\,{by}" for level, by in [(base, "1"), *factors])
+            texts.append(rf"\{{{listed}\}}_{{{latex_name(name)}}}")
+        return texts, unit
 
 
 def equation(result: FitResult, all_digits: bool = False) -> str:
@@ -327,45 +296,27 @@ def equation(result: FitResult, all_digits: bool = False) -> str:
         return expression.latex(result.best.values, digits=3)
     writer = _Equation(result, all_digits)
     terms = expression.without_zeros(result.best.values).terms
-    powered = {t.name: product_of(t.node) for t in terms if t.name != CONSTANT_TERM}
-    common = shared_factors([*powered.values()])
-    shared = writer.product(common)
-    latex_terms = []
-    for factors in powered.values():
-        term = writer.product([node for node in factors[1:] if node not in common])
-        scale = _coefficient(writer.values, factors[0]) * term.unit * shared.unit
-        latex_terms.append(r"\,".join([writer.number(np.asarray(scale)), *term.text]))
-    constant = [t.node for t in terms if t.name == CONSTANT_TERM]
-    constant_text = [writer.number(_coefficient(writer.values, constant[0]))] if constant else []
-    constant_text = [text for text in constant_text if float(text.partition(r"\times")[0]) != 0.0]
-    together = len(powered) > 1 and bool(shared.text)
-    rows = _rows(latex_terms)
-    sum_of_terms = " + ".join(rows) if len(rows) == 1 else "\\\\\n&\\quad {}+ ".join(rows)
-    body = rf"\bigl({sum_of_terms}\bigr)" if together else sum_of_terms
-    if constant_text:
-        body = f"{constant_text[0]} + {body}"
-    if shared.text:
-        body += "\\\\\n&\\times " + r"\,".join(shared.text)
-    return f"\\begin{{aligned}}\nT ={{}}& {body}\n\\end{{aligned}}"
-
-
-def _rows(parts: list[str]) -> list[str]:
-    """Join short terms into rows of an aligned equation."""
+    powered = [product_of(t.node) for t in terms if t.name != CONSTANT_TERM]
+    common = shared_factors(powered)
+    shared, shared_unit = writer.product(common)
     rows: list[str] = []
-    for part in parts:
-        if rows and len(rows[-1]) + len(part) < 150:
-            rows[-1] += f" + {part}"
+    for factors in powered:
+        texts, unit = writer.product([node for node in factors[1:] if node not in common])
+        scale = writer.number(np.asarray(writer.coefficient(factors[0]) * unit * shared_unit))
+        term = r"\,".join([scale, *texts])
+        # Short terms stand in one row.
+        if rows and len(rows[-1]) + len(term) < 150:
+            rows[-1] += f" + {term}"
         else:
-            rows.append(part)
-    return rows
-
-
-def _coefficient(values: Mapping[str, Array], node: Node) -> Array:
-    """Return a coefficient of every draw; one that is held has one value."""
-    if isinstance(node, Name):
-        return values[node.name]
-    assert isinstance(node, Number)
-    return np.full(len(next(iter(values.values()))), node.value)
+            rows.append(term)
+    body = "\\\\\n&\\quad {}+ ".join(rows)
+    body = rf"\bigl({body}\bigr)" if len(powered) > 1 and shared else body
+    for constant in (writer.number(writer.coefficient(t.node)) for t in terms if t.name == CONSTANT_TERM):
+        if float(constant.partition(r"\times")[0]) != 0.0:
+            body = f"{constant} + {body}"
+    if shared:
+        body += "\\\\\n&\\times " + r"\,".join(shared)
+    return f"\\begin{{aligned}}\nT ={{}}& {body}\n\\end{{aligned}}"
 
 
 def _plain(text: str) -> str:
@@ -393,40 +344,26 @@ def constants_table(result: FitResult, style: Style = "markdown", interval: floa
     frame["paper"] = frame["constant"].map(_unnormalised(result)).astype(float)
     if style == "csv":
         return frame.to_csv(index=False).rstrip("\n")
-    digits = f"{100.0 * interval:g} %"
-    cells = [
-        (
-            str(row["constant"]),
-            _digits(row["value"], row["upper"] - row["lower"]),
-            f"{_digits(row['lower'], row['upper'] - row['lower'])} to "
-            f"{_digits(row['upper'], row['upper'] - row['lower'])}",
-            "" if math.isnan(row["paper"]) else f"{row['paper']:.3g}",
-            str(row["unit"]),
-            str(row["state"]),
-        )
-        for row in frame.to_dict("records")
-    ]
-    heads = ("constant", "value", digits, "not normalised", "unit", "state")
-    statistics = [(name, text) for name, text in _statistics(result)]
+    cells = []
+    for row in frame.to_dict("records"):
+        half_width = (row["upper"] - row["lower"]) / 2.0
+        value, lower, upper = (_digits(row[name], half_width, 1, 3) for name in ("value", "lower", "upper"))
+        paper = "" if math.isnan(row["paper"]) else f"{row['paper']:.3g}"
+        cells.append((str(row["constant"]), value, f"{lower} to {upper}", paper, str(row["unit"]), str(row["state"])))
+    heads = ("constant", "value", f"{100.0 * interval:g} %", "not normalised", "unit", "state")
+    statistics = [f"{name}: {text}" for name, text in _statistics(result)]
     if style == "markdown":
-        rows = [heads, ("---",) * len(heads), *cells]
-        lines = ["| " + " | ".join(row) + " |" for row in rows]
-        return "\n".join([*lines, "", "; ".join(f"{name}: {text}" for name, text in statistics)])
-    escape: Callable[[str], str] = lambda text: _plain(text).replace("[", "{[}")  # noqa: E731
-    body = [" & ".join(map(escape, row)) + r" \\" for row in cells]
-    below = [rf"\multicolumn{{{len(heads)}}}{{l}}{{{escape(name)}: {escape(text)}}} \\" for name, text in statistics]
-    head = " & ".join(map(escape, heads)) + r" \\"
-    columns = "l" + "r" * 3 + "ll"
-    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\midrule", *below]
+        lines = ["| " + " | ".join(row) + " |" for row in [heads, ("---",) * len(heads), *cells]]
+        return "\n".join([*lines, "", "; ".join(statistics)])
+    head, *body = (" & ".join(map(_escaped, row)) + r" \\" for row in (heads, *cells))
+    below = [rf"\multicolumn{{{len(heads)}}}{{l}}{{{_escaped(text)}}} \\" for text in statistics]
+    lines = [r"\begin{tabular}{lrrrll}", r"\toprule", head, r"\midrule", *body, r"\midrule", *below]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
-def _digits(value: float, width: float) -> str:
-    """Return a value with two digits of the half width of its interval."""
-    if not width > 0.0 or value == 0.0:
-        return f"{value:.3g}"
-    digits = 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(width / 2.0))
-    return f"{value:.{min(max(digits, 1), MOST_DIGITS)}g}"
+def _escaped(text: str) -> str:
+    """Return a text as a cell of a LaTeX table, in which a row may not begin with a bracket."""
+    return _plain(text).replace("[", "{[}")
 
 
 def _unnormalised(result: FitResult) -> dict[str, float]:
@@ -438,7 +375,7 @@ def _unnormalised(result: FitResult) -> dict[str, float]:
     for term in expression.terms:
         coefficient, *factors = product_of(term.node)
         if term.name != CONSTANT_TERM and isinstance(coefficient, Name):
-            unit = np.asarray(writer.product(factors).unit * np.ones(1))
+            unit = np.asarray(writer.product(factors)[1] * np.ones(1))
             out[coefficient.name] = float(result.best.values[coefficient.name] * unit[0])
     return out
 

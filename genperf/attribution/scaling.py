@@ -41,17 +41,9 @@ class Knee:
     kind: Kind | None = None
 
 
-@dataclass(frozen=True)
-class CurveTolerances:
-    """When two points of a curve count as equal: rounding errors of sums of logarithms."""
-
-    #: Of times: closer ones are the same.
-    relative: float = 1e-12
-    #: Of a logarithm of an efficiency: one that is nearer to a level is at the level, not below it.
-    logarithm: float = 1e-9
-
-
-TOLERANCES = CurveTolerances()
+#: Relative difference of times that count as the same, and distance of a logarithm of an efficiency from a level at
+#: which it is not below it: rounding errors of sums of logarithms.
+SAME_TIME, AT_LEVEL = 1e-12, 1e-9
 _CHANGES = ("member", "weight", "before", "after", "count", "lower", "upper", "reached")
 _POINTS = ("what", "level", "count", "lower", "upper", "reached", "of")
 
@@ -128,10 +120,7 @@ def scaling_along(
 
 
 def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Scaling]:
-    """Return a curve of a time as each kind of scaling that is possible where nothing shows which it is.
-
-    A kind by which measured workers do more than they can is left out, where another is left.
-    """
+    """Return a curve of a time as each possible kind of scaling by which measured workers do no more than they can."""
     steps, panel = unknown.steps, unknown.steps.panel.scaled_along(unknown.steps.along)
     values = unknown.curve[unknown.quantity.name].to_numpy(float)
     last = steps.nearest(steps.along.upper)
@@ -149,8 +138,7 @@ def _of_kinds(
 ) -> list[Scaling]:
     """Return the curve of a time by each kind of scaling, with its efficiency where the work is known, and its points.
 
-    The ends of an efficiency are those of the ratio of two times; what both share cancels in each draw. That of a step
-    that is not in `places` is NaN. Points are those where the efficiency falls below the `level`.
+    The ends of an efficiency are those of the ratio of two times; that of a step that is not in `places` is NaN.
     """
     steps, values, levels = plain.steps, plain.curve[plain.quantity.name].to_numpy(float), ends_of(plain.interval)
     runs, measured = steps.measured
@@ -165,21 +153,23 @@ def _of_kinds(
     # The verdict stands last.
     columns = dict(plain.curve)
     verdicts = {name: columns.pop(name) for name in ("verdict",) if name in columns}
-    curves = []
-    works_known = {kind: work for kind, work in works.items() if work is not None}
-    ratios = plain.curves.to_first(levels, places) if works_known else np.empty(0)
-    for kind, work in works_known.items():
+    work_of_kind = {kind: work for kind, work in works.items() if work is not None}
+    if not work_of_kind:
+        return [replace(plain, points=pd.DataFrame([slower], columns=list(_POINTS)))]
+    curves, ratios = [], plain.curves.to_first(levels, places)
+    for kind, work in work_of_kind.items():
         efficient = _efficiencies(steps.counts, work, values, ratios)
+        points = _points(plain, np.log(work) - logarithms, level, slower)
         one = replace(
             plain,
             kind=kind,
             steps=replace(steps, kind=kind, work=work),
             best=float(steps.counts[int(np.argmax(efficient["efficiency"]))]),
             curve=pd.DataFrame({**columns, **efficient, **verdicts}),
+            points=pd.DataFrame(points, columns=list(_POINTS)),
         )
-        curves.append((one, _points(plain, np.log(work) - logarithms, level, slower)))
-    curves = curves or [(plain, [slower])]
-    return [replace(one, points=pd.DataFrame(points, columns=list(_POINTS))) for one, points in curves]
+        curves.append(one)
+    return curves
 
 
 def _points(plain: Scaling, rates: Array, level: float, slower: dict[str, Any]) -> list[dict[str, Any]]:
@@ -213,9 +203,12 @@ def _ends(counts: Array, weights: Array, levels: tuple[float, float]) -> dict[st
     count, drawn = float(counts[0]), counts[1:]
     # Some may be infinite: nothing is interpolated.
     lower, upper = np.quantile(drawn, np.array(levels) - 1e-12, weights=weights, method="inverted_cdf").tolist()
-    reached = float(weights[np.isfinite(drawn)].sum() / weights.sum())
-    finite_count = count if np.isfinite(count) else np.nan
-    return {"count": finite_count, "lower": min(lower, count), "upper": max(upper, count), "reached": reached}
+    return {
+        "count": count if np.isfinite(count) else np.nan,
+        "lower": min(lower, count),
+        "upper": max(upper, count),
+        "reached": float(weights[np.isfinite(drawn)].sum() / weights.sum()),
+    }
 
 
 def _efficiencies(counts: Array, work: Array, values: Array, ratios: Array) -> dict[str, Array]:
@@ -247,12 +240,11 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
 
 
 def first_below(counts: Array, curves: Array, level: float, whole: bool, from_largest: bool = False) -> Array:
-    """Return the first count at which each curve is below a level; infinite where none is.
+    """Return the first count at which each curve, or its part beyond its largest value, is below a level; or infinity.
 
-    Between two of the rising counts, curves of shape (curves, steps) are straight over the logarithm of the count.
-    Whole counts are rounded up. `from_largest`: only counts beyond each curve's largest value are looked at.
+    Curves have shape (curves, steps). Whole counts are rounded up.
     """
-    under = curves < level - TOLERANCES.logarithm
+    under = curves < level - AT_LEVEL
     if from_largest:
         under = under & (np.arange(len(counts)) > curves.argmax(axis=1)[:, None])
     place = _crossing(counts, curves - level, under.argmax(axis=1), whole)
@@ -272,32 +264,27 @@ def _crossing(counts: Array, curves: Array, at: Index, whole: bool) -> Array:
 
 def last_smallest(counts: Array, curves: Array) -> Array:
     """Return the largest count at which each curve is as small as anywhere; infinite where that is the last count."""
-    low = curves <= curves.min(axis=1, keepdims=True) * (1.0 + TOLERANCES.relative)
+    low = curves <= curves.min(axis=1, keepdims=True) * (1.0 + SAME_TIME)
     last = curves.shape[1] - 1 - low[:, ::-1].argmax(axis=1)
     return np.where(last == curves.shape[1] - 1, np.inf, counts[last])
 
 
 def crossovers(result: FitResult, steps: Ladder, interval: float = 0.9) -> pd.DataFrame:
-    """Return a row per change of the largest term, for every label of some weight, the heaviest first.
-
-    Terms of different families are different things, so that each label stands for itself. A label whose largest term
-    does not change has a row that says so, with no count.
-    """
+    """Return a row per change of the largest term of every label of some weight; without a change one with no count."""
     return pd.DataFrame([*changes(result, steps, interval)], columns=list(_CHANGES))
 
 
 def changes(result: FitResult, steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
     """Yield the rows of `crossovers`."""
-    labels = by_label(result.members)
-    for entry in labels:
-        same = [result.members[k] for k in entry.places] if entry.weight >= LEAST_WEIGHT else []
-        for row in _changes(same, steps, interval):
-            yield {"member": entry.label, "weight": entry.weight, **row}
+    for entry in by_label(result.members):
+        if entry.weight >= LEAST_WEIGHT:
+            for row in _changes([result.members[k] for k in entry.places], steps, interval):
+                yield {"member": entry.label, "weight": entry.weight, **row}
 
 
 def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Iterator[dict[str, Any]]:
     """Yield the changes of one label; nothing of a single term."""
-    best = members[0].expression.term_values(steps.columns, members[0].values) if members else {}
+    best = members[0].expression.term_values(steps.columns, members[0].values)
     names = list(best)
     if len(names) < 2:
         return
@@ -305,17 +292,16 @@ def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Itera
     turns = (np.flatnonzero(np.diff(largest)) + 1).tolist()
     if not turns:
         name = names[largest[0]]
-        none = {"count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
-        yield {"before": name, "after": name, **none}
-    same = [m for m in members if {t.name for t in m.expression.terms} == set(names)] if turns else []
+        yield {"before": name, "after": name, "count": np.nan, "lower": np.nan, "upper": np.nan, "reached": 0.0}
+        return
+    same = [m for m in members if {t.name for t in m.expression.terms} == set(names)]
     compared = {names[place] for place in largest.tolist()}
     drawn = [m.expression.term_values(steps.columns, m.draw_values(), compared) for m in same]
     for j in turns:
         before, after = names[largest[j - 1]], names[largest[j]]
         lead = np.vstack([(best[after] - best[before])[None], *(d[after] - d[before] for d in drawn)])
         counts = _overtakes(steps.counts, lead, j, steps.along.integer)
-        ends = _ends(counts, shares(same), ends_of(interval))
-        yield {"before": before, "after": after, **ends}
+        yield {"before": before, "after": after, **_ends(counts, shares(same), ends_of(interval))}
 
 
 def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:

@@ -219,13 +219,7 @@ def _trading(drawn: Array) -> Mask:
 
 
 def named(terms: Collection[str], factors: Collection[str]) -> bool:
-    """Tell whether the terms of a model have names of the field: products of its factors have none.
-
-    Examples
-    --------
-    >>> named(["computation", "between nodes"], ["gpus"]), named(["constant", "batch × layers / gpus"], ["gpus"])
-    (True, False)
-    """
+    """Tell whether the terms of a model have names of the field: products of its factors have none."""
     return not any(term in factors or "×" in term or " / " in term or term.startswith("term ") for term in terms)
 
 

@@ -127,16 +127,7 @@ LEAST_COUNTS = 3
 
 
 def measured_alone(factors: Panel) -> bool:
-    """Return whether a table has runs of one worker beside two larger counts, so that a step between them shows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> tables = [pd.DataFrame({"gpus": n, "s": n}) for n in ([1, 2, 4], [1, 2], [2, 4, 8])]
-    >>> [measured_alone(read_table(runs, time="s", extrinsic="gpus").panel) for runs in tables]
-    [True, False, False]
-    """
+    """Return whether a table has runs of one worker beside two larger counts, so that a step between them shows."""
     workers = factors.workers
     return workers is not None and workers.lower <= 1.0 and workers.distinct >= LEAST_COUNTS
 
@@ -158,11 +149,6 @@ def partly_hidden(backward: str, exchange: str) -> str:
 
     Of L equal layers the last gradients leave when the pass is done, and the first ones when one layer is: the time is
     max(t_b + t_c/L, t_b/L + t_c), which is this with s = 1/L.
-
-    Examples
-    --------
-    >>> partly_hidden("backward", "ring")
-    'serial*(backward + ring) + (1 - serial)*max(backward, ring)'
     """
     return f"serial*({backward} + {exchange}) + (1 - serial)*max({backward}, {exchange})"
 
@@ -173,13 +159,7 @@ def at_level(factor: Factor, level: str, value: float = 1.0) -> Node:
 
 
 def unused_name(name: str, columns: Collection[str]) -> str:
-    """Return a name that no column has: the given one, with as many trailing `_` as that takes.
-
-    Examples
-    --------
-    >>> unused_name("a", {"a", "a_"}), unused_name("b", {"a"})
-    ('a__', 'b')
-    """
+    """Return a name that no column has: the given one, with as many trailing `_` as that takes."""
     while name in columns:
         name += "_"
     return name

@@ -1,8 +1,5 @@
 """Steps that end in an exchange of gradients: with servers, with every other worker, around a ring; or overlapping."""
 
-from collections.abc import Sequence
-from typing import Literal, get_args
-
 from genperf.expression import Constant, Expression
 from genperf.models.compose import (
     SERIAL,
@@ -16,13 +13,8 @@ from genperf.models.compose import (
 from genperf.models.family import Family
 from genperf.panel import Panel, share
 
-#: What one worker alone does: it exchanges with the servers like several, or it runs without them. Then several
-#: workers may also have a cost of synchronisation.
-Alone = Literal["exchanges", "runs by itself", "saves synchronisation"]
-ALONE: tuple[Alone, ...] = get_args(Alone)
 
-
-def parameter_server(factors: Panel, alone: Alone = "exchanges") -> Expression:
+def parameter_server(factors: Panel) -> list[Expression]:
     """Write one step with S parameter servers.
 
         T = c + a·w + 2·β·M·max(n/S, 1) + α·n/S
@@ -30,47 +22,25 @@ def parameter_server(factors: Panel, alone: Alone = "exchanges") -> Expression:
     After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
     each server takes in the gradients of its share of the model from all n workers and sends the weights back. The
     formula is our derivation. With fewer workers than servers the links of the workers are full, which carry M bytes
-    each way. Without a column of servers their number is in the coefficients; without bytes that vary the two terms of
-    the servers are one.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "workers, servers, batch, bytes"}).panel
-    >>> print(parameter_server(panel))
-    c + a*batch + 2*beta*bytes*max(workers/servers, 1) + alpha*workers/servers
-    >>> print(parameter_server(roles_of({"extrinsic": "workers"}).panel, "saves synchronisation"))
-    c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, d, 0)
+    each way. Where the table has runs of one worker, it exchanges with the servers like several, or runs without them;
+    then several may also have a cost of synchronisation.
     """
     exchange = through_servers(factors)
-    if alone != "exchanges":
-        exchange = {name: together(formula) for name, formula in exchange.items()}
-    if alone == "saves synchronisation":
-        exchange |= SYNCHRONISATION
-    return with_computation("parameter-server", factors, exchange)
+    exchanges = [exchange]
+    if measured_alone(factors):
+        of_several = {name: together(formula) for name, formula in exchange.items()}
+        exchanges += [of_several, of_several | SYNCHRONISATION]
+    return [with_computation("parameter-server", factors, terms) for terms in exchanges]
 
 
 def through_servers(factors: Panel) -> dict[str, str]:
-    """Return the terms of an exchange with servers.
+    """Return the terms of an exchange with servers, 2·β·M·max(n/S, 1) + α·n/S.
 
-        t_c = 2·β·M·max(n/S, 1) + α·n/S
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> through_servers(roles_of({"extrinsic": "workers"}).panel)
-    {'bandwidth': '2*beta*bytes*workers'}
+    Without a column of servers their number is in the coefficients; without bytes that vary the two terms are one.
     """
     load = "max(workers/servers, 1)" if factors.has("servers") else "workers"
-    terms = {"bandwidth": f"2*beta*bytes*{load}"}
-    if factors.varies("bytes"):
-        terms["requests"] = "alpha*workers/servers"
-    return terms
-
-
-def server_candidates(factors: Panel) -> Sequence[Expression]:
-    """Return the expressions for what one worker alone may do, where the table has runs of it."""
-    return [parameter_server(factors, alone) for alone in (ALONE if measured_alone(factors) else ALONE[:1])]
+    requests = {"requests": "alpha*workers/servers"} if factors.varies("bytes") else {}
+    return {"bandwidth": f"2*beta*bytes*{load}", **requests}
 
 
 PARAMETER_SERVER = Family(
@@ -79,48 +49,27 @@ PARAMETER_SERVER = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="parameter servers that congest as workers are added",
     uses=("servers", "batch", "work", "bytes"),
-    build=server_candidates,
+    build=parameter_server,
 )
 
 
-def peer_to_peer(factors: Panel, synchronised: bool = False) -> Expression:
-    """Write one step with all-to-all exchange.
+def peer_to_peer(factors: Panel) -> list[Expression]:
+    """Write one step with all-to-all exchange, without and with a cost of several workers that one alone saves.
 
         T = c + a·w + β·M·(n−1) + α·(n−1)
 
-    and with `synchronised` a cost d of several workers that one alone saves.
-
-    After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
-    each worker's link carries M bytes to each of the n − 1 others. The formula is our derivation. Without bytes that
-    vary the two terms of the exchange are one.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> print(peer_to_peer(roles_of({"extrinsic": "workers", "intrinsic": "parameters"}).panel))
-    c + a/workers + beta*(4*parameters)*(workers - 1) + alpha*(workers - 1)
+    After Alqahtani & Demirbas (2019): each worker's link carries M bytes to each of the n − 1 others. The formula is
+    our derivation.
     """
-    return with_computation("peer-to-peer", factors, among_peers(factors) | (SYNCHRONISATION if synchronised else {}))
+    exchange = among_peers(factors)
+    costs = [{}, SYNCHRONISATION] if measured_alone(factors) else [{}]
+    return [with_computation("peer-to-peer", factors, exchange | cost) for cost in costs]
 
 
 def among_peers(factors: Panel) -> dict[str, str]:
-    """Return the terms of an exchange of every worker with every other.
-
-        t_c = β·M·(n−1) + α·(n−1)
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> among_peers(roles_of({"extrinsic": "workers"}).panel)
-    {'bandwidth': 'beta*bytes*(workers - 1)'}
-    """
-    bandwidth = {"bandwidth": "beta*bytes*(workers - 1)"}
-    return bandwidth | ({"messages": "alpha*(workers - 1)"} if factors.varies("bytes") else {})
-
-
-def peer_candidates(factors: Panel) -> Sequence[Expression]:
-    """Return the expressions without and with a cost that one worker alone saves, where the table has runs of it."""
-    return [peer_to_peer(factors, synchronised) for synchronised in (False, True)[: 1 + measured_alone(factors)]]
+    """Return the terms of an exchange of every worker with every other, β·M·(n−1) + α·(n−1)."""
+    messages = {"messages": "alpha*(workers - 1)"} if factors.varies("bytes") else {}
+    return {"bandwidth": "beta*bytes*(workers - 1)", **messages}
 
 
 PEER_TO_PEER = Family(
@@ -129,66 +78,51 @@ PEER_TO_PEER = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="every worker sends to every other",
     uses=("batch", "work", "bytes"),
-    build=peer_candidates,
+    build=peer_to_peer,
 )
 
 
-#: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
-Overlap = Literal["full", "part", "none"]
-
 _EXCHANGE = "bandwidth + latency"
-TOTALS: dict[Overlap, str | None] = {
-    "full": f"forward + max(backward, {_EXCHANGE})",
-    "part": f"forward + {partly_hidden('backward', _EXCHANGE)}",
-    "none": None,
-}
+#: What of the ring hides behind the backward pass: all that is as long, all but a share, nothing.
+_RING_TOTALS = (
+    f"forward + max(backward, {_EXCHANGE})",
+    f"forward + {partly_hidden('backward', _EXCHANGE)}",
+    None,
+)
 
 
-def ring_allreduce(factors: Panel, synchronised: bool = False, overlap: Overlap = "full") -> Expression:
-    """Write one step of ring all-reduce.
+def ring_allreduce(factors: Panel) -> list[Expression]:
+    """Write one step of ring all-reduce, each overlap without and with a cost d that one worker alone saves.
 
         full   T = c + a·w/3 + max(t_b, t_c)
         part   T = c + a·w/3 + s·(t_b + t_c) + (1 − s)·max(t_b, t_c)
         none   T = c + a·w/3 + t_b + t_c
 
-    with t_b = 2·a·w/3 and t_c = 2·β·M·(n−1)/n + 2·α·(n−1): the gradients are exchanged during the backward pass or
-    after it. Of L equal layers one cannot hide, which is `part` with s = 1/L (`overlap.partly_hidden`). With
-    `synchronised` there is a cost d of several workers that nothing hides and that one alone saves.
-
-    After Alqahtani & Demirbas (2019), "Performance analysis and comparison of distributed machine learning systems":
-    the ring keeps every link's traffic below 2·M bytes whatever n, and gradients travel while the backward pass
-    computes the next. The formula is our derivation; backward takes twice the time of forward.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "workers, batch, bytes"}).panel
-    >>> print(ring_allreduce(panel))
-    a*batch/3 + max(2*a*batch/3, 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1)) + c
-    >>> print(ring_allreduce(panel, overlap="none"))
-    a*batch/3 + 2*a*batch/3 + 2*beta*bytes*(1 - 1/workers) + 2*alpha*(workers - 1) + c
-    """
-    work, total = share(factors), TOTALS[overlap]
-    extra = SYNCHRONISATION if synchronised else {}
-    passes = {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
-    ring = {"bandwidth": "2*beta*bytes*(1 - 1/workers)", "latency": "2*alpha*(workers - 1)"}
-    total_with_constant = total and " + ".join([total, *extra, "constant"])
-    terms = {**passes, **ring, **extra, "constant": "c"}
-    return compose("ring-allreduce", terms, factors, total_with_constant, [SERIAL], spare={"constant": "forward"})
-
-
-def ring_candidates(factors: Panel) -> list[Expression]:
-    """Return the expressions of the overlaps, without and with a cost that one worker alone saves.
+    with t_b = 2·a·w/3 and t_c = 2·β·M·(n−1)/n + 2·α·(n−1). After Alqahtani & Demirbas (2019): the ring keeps every
+    link's traffic below 2·M bytes whatever n, and gradients travel while the backward pass computes the next. The
+    formula is our derivation; backward takes twice the time of forward. Of L equal layers one cannot hide, which is
+    `part` with s = 1/L.
 
     Only a table whose work per worker varies shows what an exchange hides behind. It shows the cost of several workers
     by runs of one worker, and where the work of a step is known: a fixed work that is shared falls as 1/n, as the part
     of the ring's traffic that depends on n.
     """
     work = share(factors)
-    work_shown = measured_alone(factors) and work.known
-    overlaps = [*TOTALS] if work.known and factors.varies(work.per_worker) else [*TOTALS][:1]
+    passes = {"forward": f"{work.of('a')}/3", "backward": f"{work.of('2*a')}/3"}
+    ring = {"bandwidth": "2*beta*bytes*(1 - 1/workers)", "latency": "2*alpha*(workers - 1)"}
+    totals = _RING_TOTALS if work.known and factors.varies(work.per_worker) else _RING_TOTALS[:1]
+    costs = [{}, SYNCHRONISATION] if measured_alone(factors) and work.known else [{}]
     return [
-        ring_allreduce(factors, extra, overlap) for overlap in overlaps for extra in (False, True)[: 1 + work_shown]
+        compose(
+            "ring-allreduce",
+            {**passes, **ring, **cost, "constant": "c"},
+            factors,
+            total and " + ".join([total, *cost, "constant"]),
+            [SERIAL],
+            spare={"constant": "forward"},
+        )
+        for total in totals
+        for cost in costs
     ]
 
 
@@ -200,7 +134,7 @@ RING_ALLREDUCE = Family(
     source="Alqahtani & Demirbas 2019",
     purpose="synchronous steps whose all-reduce overlaps the backward pass, all of it or in part, or follows it",
     uses=("batch", "work", "bytes"),
-    build=ring_candidates,
+    build=ring_allreduce,
 )
 
 
@@ -221,14 +155,6 @@ def goodput(factors: Panel, growing: bool = True, overlapping: bool = True) -> E
     values. Few configurations do not determine all constants, so that the authors fit all batches of a job at once:
     without `growing` β is 0, as theirs is until a job was run on more than two devices, and without `overlapping` γ
     is 1.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> print(goodput(roles_of({"extrinsic": "workers, batch"}).panel))
-    ((c + a*batch)**gamma + where(workers > 1, alpha_n + beta_n*(workers - 2), 0)**gamma)**(1/gamma)
-    >>> print(goodput(roles_of({"extrinsic": "workers, batch"}).panel, False, False))
-    c + a*batch + where(workers > 1, alpha_n, 0)
     """
     per_worker = {name: f" + beta_{name}*(workers - 2)" if growing else "" for name in "rn"}
     sync = {"synchronisation": f"where(workers > 1, alpha_n{per_worker['n']}, 0)"}
@@ -241,17 +167,13 @@ def goodput(factors: Panel, growing: bool = True, overlapping: bool = True) -> E
     return with_computation("goodput", factors, sync, total=total, shapes=[ORDER])
 
 
-def goodput_candidates(factors: Panel) -> Sequence[Expression]:
-    """Return the whole expression, then those with fewer constants."""
-    return [goodput(factors), goodput(factors, growing=False), goodput(factors, growing=False, overlapping=False)]
-
-
 GOODPUT = Family(
     name="goodput",
     equation="((c + a·batch)^γ + (α + β·(workers − 2))^γ)^(1/γ), α and β of the node or of the network",
     source="Qiao et al. 2021",
     purpose="computation and synchronisation that overlap in part",
     uses=("nodes", "batch", "work"),
-    build=goodput_candidates,
+    # The whole expression, then those with fewer constants.
+    build=lambda factors: [goodput(factors), goodput(factors, False), goodput(factors, False, False)],
     choice="largest",
 )

@@ -197,11 +197,6 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
 
     With fewer than two intrinsic factors the separable and per-term structures are a single product. With one or two
     factors no more than two products are tried.
-
-    Examples
-    --------
-    >>> [str(s) for s in structures([Factor("workers", "extrinsic", 1, 16, distinct=5)])]
-    ['product 1', 'product 2']
     """
     varying = [f for f in factors if f.distinct > 1]
     most = 2 if len(varying) < 3 else MAX_PRODUCTS
@@ -212,15 +207,7 @@ def structures(factors: Sequence[Factor]) -> list[Structure]:
 
 
 def named_by_factors(expression: Expression, constants: Iterable[float]) -> Expression:
-    """Return a fitted sum of products whose terms are named by the factors that drive them: `batch × layers / gpus`.
-
-    Examples
-    --------
-    >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
-    >>> fitted = named_by_factors(generic([workers], Structure("product", 2)), [0.1, -1.0, 5.0, 0.4, 0.0])
-    >>> [term.name for term in fitted.terms]
-    ['constant', '1 / workers', 'unused product']
-    """
+    """Return a fitted sum of products whose terms are named by the factors that drive them: `batch × layers / gpus`."""
     values = [(c.name, c.meaning, float(v)) for c, v in zip(expression.constants, constants, strict=True)]
     names: list[str] = []
     for term in expression.terms:
@@ -246,14 +233,7 @@ def _driven_by(meanings: Sequence[tuple[ConstantMeaning, float]]) -> str:
 
 
 def products_of(expression: Expression) -> int:
-    """Return how many products an expression of the `product` structure sums; 0 for another structure.
-
-    Examples
-    --------
-    >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
-    >>> products_of(generic([workers], Structure("product", 2))), products_of(generic([workers]))
-    (2, 0)
-    """
+    """Return how many products an expression of the `product` structure sums; 0 for another structure."""
     return len({c.meaning.term for c in expression.constants if c.meaning is not None and c.meaning.term})
 
 
@@ -262,14 +242,6 @@ def kinds_of(expression: Expression) -> tuple[str, ...]:
 
     Of one kind are the exponents of a factor in all terms, the steps of a count in all terms, and the levels of a
     categorical factor in one term. A coefficient has no kind, and an empty text.
-
-    Examples
-    --------
-    >>> workers = Factor("workers", "extrinsic", 1, 16, centre=4.0, distinct=5, positive=True)
-    >>> net = Factor("net", "categorical", levels=("resnet", "vgg", "bert"), distinct=3)
-    >>> expression = generic([workers, net], Structure("product", 1))
-    >>> [kind for kind in kinds_of(expression) if kind]
-    ['q_workers', 'd1_net[]', 'd1_net[]']
     """
     return tuple(shrinkage_group(c.meaning) for c in expression.constants)
 

@@ -52,14 +52,6 @@ def interactions(
     same exponents and steps. A count that follows from another may have a power. Columns that repeat another one, or
     are constant, are left out, and so are interactions that then have none, or too many beside those before
     (`MAX_EFFECTS`).
-
-    Examples
-    --------
-    >>> net = Factor("net", "categorical", levels=("resnet", "vgg"), distinct=2)
-    >>> batch = Factor("batch", "intrinsic", 8, 64, centre=23.0, distinct=4, positive=True)
-    >>> columns = {"net": np.array(["resnet", "vgg"] * 4), "batch": np.repeat([8.0, 16.0, 32.0, 64.0], 2)}
-    >>> [(one.name, [effect.name for effect in one.effects]) for one in interactions([batch, net], columns)]
-    [('batch × net', ['p_batch_net[vgg]'])]
     """
     varying = [f for f in factors if f.distinct > 1]
     categorical = [f for f in varying if not f.numeric]

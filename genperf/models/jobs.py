@@ -26,28 +26,14 @@ def cntk(factors: Panel, server: Server = "queue", job: bool = True, alone: bool
         started queue   T = i0 + i1·D·n^q + k·(t_w + s·n) + (K − k)·max(t_w + s, s·n),      k = min(r, K)
         sum             T = i0 + i1·D·n^q + K·(t_w + s·n)
 
-    with D samples in the data set, K iterations, and t_w = a·w + c of one worker's work w in each. After Hashemi et al.
-    (2016), "Performance modeling of distributed deep neural networks" (CNTK): initialisation reads the data on every
-    worker through shared storage, and a server serves the n workers one after another, so that it is what an iteration
-    waits for beyond the knee n* = t_w/s. The formula is our derivation.
+    with D samples, K iterations (in the coefficients where the table lacks them), and t_w = a·w + c of one worker's
+    work w in each. After Hashemi et al. (2016), "Performance modeling of distributed deep neural networks" (CNTK):
+    initialisation reads the data on every worker through shared storage, and a server serves the n workers one after
+    another, so that an iteration waits for it beyond the knee n* = t_w/s. The formula is our derivation.
 
-    Asynchronous workers queue at the server while others compute; synchronous ones compute first and then wait for it,
-    so that the two times add up, and beyond t_w/s the server takes the larger part. Asynchronous workers that start
-    together compute together as well: for r rounds, until the queue has drawn them apart, they are like synchronous
-    ones, and a worker's round alone is t_w + s; in the plain queue that s is in t_w. S servers share the load, n/S
-    each; with fewer workers than servers the workers' links carry it, as in `parameter-server`.
-
-    Without iterations their number is in the coefficients, and follows from the samples and the batch where these are
-    there; c is left out where it is always the same.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "workers, samples, iterations, batch"}).panel
-    >>> print(cntk(panel, "sum"))
-    i0 + i1*samples*workers**q + iterations*a*batch + iterations*c + iterations*s*workers
-    >>> print(cntk(roles_of({"extrinsic": "workers, batch"}).panel, job=False))
-    max(a*batch + c, s*workers)
+    Asynchronous workers queue while others compute; synchronous ones compute first and then wait, so that the times add
+    up. Asynchronous workers that start together are like synchronous ones for r rounds, and a worker's round alone is
+    t_w + s. S servers share the load, n/S each; with fewer workers than servers the workers' links carry it.
     """
     work = share(factors)
     iterations = "iterations*" if job and factors.has("iterations") else ""
@@ -118,13 +104,6 @@ def adam(factors: Panel) -> Expression:
     across the P − 1 cuts, M bytes of weights to the servers once in b samples. The formula is our derivation. The
     replicas are `workers`; W is `work/batch`, since `work` is that of one worker's step. A factor that is always
     the same, or that the table lacks, is in the coefficients.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "replicas, partitions, servers"}).panel
-    >>> print(adam(panel))
-    a/replicas/partitions + alpha_a/replicas*(partitions - 1) + beta_w/servers
     """
     work = "*work/batch" if factors.has("work") and factors.has("batch") else ""
     contended, parted = factors.varies("threads"), factors.varies("partitions")

@@ -51,15 +51,6 @@ class Network:
 
         A ring all-reduce over n nodes takes 2 (n − 1)/n · bytes/bandwidth + 2 (n − 1) · latency (Patarasuk & Yuan
         2009); here n = 2.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from genperf.panel import read_table
-        >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "parameters": [25e6] * 3, "s": [0.30, 0.31, 0.32]})
-        >>> table = read_table(runs, time="s", extrinsic="gpus", intrinsic="parameters")
-        >>> network_of({"bandwidth between nodes": "10Gbit/s"}).exchange(table)
-        0.08
         """
         message = self._bytes(table)
         if message is None:
@@ -104,13 +95,7 @@ class Network:
 
 
 def checked_hints(given: Mapping[str, str | float]) -> dict[str, str]:
-    """Return hints by their full names.
-
-    Examples
-    --------
-    >>> checked_hints({"Bandwidth": "25Gbit/s", "message bytes": "100MB"})
-    {'bandwidth between nodes': '25Gbit/s', 'message bytes': '100MB'}
-    """
+    """Return hints by their full names."""
     hints: dict[str, str] = {}
     full_names = {word: full for full, others in HINTS.items() for word in (full, *others)}
     for name, value in given.items():
@@ -127,13 +112,7 @@ def checked_hints(given: Mapping[str, str | float]) -> dict[str, str]:
 
 
 def network_of(hints: Mapping[str, str]) -> Network | None:
-    """Return the network between nodes from hints by their full names; None where they give no bandwidth.
-
-    Examples
-    --------
-    >>> network_of(checked_hints({"bandwidth": "25Gbit/s", "latency": "1ms", "parameters": "110M"}))
-    Network(bandwidth=3125000000.0, latency=0.001, message=110000000.0, each=4.0)
-    """
+    """Return the network between nodes from hints by their full names; None where they give no bandwidth."""
     if BANDWIDTH not in hints:
         alone = [name for name in (LATENCY, MESSAGE, PARAMETERS) if name in hints]
         if alone:
@@ -169,17 +148,7 @@ def _devices(hints: Mapping[str, str]) -> float | None:
 
 
 def with_devices_per_node(table: Table, hints: Mapping[str, str]) -> Table:
-    """Return a table with the hinted devices per node: a factor of one value, where no column counts nodes.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> table = read_table(pd.DataFrame({"gpus": [2, 4, 8], "s": [1.0, 1.1, 1.5]}), time="s", extrinsic="gpus")
-    >>> table = with_devices_per_node(table, {"devices per node": "4"})
-    >>> [factor.name for factor in table.factors], table.derived
-    (['gpus', 'devices_per_node'], {'devices_per_node': '4'})
-    """
+    """Return a table with the hinted devices per node: a factor of one value, where no column counts nodes."""
     count = _devices(hints)
     if count is None:
         return table

@@ -50,17 +50,6 @@ def candidates(factors: Panel) -> list[Expression]:
     added and multiplied. More: the factors of a role share their block; all are added, all multiplied, or the sum over
     the intrinsic factors is multiplied by the extrinsic ones. The powers are of x over its centre, so that coefficients
     are seconds there. The logarithms are left out for a factor with values below 1.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 4, 16], "s": [9.0, 3.0, 2.0]})
-    >>> hypotheses = candidates(read_table(runs, time="s", extrinsic="workers").panel)
-    >>> [str(e) for e in hypotheses[:4]]
-    ['c', 'c + c1*log2(workers)', 'c + c1*(workers/4)', 'c + c1*sqrt(workers/4)']
-    >>> len(hypotheses)
-    109
     """
     varying = [f for f in factors.factors if f.numeric and f.distinct != 1]
     columns = {f.name for f in factors.factors}

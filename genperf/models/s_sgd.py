@@ -51,19 +51,12 @@ _EXCHANGES: tuple[Exchange, ...] = (_in_rings, through_servers, among_peers)
 def build(
     factors: Panel, overlap: Overlap = "full", family: str = "s-sgd", by: Exchange = _in_rings, updated: bool = True
 ) -> Expression:
-    """Write one iteration of synchronous SGD on m nodes of g = n/m devices.
+    """Write one iteration of synchronous SGD on m nodes of g = n/m devices, by one of the equations of `_LAWS`.
 
-        none        T = t_io + t_f + t_b + t_c + t_u
-        input       T = max(t_io + t_h2d, t_f + t_b + t_c + t_u)
-        gradients   T = t_io + t_h2d + t_f + max(t_b, t_c) + t_u
-        full        T = max(t_io + t_h2d, t_f + max(t_b, t_c) + t_u)
-
-    and `part` and `gradients-part`, in which s·(t_b + t_c) + (1 − s)·max(t_b, t_c) replaces max(t_b, t_c): the
-    gradients of the layer that is computed last have nothing to hide behind.
-
-    After Shi, Wang & Chu (2018), "Performance modeling and evaluation of distributed deep learning frameworks on GPUs":
-    frameworks differ in whether they prefetch the input, and whether they exchange gradients during the backward pass
-    (wait-free back-propagation). What the phases depend on is our derivation:
+    After Shi, Wang & Chu (2018), "Performance modeling and evaluation of distributed deep learning frameworks on
+    GPUs": frameworks differ in whether they prefetch the input, and whether they exchange gradients during the backward
+    pass. In `part` and `gradients-part` those of the layer that is computed last have nothing to hide behind. What the
+    phases depend on is our derivation, with w one worker's work:
 
         t_io = i·g·w    the devices of a node share its storage
         t_h2d = h·w     host to device
@@ -71,22 +64,9 @@ def build(
         t_c = 2·β_r·M·(g−1)/g + 2·β_n·M·(m−1)/m + 2·α·(n−1)
         t_u = u
 
-    with w one worker's work. Where that is always the same, t_u is left in t_f, and t_h2d in t_io. Without overlap
-    t_h2d cannot be separated from t_f and is in it. Without nodes t_io has no g and is one with t_h2d, and t_c is one
-    ring of n.
-
-    A phase with a measured column has separate terms. Then t_io and t_h2d are as above, even where the total does not
-    show them. The two passes have separate constants and no fixed proportion: t_f = a_f·w + c_f, t_b = a_b·w + c_b. A
-    measured exchange may be one with servers or among peers, as `parameter-server` and `peer-to-peer` have it.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "workers, nodes, batch, bytes"}).panel
-    >>> print(build(panel, "input").total is None)
-    False
-    >>> print(build(roles_of({"extrinsic": "workers, batch"}).panel, "none"))
-    a*batch/3 + 2*a*batch/3 + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
+    Where w is always the same, t_u is left in t_f, and t_h2d in t_io. Without overlap t_h2d is in t_f. Without nodes
+    t_io has no g and is one with t_h2d, and t_c is one ring of n. A phase with a measured column has separate terms,
+    the passes t_f = a_f·w + c_f and t_b = a_b·w + c_b; a measured exchange may be one with servers or among peers.
     """
     work = share(factors)
     exchange, reading, passes = by(factors), _reading(factors, work, overlap), _passes(factors, work)
@@ -95,16 +75,15 @@ def build(
     return compose(family, terms, factors, total, [SERIAL], _spare(factors, reading))
 
 
-def _total(overlap: Overlap, *parts: Mapping[str, str]) -> str | None:
+def _total(overlap: Overlap, *phases: Mapping[str, str]) -> str | None:
     """Return an equation over the names of terms, with those of the input, the exchange and the update given."""
     if overlap == "none":
         return None
     text = _LAWS[overlap][0]
-    for symbol, part in zip(("t_io + t_h2d", "t_c", "t_u"), parts, strict=True):
-        terms = " + ".join(f"`{name}`" for name in part)
+    for symbol, phase in zip(("t_io + t_h2d", "t_c", "t_u"), phases, strict=True):
+        terms = " + ".join(f"`{name}`" for name in phase)
         text = text.replace(symbol, terms) if terms else text.replace(f" + {symbol}", "")
-    symbols = {"t_f": "forward", "t_b": "backward", "s·": "serial*", "− s)·": "- serial)*"}
-    for symbol, name in symbols.items():
+    for symbol, name in {"t_f": "forward", "t_b": "backward", "s·": "serial*", "− s)·": "- serial)*"}.items():
         text = text.replace(symbol, name)
     return text
 
@@ -114,16 +93,6 @@ def laws(factors: Panel, overlap: Overlap, family: str) -> Sequence[Expression]:
 
     A column of the exchange shows whether it is that of a ring, of servers or of peers. An update without a column is
     what the other phases leave of the total, so that it may be none.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "workers, batch"}).panel.of_phases(["forward", "backward", "exchange", "update"])
-    >>> for one in laws(panel, "none", "s-sgd-none"):
-    ...     print(one)
-    h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta_n*(1 - 1/workers) + 2*alpha*(workers - 1) + u
-    h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + 2*beta*workers + u
-    h*batch + (a_f*batch + c_f) + (a_b*batch + c_b) + beta*(workers - 1) + u
     """
     distinguishable = "exchange" in factors.phases and factors.varies("workers", LEAST_COUNTS)
     updates = (True,) if "update" in factors.phases or not factors.phases else (False, True)

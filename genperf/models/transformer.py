@@ -63,13 +63,6 @@ def build(factors: Panel, form: Form = "serial") -> Expression:
     clusters using Megatron-LM"; the equations are our derivation. Categorical factors that are no switch of the
     layout (hardware, framework) multiply all terms by exp(level). What the table lacks is supposed (`layout.SUPPOSED`).
     Two forms are shorter (`Form`).
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "dp, gbs, params"}).panel
-    >>> [term.name for term in build(panel).terms]
-    ['matrix', 'kernels', 'data', 'data latency', 'update', 'constant']
     """
     layout, left_out = TransformerLayout(factors), _LEFT_OUT.get(form, frozenset())
     passes = {name: text for name, there, text in _passes(layout) if there and name not in left_out}

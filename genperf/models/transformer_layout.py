@@ -30,13 +30,7 @@ class Words:
     values: dict[str, float]
 
     def value(self, level: str, column: str) -> float:
-        """Return the number of a word, in which case, blanks, `-` and `_` do not matter.
-
-        Examples
-        --------
-        >>> ZERO.value("ZeRO-3", "sharding"), ZERO.value("FULL_SHARD", "sharding"), ZERO.value("none", "sharding")
-        (3.0, 3.0, 0.0)
-        """
+        """Return the number of a word, in which case, blanks, `-` and `_` do not matter."""
         word = _word(level)
         if word in self.values:
             return self.values[word]
@@ -140,16 +134,7 @@ SWITCHES: dict[str, tuple[Words, Callable[[float], float]]] = {
 
 
 class TransformerLayout:
-    """Canonical names → formulas over a table's columns.
-
-    Examples
-    --------
-    >>> from genperf.formula import render
-    >>> from genperf.panel.options import roles_of
-    >>> layout = TransformerLayout(roles_of({"extrinsic": "dp, tp, gbs, params"}).panel)
-    >>> render(layout.over_columns("global_batch/(data_parallel*micro_batch)")), layout.known("sequence")
-    ('gbs/(dp*1)', False)
-    """
+    """Canonical names → formulas over a table's columns."""
 
     def __init__(self, factors: Panel) -> None:
         self.factors = factors

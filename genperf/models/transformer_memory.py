@@ -67,13 +67,6 @@ def build(factors: Panel) -> Expression:
     scores that are recomputed, those of one layer are held (Korthikanti's selective recomputation). The
     three states are one term where no run divides them. The parts are after them and Rajbhandari et al. (2020), "ZeRO";
     the formula is our derivation.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "dp, pp, mbs, gbs, params, zero_stage"}).panel
-    >>> [term.name for term in build(panel).terms]
-    ['weights', 'gradients', 'optimizer', 'buckets', 'activations', 'constant']
     """
     layout = TransformerLayout(factors)
     formulas = _formulas(layout)

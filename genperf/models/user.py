@@ -105,18 +105,7 @@ def _refuse(text: str, name: str, message: str, hint: str | None) -> NoReturn:
 
 
 def coefficients(node: Node, names: Sequence[str]) -> list[str]:
-    """Return the largest set of names in which the tree is, by its structure, linear or homogeneous of degree one.
-
-    Examples
-    --------
-    >>> from genperf.formula import parse
-    >>> coefficients(parse("a*n + b*c*n").node, ["a", "b", "c"])
-    ['a', 'b']
-    >>> coefficients(parse("a*max(b*n, c) + d").node, ["a", "b", "c", "d"])
-    ['b', 'c', 'd']
-    >>> coefficients(parse("a*n/(n + k) + c*2**p").node, ["a", "k", "c", "p"])
-    ['a', 'c']
-    """
+    """Return the largest set of names in which the tree is, by its structure, linear or homogeneous of degree one."""
     # The largest set first: in max(a*n, b) neither name is a coefficient without the other.
     nonlinear = _nonlinear(node)
     candidates = [n for n in names if n not in nonlinear]
@@ -145,14 +134,7 @@ AFFINE = Name("affine")
 
 
 def degree(node: Node, names: frozenset[str]) -> Node | None:
-    """Return the degree in which the tree is homogeneous in the names, by its structure.
-
-    Examples
-    --------
-    >>> from genperf.formula import parse
-    >>> [degree(parse(t).node, frozenset("ab")) for t in ("max(a*n, b)", "(a*n)**g", "a + 2", "a*b")]
-    [Number(value=1.0), Name(name='g'), Name(name='affine'), None]
-    """
+    """Return the degree in which the tree is homogeneous in the names, by its structure."""
     if names.isdisjoint(names_in(node)):
         return NONE
     match node:

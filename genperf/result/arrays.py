@@ -18,15 +18,7 @@ HALF_RANGE = 2.0**14
 
 
 def packed(values: npt.ArrayLike) -> dict[str, Any]:
-    """Pack numbers as base64: in 4 bytes where that keeps every digit, else in 8.
-
-    Examples
-    --------
-    >>> packed([0.5, 2.5])
-    {'shape': [2], 'float32': 'AAAAPwAAIEA='}
-    >>> list(packed([1 / 3]))
-    ['shape', 'float64']
-    """
+    """Pack numbers as base64: in 4 bytes where that keeps every digit, else in 8."""
     exact = np.ascontiguousarray(values, dtype="<f8")
     with np.errstate(over="ignore"):
         short = exact.astype("<f4")
@@ -39,23 +31,12 @@ def in_half_precision(values: Array) -> Array:
 
     The relative error is at most 2⁻¹¹ for numbers down to 10⁻⁹ of the column's largest one. A model file packs such
     numbers in two bytes. What is rounded does not depend on the unit of a column.
-
-    Examples
-    --------
-    >>> in_half_precision(np.array([[100.0, 1e-12], [0.1, 3e-12]]))[:, 0].round(3)
-    array([100. ,   0.1])
     """
     return _from_halves(*_halves(values)).reshape(values.shape)
 
 
 def in_single_precision(values: Array) -> Array:
-    """Round to single precision, which a model file packs in four bytes; numbers beyond its range stay as they are.
-
-    Examples
-    --------
-    >>> in_single_precision(np.array([0.5, 1e300, 1e-300])).tolist()
-    [0.5, 1e+300, 1e-300]
-    """
+    """Round to single precision, which a model file packs in four bytes; numbers beyond its range stay as they are."""
     with np.errstate(over="ignore"):
         short = values.astype(np.float32).astype(float)
     outside = ~np.isfinite(short) | ((short == 0.0) & (values != 0.0))
@@ -116,13 +97,7 @@ def _packed_numbers(shape: object, text: object, kind: str) -> Array:
 
 
 def encoded(values: npt.NDArray[Any]) -> object:
-    """Return an array as plain values: a list, packed numbers, or labels with their places.
-
-    Examples
-    --------
-    >>> encoded(np.array([1.0, 2.0])), encoded(np.array(["b", "a"], dtype=object))
-    ([1.0, 2.0], {'labels': ['a', 'b'], 'places': [1, 0]})
-    """
+    """Return an array as plain values: a list, packed numbers, or labels with their places."""
     if values.dtype == object:
         labels, places = np.unique(values.astype(str), return_inverse=True)
         return {"labels": labels.tolist(), "places": places.tolist()}

@@ -44,11 +44,6 @@ def front_of(first: Array, second: Array) -> Index:
     """Return the places of a Pareto front: no point is smaller in one number and not larger in the other.
 
     They are in order of the first number; of equal points it is the first one.
-
-    Examples
-    --------
-    >>> front_of(np.array([1.0, 2.0, 3.0, 2.5]), np.array([9.0, 9.5, 4.0, 5.0]))
-    array([0, 3, 2])
     """
     order = np.lexsort((second, first))
     least = np.minimum.accumulate(second[order])

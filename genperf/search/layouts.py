@@ -55,17 +55,7 @@ class LayoutColumns:
 
 
 def split_columns(result: FitResult) -> LayoutColumns | None:
-    """Return the columns that tell how a transformer is split; None where the model has too few of them.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"dp": [1, 2, 4, 1, 2], "tp": [1, 1, 1, 2, 4], "s": [8, 4.2, 2.2, 4.5, 1.3]})
-    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="dp,tp"), "generic", structure="separable", draws=5)
-    >>> [way.name for way in split_columns(result).varied]
-    ['dp', 'tp']
-    """
+    """Return the columns that tell how a transformer is split; None where the model has too few of them."""
     factors = result.panel
     ways = {way: column for way in WAYS if (column := factors.find(way)) is not None}
     if "data_parallel" not in ways and len(ways) < 2:

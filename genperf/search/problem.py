@@ -61,16 +61,7 @@ TRUSTED = ("ok", "caution")
 
 @dataclass(frozen=True)
 class Goal:
-    """What a recommended configuration must be, beside the constraints of `where`.
-
-    Examples
-    --------
-    >>> Goal(fits=1.5).check()
-    Traceback (most recent call last):
-    ...
-    genperf.errors.GenperfError: a probability of fitting of 1.5 cannot be asked for
-      try: --fits 0.95, at least 0 and below 1
-    """
+    """What a recommended configuration must be, beside the constraints of `where`."""
 
     #: A formula that is to be large, in place of one that is to be small.
     maximize: str | None = None
@@ -201,18 +192,7 @@ class Vocabulary:
 def read_problem(
     words: Vocabulary, where: Sequence[str], minimize: str, job: Job, *, per_unit: bool = False
 ) -> SearchProblem:
-    """Read the formulas.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> words = Vocabulary(Target("step_s"), roles_of({"extrinsic": "workers"}).panel, ("workers",), ())
-    >>> problem = read_problem(words, ["workers % 2 == 0 and workers < 9"], "cost", Job())
-    >>> [c.text for c in problem.constraints]
-    ['workers%2 == 0', 'workers < 9']
-    >>> render(problem.objective.node)
-    'workers*time'
-    """
+    """Read the formulas."""
     target, (predicted, on_one_worker, *_) = words.target, words.predicted
     for name in {predicted, on_one_worker} & set(words.names):
         raise ModelError(f"'{name}' is what the model predicts, and a factor is named so", hint="rename the column")

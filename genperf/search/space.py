@@ -50,14 +50,7 @@ class GridAxis:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Every combination of the axes' values; the last axis runs fastest.
-
-    Examples
-    --------
-    >>> grid = read_grid({"workers": "1:4:*2", "batch": [32, 64]})
-    >>> grid.size, {name: values.tolist() for name, values in grid.columns(np.arange(1, 4)).items()}
-    (6, {'workers': [1.0, 2.0, 2.0], 'batch': [64.0, 32.0, 64.0]})
-    """
+    """Every combination of the axes' values; the last axis runs fastest."""
 
     axes: tuple[GridAxis, ...]
 
@@ -77,13 +70,7 @@ class Grid:
 
 
 def read_grid(over: Mapping[str, Any]) -> Grid:
-    """Read the values of each axis.
-
-    Examples
-    --------
-    >>> read_grid({"workers": "1:3,8:32:*2", "precision": "fp16,fp32"}).axes[0].values
-    array([ 1.,  2.,  3.,  8., 16., 32.])
-    """
+    """Read the values of each axis."""
     if not over:
         raise GenperfError("nothing is varied", hint="--over workers=1:256")
     axes = tuple(_axis(name, given) for name, given in over.items())
@@ -218,16 +205,7 @@ class Space:
 
 
 def in_model_names(text: str, schema: Schema) -> str:
-    """Return a formula over the model's columns, where it is written in the field's names that the user mapped.
-
-    Examples
-    --------
-    >>> from genperf.panel.target import Target
-    >>> from genperf.table import Factor
-    >>> ranks = Factor("ranks", "extrinsic", 1, 16, distinct=5, positive=True)
-    >>> in_model_names("time*workers", Schema((ranks,), Target("step_s"), mapping={"workers": "ranks"}))
-    'time*ranks'
-    """
+    """Return a formula over the model's columns, where it is written in the field's names that the user mapped."""
     try:
         formula = parse(text, texts=[f.name for f in schema.factors if not f.numeric])
     except FormulaError:

@@ -51,13 +51,7 @@ class LearnerForecast(NamedTuple):
 
     @classmethod
     def of_logarithms(cls, *logarithms: Array) -> LearnerForecast:
-        """Return predictions and bounds from their logarithms; a value that overflows is no prediction.
-
-        Examples
-        --------
-        >>> LearnerForecast.of_logarithms(np.log([2.0]), np.zeros(1), np.log([4.0])).upper.round(6)
-        array([4.])
-        """
+        """Return predictions and bounds from their logarithms; a value that overflows is no prediction."""
         with np.errstate(over="ignore", invalid="ignore"):
             columns = [np.exp(column) for column in logarithms]
         return cls(*(np.where(np.isfinite(column), column, np.nan) for column in columns))
@@ -68,11 +62,6 @@ def read(factor: Factor, data: Mapping[str, Any] | pd.DataFrame) -> Array:
 
     ln x where all values of the training part are above zero; ln(1 + x/centre) where one is zero; x/centre where one
     is negative.
-
-    Examples
-    --------
-    >>> read(Factor("servers", "extrinsic", 0, 4, distinct=3, centre=2.0), {"servers": [0, 2]}).round(3)
-    array([0.   , 0.693])
     """
     values = np.asarray(data[factor.name], dtype=float)
     with np.errstate(all="ignore"):
@@ -87,14 +76,6 @@ def features(train: Table, data: pd.DataFrame, plain: bool = False) -> Array:
     Numbers are standardised, and each level has a column of 0 and 1; a factor of one value in the training part has no
     column. A plain matrix is not standardised, begins with a column of ones, and has no column of the first level. One
     without columns gets one of zeros.
-
-    Examples
-    --------
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"n": [1, 4], "net": ["a", "b"], "t": [4.0, 1.0]})
-    >>> features(read_table(runs, time="t", extrinsic="n", categorical="net"), runs)
-    array([[-1.,  1.,  0.],
-           [ 1.,  0.,  1.]])
     """
     varied = [f for f in train.numeric if f.distinct > 1]
     values, trained = (
@@ -112,11 +93,6 @@ def half_width(residuals: Array, interval: float) -> float:
     """Return what to add and subtract so that a share `interval` of new residuals of the same kind lies within.
 
     The rank ⌈(n + 1)·interval⌉ of the n absolute residuals (split conformal prediction); NaN where n is too small.
-
-    Examples
-    --------
-    >>> half_width(np.array([0.1, -0.2, 0.3, -0.4]), 0.8), half_width(np.array([0.1]), 0.9)
-    (0.4, nan)
     """
     absolute = np.sort(np.abs(residuals[np.isfinite(residuals)]))
     rank = int(np.ceil((len(absolute) + 1) * interval - 1e-9))

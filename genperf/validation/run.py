@@ -329,13 +329,7 @@ def _learner(task: Task) -> Callable[[Key, pd.DataFrame], Any]:
 
 
 def keys_of(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the values of some columns as text, a tuple per row.
-
-    Examples
-    --------
-    >>> keys_of(pd.DataFrame({"net": ["a", "b"], "gpus": [8, 16]}), ["net", "gpus"])
-    [('a', '8'), ('b', '16')]
-    """
+    """Return the values of some columns as text, a tuple per row."""
     return list(zip(*(labels(frame[name]) for name in names), strict=True)) if names else [()] * len(frame)
 
 

@@ -20,15 +20,7 @@ TIME_TARGET = Target(TIME)
 
 @dataclass(frozen=True, eq=False)
 class ModelScore:
-    """How well one model predicted held-out configurations.
-
-    Examples
-    --------
-    >>> points = pd.DataFrame([(2.0, 2.2, 1.9, 2.4), (1.0, 1.3, None, None)])
-    >>> score = ModelScore("ernest", points.set_axis(["measured", "predicted", "lower", "upper"], axis=1))
-    >>> round(score.mape, 6), score.coverage, round(score.width, 6)
-    (20.0, 100.0, 25.0)
-    """
+    """How well one model predicted held-out configurations."""
 
     model: str
     #: A row per held-out configuration, in the order of the folds; none if the model failed. `fold`; `measured`, the
@@ -196,13 +188,7 @@ class Validation:
 
 
 def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
-    """Count why configurations were left unpredicted, one note a reason, the most frequent first.
-
-    Examples
-    --------
-    >>> print(*reasons_in_words(["no level 'a'", "no level 'a'"], 8))
-    2 of 8 configurations left unpredicted: no level 'a'
-    """
+    """Count why configurations were left unpredicted, one note a reason, the most frequent first."""
     counts = Counter(reasons).most_common()
     notes = [f"{n} of {total} configurations left unpredicted: {r}" for r, n in counts[:LISTED]]
     others = sum(n for _, n in counts[LISTED:])
@@ -211,13 +197,7 @@ def reasons_in_words(reasons: Sequence[str], total: int) -> tuple[Note, ...]:
 
 
 def first_reasons(reasons: Sequence[str]) -> str:
-    """Return the first different reasons in a line, and how many more there are.
-
-    Examples
-    --------
-    >>> first_reasons(["a", "b", "a", *"cdefghijklm"])
-    'a; b; c; d; e; f; g; h; i; j; k; l; and 1 more'
-    """
+    """Return the first different reasons in a line, and how many more there are."""
     distinct = list(dict.fromkeys(reasons))
     others = len(distinct) - LISTED
     return "; ".join(distinct[:LISTED]) + (f"; and {others} more" if others > 0 else "")
