@@ -197,13 +197,7 @@ class Training:
     peak: float | None = None
 
     def shows(self, priced: bool) -> dict[str, str]:
-        """Return the quantities of its answers, for `derived_columns`; none where nothing is asked.
-
-        Examples
-        --------
-        >>> Training(tokens=3e11).shows(priced=True)
-        {'tokens_per_s': 'tokens_per_s', 'days': 'days', 'training_cost': 'training_cost'}
-        """
+        """Return the quantities of its answers, for `derived_columns`; none where nothing is asked."""
         names = ["tokens_per_s"] if self.given else []
         if self.tokens is not None:
             names += ["days", "training_cost"] if priced else ["days"]

@@ -25,7 +25,7 @@ from rich.text import Text
 
 import genperf as gp
 from experiments.shared import DATA, IMAGES
-from genperf.asking.card import card
+from genperf.asking.answer import card
 from genperf.cli.main import cli
 from genperf.cli.main import run as command
 

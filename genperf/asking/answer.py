@@ -1,24 +1,49 @@
-"""The answer to a question: facts, and the numbers, sentences and pictures that they make."""
+"""The answer to a question: facts, the numbers and sentences that they make, and a card of at most 14 lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from io import StringIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from rich.console import Console
+from rich.text import Text
 
-from genperf.asking.card import html, plain
-from genperf.errors import GenperfError, listed
-from genperf.facts import Facts, GrowthCounts
+from genperf.errors import GenperfError, counted, listed
+from genperf.facts import Curve, Facts, GrowthCounts, Interval, Stage
+from genperf.panel.assemble import EARLIER
+from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
 from genperf.words.answer import sentences_of
-from genperf.words.numbers import three_digits, with_unit
+from genperf.words.card import COLORS, MARKS, count_header, next_line, record_line, verdict_line
+from genperf.words.numbers import (
+    count_text,
+    duration_text,
+    durations_text,
+    join_values,
+    three_digits,
+    with_article,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: Lines of a card, and its width in columns: wider ones are harder to read across.
+MOST_LINES, LEAST_WIDTH, MOST_WIDTH = 14, 60, 96
+#: Columns of the four parts of a row: what it is, its value, its interval, its value beside.
+COLUMNS = (12, 20, 22, 12)
+#: What shows a measured run in the picture.
+MEASURED = "●"
+#: Rows of the picture.
+PICTURE_ROWS = 4
+#: Rows of the table at most: with header, picture, verdict and next step they fill the card.
+MOST_ROWS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +72,9 @@ class Value:
         return {**plain, "sentences": dict(self.sentences)}
 
     @property
-    def line(self) -> str:
-        """The quantity, its value and interval on a line."""
-        return f"{self.quantity}: {self.ends}"
+    def expected(self) -> Interval:
+        """The value with its interval."""
+        return Interval(self.value, self.lower, self.upper)
 
     @property
     def ends(self) -> str:
@@ -148,13 +173,18 @@ class Answer:
 
     def card(self, width: int = 80) -> str:
         """Return the answer at a glance, in at most 14 lines."""
-        return plain(self, width)
+        return "\n".join(line.plain for line in card(self, width))
 
     def __repr__(self) -> str:
         return self.card()
 
     def _repr_html_(self) -> str:
-        return html(self)
+        """Return the card as a notebook shows it; names in it are text, never markup."""
+        console = Console(record=True, width=MOST_WIDTH, file=StringIO(), force_terminal=True)
+        for line in card(self, MOST_WIDTH):
+            console.print(line)
+        code = "<pre style=\"line-height:1.2;font-family:Menlo,Consolas,'DejaVu Sans Mono',monospace\">{code}</pre>"
+        return console.export_html(inline_styles=True, code_format=code)
 
     def plot(self) -> Figure:
         """Draw the measured runs and the predicted band along the count of workers, with matplotlib."""
@@ -168,7 +198,7 @@ class Answer:
     def __str__(self) -> str:
         lines = list(self.sentences.values())
         if len(self.answers) > 1:
-            lines += ["Also measured:", *(f"  {answer.line}" for answer in self.answers[1:])]
+            lines += ["Also measured:", *(f"  {answer.quantity}: {answer.ends}" for answer in self.answers[1:])]
         if self.beyond:
             lines.append(self.beyond)
         if self.others:
@@ -209,3 +239,256 @@ def _costs(growth: GrowthCounts) -> dict[str, Any]:
         (here, there), ending = growth.costs, "" if growth.whole else "_per_million"
         numbers |= {f"cost{ending}": there, f"marginal_cost{ending}": here * growth.marginal.value}
     return numbers
+
+
+# --- the card ---------------------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """One quantity of a card as texts: its name, its value, the ends of its interval, and the value beside it."""
+
+    name: str
+    value: str
+    interval: str = ""
+    beside: str = ""
+
+
+def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = False) -> list[Text]:
+    """Return the lines of the card, each with its styles."""
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    facts = answer.facts
+    rows = rows_of(answer)
+    lines = [_header(answer, width), _titles(facts, join_values(answer.taken)), *map(_row, rows)]
+    read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
+    closing = [*_closing(answer), *read, *([_footer(answer)] if footer and answer.read_as else [])]
+    if picture and facts is not None:
+        room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
+        lines += _picture(facts.curve, width, room) if room >= 2 else []
+    for line in (lines := [*lines, *closing]):
+        line.truncate(width, overflow="ellipsis")
+        line.rstrip()
+    return [line if line.plain else Text(" ") for line in lines[:MOST_LINES]]
+
+
+def _header(answer: Answer, width: int) -> Text:
+    """Return what was asked, and of what: where the runs are from, how many they are, and what they reach."""
+    facts = answer.facts
+    if facts is None:
+        question, source = join_values(answer.answers[0].at), ""
+    else:
+        name, others = facts.growth.name, {n: v for n, v in facts.at.items() if n in facts.given}
+        others.pop(name, None)
+        question = ", ".join(filter(None, (count_text(facts.growth.target.count, name), join_values(others))))
+        measured = [count for count, _ in facts.curve.measured] or [facts.growth.smallest.count]
+        least, most = min(measured), max(measured)
+        reach = f"{least:g} to {count_text(most, name)}" if most > least else count_text(most, name)
+        source = f"{facts.source} · {counted(facts.runs, 'run')}, {reach}"
+    left = Text(source, style="bold") if source else Text()
+    return Text.assemble(left, " " * max(2, width - len(source) - len(question)), (question, "bold"))
+
+
+def _titles(facts: Facts | None, taken: str) -> Text:
+    """Return what the question left open, and the heads of the columns."""
+    room, (interval, beside) = sum(COLUMNS[:2]), heads_of(facts)
+    taken = f"of {taken}" if taken else ""
+    taken = (taken if len(taken) < room else f"{taken[: room - 2]}…").ljust(room)
+    return Text(taken + interval.rjust(COLUMNS[2]) + beside.rjust(COLUMNS[3]), style="dim")
+
+
+def heads_of(facts: Facts | None) -> tuple[str, str]:
+    """Return the heads of the columns of the interval and of the value beside."""
+    if facts is None:
+        return "interval", ""
+    beside = count_header(facts.growth.start.count) if facts.growth.grows else ""
+    return f"{100 * facts.expected.interval:g} % interval", beside
+
+
+def _row(row: Row) -> Text:
+    """Return a row of the table."""
+    name = row.name.ljust(COLUMNS[0])
+    parts = [name, row.value.rjust(COLUMNS[0] + COLUMNS[1] - len(name))]
+    return Text.assemble(
+        parts[0], (parts[1], "bold"), row.interval.rjust(COLUMNS[2]), (row.beside.rjust(COLUMNS[3]), "dim")
+    )
+
+
+def rows_of(answer: Answer) -> list[Row]:
+    """Return the rows of the card's table."""
+    return [*_rows(answer)][:MOST_ROWS]
+
+
+def _rows(answer: Answer) -> Iterator[Row]:
+    """Yield the quantities that are known, the likeliest first."""
+    facts = answer.facts
+    if facts is None:
+        yield from (_interval_row(one.quantity, one.expected, one.unit) for one in answer.answers)
+        return
+    growth, expected = facts.growth, facts.expected
+    rate = growth.throughput(expected.value)
+    beside = _beside(facts) if growth.grows else None
+    if rate is not None:
+        shown = "" if beside is None or beside.rate is None else three_digits(beside.rate)
+        yield _interval_row("throughput", rate, f"{growth.sample}/s", shown)
+    if rate is None or growth.of_steps:
+        yield _time_row(facts, beside)
+    if (efficiency := growth.target.efficiency) is not None:
+        before = None if beside is None else beside.efficiency
+        middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
+        # That of weak scaling, where nothing shows the work of a step.
+        yield Row(
+            "efficiency, weak" if growth.assumption else "efficiency",
+            f"{middle} %",
+            f"{lower} – {upper}" if lower != upper else "",
+            f"{100 * before.value:.0f} %" if before else "",
+        )
+    yield from _money(facts)
+    for name, unit in facts.further.items():
+        ends = Interval(*(float(facts.predicted[f"{name}{end}"]) for end in ("", "_lower", "_upper")))
+        if np.isfinite(ends.value):
+            yield _interval_row(name, ends, unit)
+    for name, quantity in QUANTITIES.items():
+        if quantity.label and name in facts.quantities:
+            ends = Interval(*(facts.quantities[f"{name}{end}"] for end in ("", "_lower", "_upper")))
+            yield _interval_row(quantity.label, ends, quantity.unit)
+    yield from (_interval_row(one.quantity, one.expected, one.unit) for one in answer.answers[1:])
+
+
+def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row:
+    """Return a row of a quantity with its interval."""
+    middle, lower, upper = map(three_digits, ends.ends)
+    _, blank, multiple = upper.partition(" ")
+    # `2.5 – 8.4 million`: a multiple of both ends stands once.
+    between = f"{lower.removesuffix(blank + multiple)} – {upper}" if lower != upper else ""
+    return Row(name[: COLUMNS[0] + 8], with_unit(middle, unit), between, beside)
+
+
+def _beside(facts: Facts) -> Stage:
+    """Return the count that growth begins at, with what was measured there in the place of what is predicted."""
+    growth, start = facts.growth, facts.growth.start
+    rated = growth.target.rate is not None and not growth.whole
+
+    def ratio(stage: Stage) -> float:
+        """Return the measured value at a count over the predicted one; 1 where nothing was measured."""
+        measured = dict(facts.curve.measured).get(stage.count)
+        predicted = stage.rate if rated else stage.value
+        if measured is None or not predicted:
+            return 1.0
+        return predicted / measured if rated else measured / predicted
+
+    slower = ratio(start)
+    efficiency = start.efficiency
+    if efficiency is not None:
+        efficiency = replace(efficiency, value=efficiency.value * ratio(growth.smallest) / slower)
+    rate, cost = (None if v is None else v * by for v, by in ((start.rate, 1.0 / slower), (start.cost, slower)))
+    return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
+
+
+def _time_row(facts: Facts, beside: Stage | None) -> Row:
+    """Return the row of the predicted quantity: the time of a step or of a job, or another quantity."""
+    growth, expected = facts.growth, facts.expected
+    if not growth.whole or not expected.is_time:
+        name = "step" if expected.is_time else expected.name
+        return _interval_row(name, expected.value, expected.unit, "" if beside is None else three_digits(beside.value))
+    middle, lower, upper, unit = durations_text(*expected.value.ends)
+    shown = "" if beside is None else duration_text(beside.value)
+    return Row(growth.sample, with_unit(middle, unit), f"{lower} – {upper}", shown)
+
+
+def _money(facts: Facts) -> Iterator[Row]:
+    """Yield what a million samples or a job cost, and how long the plan takes."""
+    growth, value = facts.growth, facts.expected.value
+    if growth.costs is not None and growth.price is not None:
+        here, there = growth.costs
+        ends = Interval(there, there * value.lower / value.value, there * value.upper / value.value)
+        per = with_article(growth.sample) if growth.whole else f"per M {growth.sample}"
+        unit = f"{growth.price.currency} {per}".strip()
+        yield _interval_row("cost", ends, unit, three_digits(here) if growth.grows else "")
+    if facts.plan is not None:
+        paid, named = facts.plan.price, facts.plan.named
+        chosen = facts.plan.cheapest if named is None else named
+        middle, lower, upper, unit = durations_text(*chosen.total.ends)
+        yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", count_header(chosen.count))
+        row = _interval_row("job's cost", chosen.cost, f"{facts.plan.paid}-hours" if paid is None else paid.currency)
+        yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
+
+
+def _closing(answer: Answer) -> Iterator[Text]:
+    """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
+    verdict = answer.verdict
+    if answer.measured:
+        yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
+    mark = f"{MARKS[verdict]} {verdict}"
+    yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(answer.reason))
+    if answer.others:
+        yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
+    if answer.facts is None:
+        return
+    kept = (note for note in answer.notes if note.startswith(EARLIER))
+    if worth := next(kept, record_line(answer.facts)):
+        yield Text("  " + worth)
+    if step := next_line(answer.facts):
+        yield Text.assemble(("→ next", "bold"), "  ", step)
+
+
+def _footer(answer: Answer) -> Text:
+    """Return how the table was read, and how many notes there are."""
+    notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
+    return Text(f"{notes}all: --full · {answer.read_as}", style="dim")
+
+
+def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
+    """Return the measured points and the predicted band along the count; nothing without the library that draws it."""
+    if find_spec("uniplot") is None or len(curve.counts) < 2:
+        return []
+    from uniplot import plot_to_string
+
+    counts, columns = np.log2(curve.counts), width - COLUMNS[0] - 3
+    values, lower, upper = np.log([interval.ends for interval in curve.values]).T
+    runs = np.log(np.array(curve.measured).reshape(-1, 2))
+    least, most = np.min([*lower, *runs[:, 1]]), np.max([*upper, *runs[:, 1]])
+    drawn = plot_to_string(
+        xs=[counts] * 3,
+        ys=[lower, upper, values],
+        lines=True,
+        color=["cyan", "cyan", "blue"],
+        character_set="braille",
+        width=columns,
+        height=rows,
+        x_min=counts[0],
+        x_max=counts[-1],
+        y_min=least,
+        y_max=most,
+        x_gridlines=[],
+        y_gridlines=[],
+        x_labels=False,
+        y_labels=False,
+    )
+    framed = [line for line in drawn.splitlines() if line.startswith("│")]
+    canvas = [text[1 : text.plain.rindex("│")] for text in map(Text.from_ansi, framed)][:rows]
+    for count, value in runs:
+        place = round((count / np.log(2.0) - counts[0]) / (counts[-1] - counts[0]) * (columns - 1))
+        row = canvas[min(rows - 1, int((most - value) / max(most - least, 1e-9) * rows))]
+        if 0 <= place < len(row):
+            row.plain, spans = f"{row.plain[:place]}{MEASURED}{row.plain[place + 1 :]}", row.spans
+            row.spans = [span for span in spans if span.end <= len(row)]
+            row.stylize("bold red", place, place + 1)
+    sides = [three_digits(float(np.exp(most))), *[""] * (rows - 2), three_digits(float(np.exp(least)))]
+    if rows > 2:
+        sides[1] = curve.unit or curve.name
+    lines = [
+        Text.assemble((f"{side[: COLUMNS[0]].rjust(COLUMNS[0])}┤", "dim"), row)
+        for side, row in zip(sides, canvas, strict=True)
+    ]
+    return [*lines, _axis(curve, counts, columns)]
+
+
+def _axis(curve: Curve, counts: np.ndarray, width: int) -> Text:
+    """Return the axis of the counts: the measured ones and the last, where there is room."""
+    cells = [" "] * (width + 6)
+    for count in sorted({*(count for count, _ in curve.measured), curve.counts[-1]}, reverse=True):
+        place = round((np.log2(count) - counts[0]) / (counts[-1] - counts[0]) * (width - 1))
+        text = f"{count:g}"
+        start = max(0, min(place, width - len(text)))
+        if all(cell == " " for cell in cells[max(0, start - 2) : start + len(text) + 2]):
+            cells[start : start + len(text)] = text
+    return Text(f"{MEASURED} measured".ljust(COLUMNS[0]) + "└" + "".join(cells).rstrip(), style="dim")

@@ -20,13 +20,7 @@ from genperf.table.cells import source_of_columns
 
 
 def plan_of(samples: str | None, deadline: str | None = None, budget: str | None = None) -> Plan | None:
-    """Read a plan from numbers as people write them; None without samples.
-
-    Examples
-    --------
-    >>> plan_of("1.2B", "5d", "20k")
-    Plan(samples=1200000000.0, deadline=432000.0, budget=20000.0)
-    """
+    """Read a plan from numbers as people write them; None without samples."""
     texts = {"samples": samples, "deadline": deadline, "budget": budget}
     values = {name: None if text is None else amount(text) for name, text in texts.items()}
     for (name, value), example in zip(values.items(), ("1.2B", "5d", "20000"), strict=True):

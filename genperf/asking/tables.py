@@ -15,16 +15,8 @@ from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value
 from genperf.asking.ask import Question
 from genperf.asking.ask import ask as ask_model
-from genperf.asking.measured import (
-    inverted,
-    is_step_rate,
-    measured,
-    measured_sentences,
-    only_run,
-    rows_with,
-    wants_step,
-)
 from genperf.asking.plan import plan_of
+from genperf.asking.question import as_row, measured, measured_sentences, only_run, rows_with, wanted_name
 from genperf.errors import GenperfError, TableError, counted, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
@@ -40,7 +32,6 @@ from genperf.panel.options import MEASURED
 from genperf.panel.quantities import price_of
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading, column_named
-from genperf.panel.requested import as_row, wanted_name
 from genperf.panel.roles import is_size
 from genperf.peaks import peak_of
 from genperf.prediction import stack_of
@@ -50,7 +41,7 @@ from genperf.search.problem import models_of
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
-from genperf.vocabulary.headers import DEVICE_WORDS, TIME_UNITS, Header, header_of
+from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices, meant_by
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
@@ -238,8 +229,11 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
             continue
         header = reading.headers[name]
         quantity, unit = name, unit_of_column(name, header, {"unit": header.unit} if header.kind == "time" else {})
-        if opened.want is not None and wants_step(opened.want) and is_step_rate(header):
-            value, quantity, unit = inverted(value), opened.want, "s"
+        steps, wanted = header.kind == "rate" and header.counted in STEP_WORDS, header_of(opened.want or "")
+        if steps and not header.shared and (wanted.kind, wanted.of) == ("time", "step"):
+            # The time of a step is wanted, and steps per second were measured.
+            middle, low, high, how = value
+            value, quantity, unit = (1.0 / middle, 1.0 / high, 1.0 / low, how), str(opened.want), "s"
         sentences = measured_sentences(quantity, unit, value, at, reading.scale)
         words: Callable[[Value], dict[str, str]] = partial(lambda texts, _: texts, sentences)
         answers.append(Value(quantity, unit, *value[:3], "ok", "it was measured", dict(at), words))
@@ -341,13 +335,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
 
 
 def default_series(counts: Mapping[tuple[str, ...], Array]) -> tuple[str, ...]:
-    """Return which series answers where a question names none: that of most counts, and then the farthest.
-
-    Examples
-    --------
-    >>> default_series({("baseline",): np.ones(1), ("pipeline",): np.array([1.0, 2.0, 4.0])})
-    ('pipeline',)
-    """
+    """Return which series answers where a question names none: that of most counts, and then the farthest."""
     return max(counts, key=lambda key: (len(np.unique(counts[key])), np.nanmax(counts[key])))
 
 
@@ -545,7 +533,8 @@ class _QuantityReader:
     def _beyond(self, name: str, result: FitResult) -> str:
         """Return a line about the last of the multiples."""
         at = {self.reading.scale or "": self._largest(-1)}
-        return f"At {join_values(at)}, {self._value(name, result, at, None).line}."
+        value = self._value(name, result, at, None)
+        return f"At {join_values(at)}, {value.quantity}: {value.ends}."
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return the answer of a column that follows from one that is answered and from settings; None for others."""

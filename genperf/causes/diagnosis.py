@@ -240,7 +240,7 @@ def _same(value: float | str, given: Any) -> bool:
 def _batch(schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None) -> Array:
     """Return what one device works on in a step: its samples, or a share of one amount; one where that is not known."""
     node = None if panel.of_jobs or work else panel.node("batch")
-    global_batch = parse(work, list(columns)).node if work else panel.step_work.total
+    global_batch = parse(work, list(columns)).node if work else panel.work_of_step().total
     shared = schema.scaling is not None and KINDS[schema.scaling].shared
     if node is not None:
         return values_of(node, columns)

@@ -125,7 +125,7 @@ def _topics(why: bool, normal: bool, cost: bool) -> list[str]:
 
 def _show(answer: Answer, out: Output, full: bool, topics: list[str]) -> None:
     """Print an answer as JSON, as some of its sentences, as all of them, or as a card."""
-    from genperf.asking.card import card
+    from genperf.asking.answer import card
     from genperf.words.numbers import join_values
 
     if out.written(answer):

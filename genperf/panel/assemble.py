@@ -273,14 +273,6 @@ def earlier_predictions(columns: Mapping[str, AnyArray], measured: str) -> list[
     """Return a note of how many earlier predictions of a measured column held, where a table has them.
 
     They are a column `predicted`, with `lower` and `upper` where intervals were kept.
-
-    Examples
-    --------
-    >>> cells = {"step_s": [1.0, 1.2, 1.5], "predicted": [1.0, 1.1, 1.2]}
-    >>> cells |= {"lower": [0.9, 1.0, 1.1], "upper": [1.1, 1.3, 1.4]}
-    >>> print(*earlier_predictions({name: np.array(values) for name, values in cells.items()}, "step_s"))
-    earlier predictions: median error 8.3 % in 3 runs; 2 of 3 inside 90 %, which is compatible with 90 % (p = 0.27, \
-exact binomial)
     """
     named = {plain_name(name): name for name in columns}
     predicted = next((named[word] for word in words_of("columns.predicted") if word in named), measured)
@@ -407,13 +399,7 @@ def _named(columns: Columns, canonical: str) -> str | None:
 
 
 def zero_count_notes(factors: Sequence[Factor]) -> tuple[Note, ...]:
-    """Note which counts of workers or nodes go down to zero, so that what divides by them cannot be fitted.
-
-    Examples
-    --------
-    >>> zero_count_notes([Factor("nodes", "extrinsic", 0, 8, distinct=4)])[0].text
-    "'nodes' goes down to 0: what divides by the nodes is left out; --where 'nodes > 0' leaves these rows out instead"
-    """
+    """Note which counts of workers or nodes go down to zero, so that what divides by them cannot be fitted."""
     notes = []
     for f in (f for f in factors if f.numeric and f.lower <= 0.0 and counted_by(f.name) in LEVELS):
         without = f"what divides by the {counted_by(f.name)} is left out"

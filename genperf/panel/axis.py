@@ -42,13 +42,7 @@ class Axis:
 
 
 def several_nodes(nodes: npt.ArrayLike) -> Mask:
-    """Return which counts of nodes are more than one node.
-
-    Examples
-    --------
-    >>> several_nodes([1.0, 2.0])
-    array([False,  True])
-    """
+    """Return which counts of nodes are more than one node."""
     return np.asarray(np.asarray(nodes, float) > 1.0)
 
 
@@ -61,12 +55,6 @@ def factor_of(canonical: str, factors: Sequence[Factor], mapping: Mapping[str, s
     """Return the numeric factor that the mapping or its name makes the canonical one; None without one.
 
     A transformer's data-parallel ways count the workers where no column does and no other way splits it.
-
-    Examples
-    --------
-    >>> factors = (Factor("gpus", "extrinsic"), Factor("batch", "intrinsic"))
-    >>> factor_of("workers", factors, {}).name, factor_of("nodes", factors, {})
-    ('gpus', None)
     """
     by_name = {f.name: f for f in factors if f.numeric and not has_zero(f, canonical)}
     if canonical in mapping:

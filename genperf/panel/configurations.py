@@ -25,22 +25,7 @@ if TYPE_CHECKING:
 
 
 def medians_along(panel: Panel, along: str, rows: Columns, table: Table | None = None) -> list[Median]:
-    """Return the measured configurations that agree with a curve in all that is constant along it.
-
-    They are in order of the factor and the measured value. The curve has a row per configuration, where a factor with
-    one value in the model's table may be missing. A table has other measurements of the same factors, in the place of
-    those the model keeps.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 2, 2], "batch": [8, 8, 16], "s": [1.0, 0.6, 0.9]})
-    >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
-    >>> curve = {"workers": np.array([1, 64]), "batch": np.array([8, 8])}
-    >>> [m.values for m in medians_along(table.panel, "workers", curve)]
-    [(8.0, 1.0), (8.0, 2.0)]
-    """
+    """Return the measured configurations that agree with a curve in all that is constant along it."""
     names = [f.name for f in (panel if table is None else table).factors]
     medians = panel.medians if table is None else table.median_runs(len(table))
     columns = {n: np.asarray(rows[n]) for n in names if n in rows and n != along}
@@ -54,19 +39,7 @@ def _same(a: float | str, b: Any) -> bool:
 
 
 def most_measured(panel: Panel, along: str) -> dict[str, Any]:
-    """Return the values of the other factors at which most values of one were measured; nothing without medians.
-
-    Factors that were always at one value with each value of `along` (nodes beside devices) follow it, and are left out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 1], "batch": [8, 16, 16, 32], "s": [1.0, 0.6, 0.9, 2.0]})
-    >>> table = read_table(runs, time="s", extrinsic="workers", intrinsic="batch")
-    >>> most_measured(table.panel, "workers")
-    {'batch': 16.0}
-    """
+    """Return the values of the other factors at which most values of one were measured; nothing without medians."""
     varying = [f.name for f in panel.factors if f.name != along and f.distinct > 1]
     others = [name for name in varying if along not in panel.settled_by.get(name, ())]
     # Of each value of `along` one run, in order of appearance.
@@ -202,15 +175,7 @@ def parts_given(panel: Panel, columns: Columns) -> dict[str, Array]:
 
 
 def kept_beside(panel: Panel, at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a configuration keeps beside a change: not what says otherwise where a machine is or what it does.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "gpus, nodes"}).panel
-    >>> kept_beside(panel, {"gpus": 8, "nodes": 1, "batch": 32}, {"nodes": 2})
-    {'batch': 32}
-    """
+    """Return what a configuration keeps beside a change: not what says otherwise where a machine is or what it does."""
     part_of = {f.name: part for part, f in panel.machine.columns.items()}
     changed = {part_of.get(panel.meant(name), panel.meant(name)) for name in change}
     free = {*LEVELS, "devices_per_node", "data_parallel"} if not changed.isdisjoint({*PLACES} - {*SPLITS}) else set()
@@ -270,15 +235,7 @@ def levels_text(factor: Factor) -> str:
 
 
 def divisible(panel: Panel, columns: Columns) -> Mask:
-    """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,).
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "gpus, dp, tp"}).panel
-    >>> divisible(panel, {"gpus": np.array([2.0, 4.0, 6.0]), "dp": np.ones(3), "tp": np.full(3, 4.0)})
-    array([False,  True, False])
-    """
+    """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,)."""
     data, *others = (panel.columns.get(way) for way in WAYS)
     names = [f.name for f in others if f is not None]
     if panel.workers is None or data is None or not names or not {panel.workers.name, *names} <= {*columns}:
@@ -315,18 +272,7 @@ def moved(
     size: Any = None,
     growth: Growth | None = None,
 ) -> dict[str, AnyArray]:
-    """Return complete configurations with some columns changed, and what follows from these in a machine.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 8, 16, 32], "nodes": [1, 1, 2, 4], "s": [1.0, 1.1, 1.2, 1.3]})
-    >>> panel = read_table(runs, time="s", extrinsic="gpus,nodes").panel
-    >>> here = {"gpus": np.array([8.0]), "nodes": np.array([1.0])}
-    >>> moved(panel, here, {"gpus": np.array([64.0])})
-    {'gpus': array([64.]), 'nodes': array([8.])}
-    """
+    """Return complete configurations with some columns changed, and what follows from these in a machine."""
     machine = panel.machine
     changed_parts = parts_given(panel, changes)
     out = {**columns, **changes}

@@ -138,14 +138,7 @@ def names_kinds(evidence: ColumnEvidence) -> bool:
 
 
 def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
-    """Return the columns of kinds that the others determine, such as a name put together from them; none of `kept`.
-
-    Examples
-    --------
-    >>> net, gpu = (np.array(t * 2, dtype=object) for t in (["a", "a", "b", "b"], ["x", "y", "x", "y"]))
-    >>> repeated_kinds({"net": net, "gpu": gpu, "name": net + "-" + gpu})
-    ['name']
-    """
+    """Return the columns of kinds that the others determine, such as a name put together from them; none of `kept`."""
     left = dict(columns)
     for name in sorted(columns, key=lambda n: (-int(numbered([columns[n]]).max()), -list(columns).index(n))):
         others = [cells for n, cells in left.items() if n != name]
@@ -158,27 +151,13 @@ def repeated_kinds(columns: Texts, kept: Collection[str] = ()) -> list[str]:
 
 
 def alone(columns: Texts) -> bool:
-    """Tell whether nearly every row is another combination: a series of one run.
-
-    Examples
-    --------
-    >>> net, line = (np.array(t, dtype=object) for t in (["a", "a", "b", "b"], ["1", "2", "3", "4"]))
-    >>> alone({"net": net}), alone({"net": net, "line": line})
-    (False, True)
-    """
+    """Tell whether nearly every row is another combination: a series of one run."""
     series = numbered([*columns.values()])
     return bool(series.max() + 1 > MAX_COMBINATIONS * len(series))
 
 
 def sparse(columns: Texts, counts: Array) -> bool:
-    """Tell whether the series of some kinds have too few counts each, though the table has enough of them.
-
-    Examples
-    --------
-    >>> net = np.array(["a", "a", "b", "b", "c", "c"], dtype=object)
-    >>> sparse({"net": net}, np.array([1, 2, 4, 8, 1, 8])), sparse({"net": net}, np.array([1, 2, 1, 2, 1, 2]))
-    (True, False)
-    """
+    """Tell whether the series of some kinds have too few counts each, though the table has enough of them."""
     series, scales = numbered([*columns.values()]), np.unique(counts, return_inverse=True)[1]
     counted = np.bincount(np.unique(np.stack([series, scales]), axis=1)[0])
     return len(np.unique(scales)) >= READING_LEAST_COUNTS > float(np.median(counted[series]))
@@ -213,13 +192,6 @@ def consequences(columns: Mapping[str, Array], settings: Sequence[str], series: 
 
     A column that follows is not used to explain another one. Settings come first, so that a rate follows from a time
     rather than a batch from a rate; they follow from other settings alone.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        Numbers, those that explain best first.
-    series : ndarray of int of shape (rows,)
-        Which rows share a constant: a speedup has another first time in each series.
 
     Examples
     --------

@@ -231,19 +231,7 @@ class Machine:
     # --- what follows ------------------------------------------------------------------------------------------------
 
     def solved(self, base: Parts, given: Parts, size: Any = None, growth: Growth | None = None) -> dict[str, Array]:
-        """Return every part of machines, from those `given` of them and configurations that show the others.
-
-        Parameters
-        ----------
-        base : mapping of str to ndarray of shape (rows,)
-            The parts of the configurations (`of`).
-        given : mapping of str to ndarray of shape (rows,)
-            What is fixed.
-        size : float or ndarray of shape (rows,), optional
-            The devices of a full node, where it is not that of the runs (`size`).
-        growth : str, optional
-            How the samples of a step go on, where it is not as the runs show it.
-        """
+        """Return every part of machines, from those `given` of them and configurations that show the others."""
         out = {**base, **given}
         held = given.get("devices_per_node", self.size() if size is None else size)
         self._place(out, base, given, held)

@@ -27,17 +27,7 @@ _FAILED = re.compile(
 
 @dataclass(frozen=True)
 class FailureRule:
-    """By which columns and words a run failed.
-
-    Examples
-    --------
-    >>> rule = parse_failure_rule("state", "exit=1,137")
-    >>> rule
-    FailureRule(status='state', values={'exit': ('1', '137')})
-    >>> cells = {"s": [2.0, 1.0, 3.0, 9.0], "state": ["ok", "OOM", "ok", "ok"], "exit": [0, 1, 0, 137]}
-    >>> rule.failed({name: np.array(column) for name, column in cells.items()}, 4, ["s"], "runs.csv")
-    array([False,  True, False,  True])
-    """
+    """By which columns and words a run failed."""
 
     #: A column that says how each run ended.
     status: str | None = None
@@ -93,27 +83,13 @@ class FailureRule:
 
 
 def says_stopped(text: str) -> bool:
-    """Tell whether a text says that a run was stopped from outside: by a limit of time, by a user, by a lost node.
-
-    Examples
-    --------
-    >>> says_stopped("TIMEOUT"), says_stopped("CUDA out of memory"), says_stopped("OOM, then timeout")
-    (True, False, False)
-    """
+    """Tell whether a text says that a run was stopped from outside: by a limit of time, by a user, by a lost node."""
     words = re.sub(r"[\s_-]+", " ", text.lower())
     return bool(_STOPPED.search(words)) and not _MEMORY.search(words)
 
 
 def says_failed(text: str) -> bool:
-    """Tell whether a text says that a run failed.
-
-    Examples
-    --------
-    >>> says_failed("RuntimeError: CUDA out of memory."), says_failed("OOM")
-    (True, True)
-    >>> says_failed("no error"), says_failed("nan")
-    (False, False)
-    """
+    """Tell whether a text says that a run failed."""
     return bool(_FAILED.search(re.sub(r"[\s_-]+", " ", text.lower())))
 
 
@@ -303,13 +279,7 @@ def roles_of(
     repeat: str | None = None,
     mapping: Mapping[str, str] | None = None,
 ) -> Roles:
-    """Gather the roles; one column plays one part.
-
-    Examples
-    --------
-    >>> roles_of({"extrinsic": "workers, nodes"}).named
-    [('workers', 'extrinsic'), ('nodes', 'extrinsic')]
-    """
+    """Gather the roles; one column plays one part."""
     weight, repeat = (name.strip() if name else None for name in (weight, repeat))
     columns = [Factor(name, role) for role in get_args(Role) for name in names_of(factors.get(role, ()))]
     roles = Roles(tuple(columns), tuple(names_of(group)), measurement, weight, repeat, mapping or {})
@@ -351,18 +321,7 @@ _TAKEN = frozenset({TIME, *PREDICTION_COLUMNS, "throughput", "efficiency", "cost
 
 
 def further_of(also: Mapping[str, str] | str | Sequence[str] | None) -> dict[str, Measurement]:
-    """Read further quantities, `NAME=COLUMN` or `NAME=COLUMN:UNIT`, by the name that predictions call each.
-
-    Examples
-    --------
-    >>> further_of("memory=peak_gb:GB")["memory"].target()
-    Target(column='peak_gb', name='memory', unit='GB')
-    >>> further_of({"time": "peak_gb"})
-    Traceback (most recent call last):
-    ...
-    genperf.errors.TableError: a further quantity cannot be named 'time'
-      try: --also NAME=COLUMN:UNIT with another name, as memory=peak_gb:GB
-    """
+    """Read further quantities, `NAME=COLUMN` or `NAME=COLUMN:UNIT`, by the name that predictions call each."""
     if isinstance(also, Mapping):
         pairs = [(str(name), str(text)) for name, text in also.items()]
     else:

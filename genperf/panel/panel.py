@@ -290,31 +290,17 @@ class Panel:
 
     def runs_like(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the measured configurations with the levels of one."""
-        names = [f.name for f in self.factors if not f.numeric]
-        return [
-            measured_run
-            for measured_run in self.runs
-            if all(str(measured_run[name]) == str(run[name]) for name in names)
-        ]
+        levels = {f.name: str(run[f.name]) for f in self.factors if not f.numeric}
+        return [one for one in self.runs if all(str(one[name]) == level for name, level in levels.items())]
 
     def node_size(self, like: Mapping[str, Any] | None = None) -> float | None:
-        """Return the workers of a full node: see `Machine.size`; None where workers or nodes are not counted.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from genperf.panel import read_table
-        >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "nodes": [1, 1, 1], "s": [1.0, 1.1, 1.3]})
-        >>> read_table(runs, time="s", extrinsic="gpus,nodes").panel.node_size()
-        8.0
-        """
+        """Return the workers of a full node: see `Machine.size`; None where workers or nodes are not counted."""
         return None if self.workers is None or self.nodes is None else self.machine.size(like)
 
     @cached_property
     def machine(self) -> Machine:
         """The parts of the machine and of its work, and how each follows from others."""
-        runs = self.runs if self.medians else []
-        return Machine(self.columns, self.factors, runs, (*self.derived,), self.batch_is_of_a_pass)
+        return Machine(self.columns, self.factors, self.runs, (*self.derived,), self.batch_is_of_a_pass)
 
     @cached_property
     def columns(self) -> dict[str, Factor]:
@@ -346,34 +332,16 @@ class Panel:
 
     @property
     def only_node(self) -> str | None:
-        """The column of the nodes, where no run has more than one of them; None elsewhere.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from genperf.panel import read_table
-        >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "nodes": [1, 1, 1], "s": [1.0, 1.1, 1.3]})
-        >>> [read_table(runs, time="s", extrinsic=counts).panel.only_node for counts in ("gpus,nodes", "gpus")]
-        ['nodes', None]
-        """
+        """The column of the nodes, where no run has more than one of them; None elsewhere."""
         return None if self.nodes is None or several_nodes(self.nodes.upper) else self.nodes.name
 
     @cached_property
     def one_machine(self) -> Factor | None:
-        """The count of threads or processes that may all lie on one machine, and gained to the last; None elsewhere.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> import genperf as gp
-        >>> runs = pd.DataFrame({"threads": [1, 2, 4], "s": [8.0, 4.1, 2.2]})
-        >>> gp.fit(runs, time="s", extrinsic="threads", scaling="strong").schema.panel.one_machine.name
-        'threads'
-        """
+        """The count of threads or processes that may all lie on one machine, and gained to the last; None elsewhere."""
         factor = self.axis.factor
         if factor is None or not counts_cores(factor.name) or factor.upper > MOST_CORES:
             return None
-        if (self.nodes is not None and several_nodes(self.nodes.upper)) or self.target is None:
+        if (self.nodes is not None and self.only_node is None) or self.target is None:
             return None
         place = self.factors.index(factor)
         series: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
@@ -421,16 +389,15 @@ class Panel:
         """The work of a step that was divided by a measured throughput; None of a measured time."""
         return parse(self.target.work).node if self.target is not None and self.target.work else None
 
-    @cached_property
-    def step_work(self) -> StepWork:
-        """The work of a step, as far as the columns, the group and the kind of scaling show it."""
-        return self.work_of_step()
-
     def work_of_step(self, given: str | None = None, unit: str = "samples") -> StepWork:
-        """Return the work of a step, where a user may have given it as a formula over the columns."""
+        """Return the work of a step, as far as a formula, the columns, the group or the kind of scaling show it."""
         if self.target is None or not self.target.is_time:
             return StepWork(unit=unit)
-        ways = (("given", self._given_work(given)), ("measured", self.measured_work), ("columns", self.samples))
+        ways = (
+            ("given", self._over_factors(given) if given else None),
+            ("measured", self.measured_work),
+            ("columns", self.samples),
+        )
         origin, node = next((way for way in ways if way[1] is not None), ("", None))
         if node is not None:
             node = substitute(node, {name: Number(value) for name, value in self.constants.items()})
@@ -443,26 +410,23 @@ class Panel:
         node = count if power == 0.0 else call("power", count, 1.0 + power)
         if self.kind is not None:
             return StepWork(None, node, unit, "scaling")
-        return StepWork(None, node, unit, "assumed") if self._may_scale_weakly else StepWork(unit=unit)
+        return StepWork(None, node, unit, "assumed") if self._may_scale_weakly(self.workers) else StepWork(unit=unit)
 
-    def _given_work(self, given: str | None) -> Node | None:
+    def _over_factors(self, given: str) -> Node:
         """Return the work of a step that a user gives, over the columns."""
-        if not given:
-            return None
         node, names = self.over_columns(given), {*(f.name for f in self.factors), *self.constants}
         unknown = min(names_in(node) - names, default=None)
-        if unknown is None:
-            return node
-        hint = did_you_mean(unknown, names) or f"--intrinsic {unknown}, or one of {listed(sorted(names))}"
-        what = f"'{unknown}' of the work of a step is no factor of the model"
-        raise FormulaError(what, text=given, column=max(given.find(unknown), 0), width=len(unknown), hint=hint)
+        if unknown is not None:
+            hint = did_you_mean(unknown, names) or f"--intrinsic {unknown}, or one of {listed(sorted(names))}"
+            what = f"'{unknown}' of the work of a step is no factor of the model"
+            raise FormulaError(what, text=given, column=max(given.find(unknown), 0), width=len(unknown), hint=hint)
+        return node
 
-    @property
-    def _may_scale_weakly(self) -> bool:
-        """Whether the workers are devices, and their times do not fall as those of shared work do."""
-        if self.workers is None or not counts_devices(self.workers.name) or len({m.values for m in self.medians}) < 2:
+    def _may_scale_weakly(self, workers: Factor) -> bool:
+        """Return whether the workers are devices, and their times do not fall as those of shared work do."""
+        if not counts_devices(workers.name) or len({m.values for m in self.medians}) < 2:
             return False
-        counts, times = self.measured[self.workers.name], np.array([median.value for median in self.medians])
+        counts, times = self.measured[workers.name], np.array([median.value for median in self.medians])
         smallest, last = (np.median(times[counts == end]) for end in (counts.min(), counts.max()))
         return bool(smallest / last < LEAST_FALL)
 
@@ -506,8 +470,12 @@ class Panel:
         factor = self.find(canonical)
         if factor is not None and not (canonical == "batch" and self.batch_is_of_a_pass):
             return Name(factor.name)
-        texts = () if canonical in trying else DERIVED.get(canonical, ())
-        for formula in (parse(text) for text in texts if self._follows(canonical, text)):
+        for text in () if canonical in trying else DERIVED.get(canonical, ()):
+            if text == "batch*workers" and self.batch_is_of_a_pass:
+                continue
+            if (canonical, text) == ("data_parallel", "workers") and not self._splits_samples_alone:
+                continue
+            formula = parse(text)
             nodes_read = {name: self.node(name, trying | {canonical}) for name in formula.names}
             nodes_known = {name: node for name, node in nodes_read.items() if node is not None}
             if len(nodes_known) == len(nodes_read):
@@ -539,11 +507,7 @@ class Panel:
         ways = ("tensor_parallel", "pipeline_parallel", "micro_batches")
         return batch is not None and batch == self.find("micro_batch") and any(map(self.find, ways))
 
-    def _follows(self, target: str, text: str) -> bool:
-        """Whether a factor follows from others in this table, as `DERIVED` has it."""
-        if text == "batch*workers":
-            return not self.batch_is_of_a_pass
-        if (target, text) == ("data_parallel", "workers"):
-            # Where nothing is split but the samples: runs in passes of micro-batches, without other ways.
-            return self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))
-        return True
+    @property
+    def _splits_samples_alone(self) -> bool:
+        """Whether the devices are data-parallel ways: runs in passes of micro-batches, without other ways."""
+        return self.find("micro_batches") is not None and not any(map(self.find, WAYS[1:]))

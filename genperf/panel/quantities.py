@@ -107,19 +107,7 @@ class Quantities:
     def intervals(
         self, names: Iterable[str], columns: Mapping[str, AnyArray], ends: Iterable[AnyArray]
     ) -> dict[str, Array]:
-        """Return quantities by name with `_lower` and `_upper`: each rises or falls as the predicted value does.
-
-        Parameters
-        ----------
-        ends : iterable of ndarray of shape (rows,)
-            The predicted value, and the ends of its interval.
-
-        Examples
-        --------
-        >>> known = Quantities({"value": Name("time"), "work": Number(64.0)})
-        >>> known.intervals(["throughput"], {}, [np.array([2.0]), np.array([1.0]), np.array([4.0])])
-        {'throughput': array([32.]), 'throughput_lower': array([16.]), 'throughput_upper': array([64.])}
-        """
+        """Return quantities by name with `_lower` and `_upper`: each rises or falls as the predicted value does."""
         out: dict[str, Array] = {}
         (value,) = names_in(self.given["value"])
         at_ends = [self.values(names, {**columns, value: end}) for end in ends]
@@ -139,7 +127,7 @@ def quantities_of(
     """Return the quantities that the columns of a model give."""
     target, per = panel.target, per or (None if price is None else price.per)
     known: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
-    work = panel.step_work
+    work = panel.work_of_step()
     stated_work = None if work.known == "assumed" else work.proportional
     known |= {"value": None if target is None else Name(target.name), "work": stated_work}
     if panel.counted_by_throughput == "tokens":

@@ -223,13 +223,7 @@ def read_columns(
 
 
 def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None) -> str | None:
-    """Return the column that a question means: by its header, however it is written, or by the field's name for it.
-
-    Examples
-    --------
-    >>> column_named("gpu", {"num_gpus": [], "Model": []}), column_named("model", {"num_gpus": [], "Model": []})
-    ('num_gpus', 'Model')
-    """
+    """Return the column that a question means: by its header, however it is written, or by the field's name for it."""
     if name in columns:
         return name
     spellings = (plain_name, lambda n: counted_noun(n).removesuffix("s"), canonical_of, plural_of)

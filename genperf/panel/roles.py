@@ -64,13 +64,7 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
 
 
 def is_statistic(name: str) -> bool:
-    """Tell whether a column is a statistic of something measured.
-
-    Examples
-    --------
-    >>> is_statistic("gpu.sm_clock_mhz.max"), is_statistic("temperature p95"), is_statistic("max_sequence")
-    (True, True, False)
-    """
+    """Tell whether a column is a statistic of something measured."""
     *words, last = re.split(r"[_./]", plain_name(name))
     return bool(words) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None)
 
@@ -81,13 +75,6 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
     That is the time of a step where the batch is known; else a throughput, of all workers rather than one; else the
     only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last. `columns`
     are all of the table, and `headers` what each shows: its header alone where omitted.
-
-    Examples
-    --------
-    >>> ranked(["step_time_s", "images_per_s"], ["gpus", "batch"]), ranked(["step_time_s", "images_per_s"], ["gpus"])
-    (['step_time_s', 'images_per_s'], ['images_per_s', 'step_time_s'])
-    >>> ranked(["tokens/s/GPU", "p99_ms", "latency_ms", "peak_gb", "tokens/s"], [])
-    ['tokens/s', 'tokens/s/GPU', 'latency_ms', 'peak_gb', 'p99_ms']
     """
     headers = headers or {name: header_of(name) for name in names}
     batched = any(column_of(name, columns) for name in ("batch", "global_batch", "micro_batch"))
@@ -110,15 +97,7 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
 
 
 def described(name: str, unit: str) -> Header:
-    """Return what a column says of itself: its header, and the unit in its cells.
-
-    Examples
-    --------
-    >>> described("power_w.min", "").unit
-    'W'
-    >>> described("Time per Tree", "ms"), described("Throughput", "samples/sec").counted, described("used", "GB").kind
-    (Header(kind='time', unit='ms', counted='', shared=False, of=''), 'samples', 'quantity')
-    """
+    """Return what a column says of itself: its header, and the unit in its cells."""
     # Behind a dot stands the statistic of a record, and no minutes.
     header = header_of(re.sub(rf"\.({'|'.join(_RANKED)})$", "", name))
     kind = header.kind or "x"
@@ -244,13 +223,7 @@ _JOB_STEP = re.compile(r"\d+(_\d+)?\.(batch|extern|\d+)")
 
 
 def is_size(name: str) -> bool:
-    """Tell whether a column is a number of the program, as its batch or its layers: no count that a run is scaled by.
-
-    Examples
-    --------
-    >>> is_size("batch_size"), is_size("gpus"), is_size("cores")
-    (True, False, False)
-    """
+    """Tell whether a column is a number of the program, as its batch: no count that a run is scaled by."""
     canonical = canonical_of(name)
     return canonical is not None and canonical not in EXTRINSIC
 
@@ -265,13 +238,7 @@ def not_counted(numeric: Sequence[str], texts: Mapping[str, Sequence[str]]) -> T
 
 
 def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
-    """Tell whether a column numbers the repeats of a configuration, or the lines of a log, by its name and its cells.
-
-    Examples
-    --------
-    >>> is_repeat("run", ["run1", "run2"]), is_repeat("run", ["baseline", "tuned"]), is_repeat("epoch", [0, 1, 2])
-    (True, False, True)
-    """
+    """Tell whether a column numbers the repeats of a configuration, by its name and its cells."""
     if plain_name(name) not in _REPEATS:
         return False
     # By numbers or letters, perhaps behind one and the same word.
@@ -281,13 +248,7 @@ def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
 
 
 def is_provenance(name: str) -> bool:
-    """Tell whether a column says where a run was written down: it may separate series, and is no factor.
-
-    Examples
-    --------
-    >>> is_provenance("Source"), is_provenance("network")
-    (True, False)
-    """
+    """Tell whether a column says where a run was written down: it may separate series, and is no factor."""
     return plain_name(name) in _PROVENANCE
 
 
@@ -319,15 +280,7 @@ _ON, _OFF = (frozenset(words_of(f"cells.{switch}")) for switch in ("on", "off"))
 
 
 def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:
-    """Return the option of `read_table` that separates failed runs: `status` or `failed`; empty without one.
-
-    Examples
-    --------
-    >>> ending_column({"status": ["ok", "OOM", "ok"]}), ending_column({"oom": [0, 1, 0]})
-    ({'status': 'status'}, {'failed': 'oom=1'})
-    >>> ending_column({"success": ["True", "False"]}), ending_column({"status": ["ok", "ok"]})
-    ({'failed': 'success=False'}, {})
-    """
+    """Return the option of `read_table` that separates failed runs: `status` or `failed`; empty without one."""
     for name, cells in columns.items():
         plain = plain_name(name)
         if plain not in _ENDINGS | _FAILED | _SUCCEEDED:

@@ -144,16 +144,7 @@ class Table:
         return panel_of(self, target, derived, self.median_runs())
 
     def mapped(self, mapping: Mapping[str, str]) -> Table:
-        """Return the table in which further columns are the field's factors; its panel refuses those it lacks.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from genperf.panel import read_table
-        >>> runs = pd.DataFrame({"p": [1, 2, 4], "batch": [8, 16, 32], "s": [1.0, 1.1, 1.3]})
-        >>> read_table(runs, time="s", extrinsic="p,batch").mapped({"workers": "p"}).panel.workers.name
-        'p'
-        """
+        """Return the table in which further columns are the field's factors; its panel refuses those it lacks."""
         if mapping.items() <= self.mapping.items():
             return self
         further = {name: part.mapped(mapping) for name, part in self.further.items()}
@@ -297,16 +288,7 @@ class Table:
         return self._with(with_columns(self.frame.iloc[first_row].reset_index(drop=True), changed))
 
     def median_runs(self, most: int = MEDIANS) -> tuple[Median, ...]:
-        """Return the configurations, in order of first appearance; of more than `most`, evenly spaced ones.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from genperf.panel import read_table
-        >>> runs = pd.DataFrame({"workers": [1, 1, 2], "seconds": [1.0, 1.2, 0.6]})
-        >>> read_table(runs, time="seconds", extrinsic="workers").median_runs()[0]
-        Median(values=(1.0,), value=1.1, lowest=1.0, highest=1.2, repeats=2)
-        """
+        """Return the configurations, in order of first appearance; of more than `most`, evenly spaced ones."""
         middle, (lowest, highest) = self.medians(), self.extremes
         rows = np.unique(np.linspace(0, len(middle) - 1, min(len(middle), most)).round().astype(int))
         values = zip(*(middle.columns[f.name][rows].tolist() for f in self.factors), strict=True)
@@ -318,14 +300,6 @@ class Table:
 
         Pooled over the configurations with at least two repeats, each of which spends one degree of freedom:
         s² = Σ (t/t̄ − 1)² / Σ (repeats − 1). NaN without repeats.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from genperf.panel import read_table
-        >>> runs = pd.DataFrame({"n": [1, 1, 2], "t": [0.9, 1.1, 7.0]})  # (0.1² + 0.1²) / 1 = 0.02
-        >>> round(read_table(runs, time="t", extrinsic="n").noise() ** 2, 6)
-        0.02
         """
         freedom = self.rows - len(self.repeats)
         return float(np.sqrt(self._scatter / freedom)) if freedom else float("nan")
@@ -506,16 +480,7 @@ def number_rows(frame: pd.DataFrame, names: Sequence[str]) -> Integers:
 
 
 def following_counts(table: Table) -> frozenset[str]:
-    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"nodes": [1, 1, 2], "gpus": [4, 8, 16], "batch": [16, 8, 16], "t": [1.0, 1.1, 1.3]})
-    >>> sorted(following_counts(read_table(runs, time="t", intrinsic="batch", extrinsic="nodes,gpus")))
-    ['nodes']
-    """
+    """Name the extrinsic factors that rise with another one of more levels, as the nodes with the devices."""
     counts = [f for f in table.factors if f.role == "extrinsic" and f.distinct > 1]
     pairs = ((f, g) for f in counts for g in counts if f.distinct < g.distinct)
     return frozenset(f.name for f, g in pairs if rises_with(table.columns[f.name], table.columns[g.name]))
@@ -525,17 +490,7 @@ def following_counts(table: Table) -> frozenset[str]:
 
 
 def design_notes(table: Table) -> list[Note]:
-    """Name levels that were measured once, factors that vary at one level only, and pairs that rise together.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"batch": [8, 16, 32, 64], "bytes": [32, 64, 128, 256], "t": [1.0, 1.1, 1.3, 1.7]})
-    >>> for note in design_notes(read_table(runs, time="t", intrinsic="batch,bytes")):
-    ...     print(note)
-    'batch' and 'bytes' rise together (correlation 1.000): their effects cannot be separated; leave one out
-    """
+    """Name levels that were measured once, factors that vary at one level only, and pairs that rise together."""
     medians = table.medians()
     return [Note(text, "design") for part in (_once, _at_one_level, _together, _alone) for text in part(medians)]
 
@@ -553,14 +508,6 @@ def one_at_a_time(medians: Table) -> bool:
     """Tell whether no configuration varies two factors together: all differ from one in a single factor.
 
     Such runs fit a sum of the factors' effects as well as their product.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"batch": [8, 16, 32, 8, 8], "layers": [2, 2, 2, 4, 8], "t": [1.0, 1.5, 2.5, 1.2, 1.6]})
-    >>> one_at_a_time(read_table(runs, time="t", intrinsic="batch,layers"))
-    True
     """
     columns = [np.asarray(medians.columns[f.name]).astype(str) for f in medians.factors if f.distinct > 1]
     if len(columns) < 2:
@@ -606,15 +553,7 @@ def _together(medians: Table) -> Iterator[str]:
 
 
 def with_repeat_notes(table: Table) -> Table:
-    """Say where rows that count as repeats differ in a setting that is in no role, or by more than noise.
-
-    Examples
-    --------
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 1, 2, 2], "s": [1.0, 3.1, 1.1, 3.3]})
-    >>> [note.kind for note in read_table(runs, time="s", extrinsic="gpus").notes]
-    ['repeats_apart']
-    """
+    """Say where rows that count as repeats differ in a setting that is in no role, or by more than noise."""
     names = [*(f.name for f in table.factors), *table.group, *([table.repeat] if table.repeat else [])]
     _, first_row, configuration = np.unique(number_rows(table.frame, names), return_index=True, return_inverse=True)
     if len(first_row) == len(table.frame):

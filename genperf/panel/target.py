@@ -24,13 +24,7 @@ MEMORY_UNITS = ("B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
-    """The measured quantity that a model predicts.
-
-    Examples
-    --------
-    >>> str(Target("step_s")), str(Target("peak_gb", "memory", "GB"))
-    ("time 'step_s', s", "memory 'peak_gb', GB")
-    """
+    """The measured quantity that a model predicts."""
 
     #: The column of the table that holds it.
     column: str
@@ -81,14 +75,7 @@ PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
 
 @dataclass(frozen=True)
 class Measurement:
-    """The measured column and what it holds.
-
-    Examples
-    --------
-    >>> step = Measurement("step_ms", "time", "ms")
-    >>> step.target(), step.in_target_unit(np.array([250.0]))
-    (Target(column='step_ms'), array([0.25]))
-    """
+    """The measured column and what it holds."""
 
     #: As it is named in the source.
     column: str
@@ -144,27 +131,7 @@ class Measurement:
 def measurement_of(
     time: str | None, throughput: str | None, quantity: str | None, unit: str | None
 ) -> Measurement | None:
-    """Return the measurement that the options name, or None where they name none.
-
-    Parameters
-    ----------
-    time, throughput : str or None
-        A column.
-    quantity : str or None
-        `COLUMN` or `COLUMN:UNIT`; the last colon counts, so that a column `a:b` is written `a:b:`.
-    unit : str or None
-        Of the column of times, one of `TIME_UNITS`; or of the quantity, any text.
-
-    Examples
-    --------
-    >>> measurement_of(None, None, "memory_gb:GB", None)
-    Measurement(column='memory_gb', kind='quantity', unit='GB', name='')
-    >>> measurement_of("step", None, None, "sec")
-    Traceback (most recent call last):
-    ...
-    genperf.errors.TableError: 'sec' is not a known unit of time
-      try: one of s, ms, us (or µs), ns, min, h
-    """
+    """Return the measurement that the options name, or None where they name none."""
     options = (("time", time), ("throughput", throughput), ("quantity", quantity))
     named = {kind: text.strip() for kind, text in options if text and text.strip()}
     if len(named) > 1:
@@ -208,13 +175,7 @@ UNITS = ("s", "seconds")
 
 
 def phase_columns(names: Collection[str]) -> dict[str, str]:
-    """Return the column that measures each phase: the first of the phase's names among the columns, case ignored.
-
-    Examples
-    --------
-    >>> phase_columns(["workers", "Comm_s", "io_s", "update_ms"])
-    {'input': 'io_s', 'exchange': 'Comm_s'}
-    """
+    """Return the column that measures each phase: the first of the phase's names among the columns, case ignored."""
     there = {name.lower(): name for name in reversed(list(names))}
     spelled = {phase: [f"{word}_{unit}" for word in words for unit in UNITS] for phase, words in PHASES.items()}
     column_of_phase = {
@@ -227,12 +188,6 @@ def phase_seconds(cells: pd.Series[Any]) -> tuple[Array, Reasons]:
     """Return a phase's times, NaN where it has no usable one, and why cells cannot be used.
 
     An empty cell is no fault: the phase was not measured in that row. A cell that is no time is one.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> phase_seconds(pd.Series(["0.5", "", "oom", "-1", "0"]))
-    (array([0.5, nan, nan, nan, 0. ]), {2: 'is not a number', 3: 'is negative (a time must not be)'})
     """
     seconds, reasons = numbers(cells)
     is_filled = filled(cells)
@@ -242,11 +197,5 @@ def phase_seconds(cells: pd.Series[Any]) -> tuple[Array, Reasons]:
 
 
 def shown_phases(phases: Mapping[str, str]) -> str:
-    """Write the columns with the phases that they measure.
-
-    Examples
-    --------
-    >>> shown_phases({"input": "io_s", "exchange": "comm_s"})
-    'io_s (input), comm_s (exchange)'
-    """
+    """Write the columns with the phases that they measure."""
     return ", ".join(f"{column} ({phase})" for phase, column in phases.items())

@@ -164,16 +164,7 @@ SAME = 1e-9
 
 
 def counted_column(roles: Roles) -> str | None:
-    """Return the column that counts the workers, or else the nodes; None for one of servers or threads.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> counted_column(roles_of({"extrinsic": "gpus", "intrinsic": "batch"}))
-    'gpus'
-    >>> counted_column(roles_of({"extrinsic": "cores, batch"}))
-    'cores'
-    """
+    """Return the column that counts the workers, or else the nodes; None for one of servers or threads."""
     axis = roles.panel.axis
     return None if axis.factor is None or axis.counts_other else axis.factor.name
 
@@ -182,14 +173,6 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     """Return the work of a step where the user gives none: a global batch, a batch for each worker, or one sample.
 
     Where the throughput counts `tokens`, a step has those of its samples, if a column has the length of a sequence.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> assumed_work(roles_of({"extrinsic": "gpus"}), "runs.csv")
-    'gpus'
-    >>> assumed_work(roles_of({"extrinsic": "num_gpus", "intrinsic": "batch"}), "runs.csv")
-    'batch*num_gpus'
     """
     names = [f.name for f in roles.factors if f.numeric] + list(roles.group)
     panel = roles.panel
@@ -213,14 +196,7 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
 
 
 def kind_of_work(work: Array, counts: Array) -> Scaling | None:
-    """Return the kind of scaling that the work of a step shows in every row; None where none or several fit.
-
-    Examples
-    --------
-    >>> counts = np.array([1.0, 2.0, 4.0])
-    >>> kind_of_work(32.0 * counts, counts), kind_of_work(np.full(3, 64.0), counts)
-    ('weak', 'strong')
-    """
+    """Return the kind of scaling that the work of a step shows in every row; None where none or several fit."""
     if not len(work) or not np.all(np.isfinite(work)) or np.any(counts <= 0.0) or np.any(work <= 0.0):
         return None
     relative = {name: work / counts / kind.relative(counts) for name, kind in KINDS.items() if not kind.whole}
@@ -264,14 +240,6 @@ def with_job(table: Table) -> Table:
     """Take times of epochs and whole jobs as such by their header; say where times fall as the workers grow.
 
     The work of all workers together is then the same at every count, whatever the batch of each.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "epoch_s": [100.0, 52.0, 27.0]})
-    >>> read_table(runs, time="epoch_s", extrinsic="gpus").scaling
-    'job'
     """
     target = table.target
     several = any(f.distinct > 1 for f in _counts(table))
@@ -288,15 +256,6 @@ def by_times(table: Table) -> Note | None:
 
     So they are read where no column is a batch as well: nothing then shows that each worker has one. None
     where they do not fall, where a column is the batch of all, and where the kind of scaling is known.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"gpus": [1, 2, 4], "batch": [32, 32, 32], "time": [100.0, 52.0, 27.0]})
-    >>> print(by_times(read_table(runs, time="time", extrinsic="gpus", intrinsic="batch")).text)
-    at the same batch the time falls from 100 to 27 s from 1 to 4 gpus: too much for a batch each; --scaling job for an
-    epoch, --map global_batch=batch for a batch of all
     """
     target, names = table.target, [*(f.name for f in table.numeric), *table.group]
     batch, whole = (column_of(canonical, names) for canonical in ("batch", "global_batch"))

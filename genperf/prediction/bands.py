@@ -75,18 +75,7 @@ class MixtureForecast:
         return np.asarray(mixture_quantiles(self.mean, self.central_shares, np.sqrt(self.variance), median)[0])
 
     def band(self, interval: float, band: Band, floor: float) -> tuple[Array, Array]:
-        """Return the lower and upper ends of a band, each of shape (rows,).
-
-        The *confidence* band contains the mean: families and their constants, and how far the query lies beyond the
-        data. The *prediction* band contains a new run: misfit and noise on top.
-
-        Parameters
-        ----------
-        interval : float
-            Nominal coverage.
-        floor : float
-            The least ln T of a draw: a logarithm must exist.
-        """
+        """Return the lower and upper ends of a band, each of shape (rows,)."""
         levels, sd = ends_of(interval), np.sqrt(self.variance if band == "confidence" else self.total)
         if self.central_shares is None:
             away = NormalDist().inv_cdf(0.5 + 0.5 * interval) * sd[0]
@@ -136,23 +125,7 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 
 
 def quantiles(points: Array, shares: Array, levels: Array) -> Array:
-    """Return quantiles of weighted points: with the points in order, read between the middles of their shares.
-
-    Parameters
-    ----------
-    points, shares : ndarray of shape (n,)
-        The shares add up to one.
-    levels : ndarray of shape (k,)
-
-    Returns
-    -------
-    ndarray of shape (k,)
-
-    Examples
-    --------
-    >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.5, 0.99])).round(3)
-    array([1.   , 2.333, 3.   ])
-    """
+    """Return quantiles of weighted points: with the points in order, read between the middles of their shares."""
     order = np.argsort(points, kind="stable")
     middle = np.cumsum(shares[order]) - 0.5 * shares[order]
     return np.asarray(np.interp(levels, middle, points[order]))

@@ -46,11 +46,6 @@ def doublings_beyond(factor: Factor, values: Array) -> Array:
     """Return how many doublings each value lies outside the measured range of a factor, 0 inside.
 
     A factor that has values of zero or below is measured in shares of its range instead.
-
-    Examples
-    --------
-    >>> doublings_beyond(Factor("workers", "extrinsic", 1, 16, positive=True), np.array([8.0, 64.0, 0.5]))
-    array([0., 2., 1.])
     """
     if factor.positive and factor.lower > 0 and np.all(values > 0):
         above, below = np.log2(values / factor.upper), np.log2(factor.lower / values)
@@ -172,12 +167,6 @@ def shortfalls(points: Array, corner: Corner) -> Array:
     ----------
     points : ndarray of shape (points, 2)
         Positions along the two factors.
-
-    Examples
-    --------
-    >>> corner = Corner((0, 1), (1, 1), np.array([[5.0, 1.0], [0.0, 7.0]]))
-    >>> shortfalls(np.array([[5.0, 7.0], [4.0, 1.0]]), corner)
-    array([5., 0.])
     """
     distance = np.zeros((len(points), len(corner.runs)))
     for k, sign in enumerate(corner.signs):

@@ -147,19 +147,7 @@ class Feasibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def surpassed(demanded: Array, others: Array, sign: int) -> Mask:
-    """Return which configurations need no less (1), or no more (−1), than any of some others.
-
-    Parameters
-    ----------
-    demanded : ndarray of shape (rows, demands)
-    others : ndarray of shape (others, demands)
-    sign : {-1, 1}
-
-    Examples
-    --------
-    >>> surpassed(np.array([[4.0, -1.0], [8.0, -2.0], [2.0, -8.0]]), np.array([[4.0, -2.0]]), 1)
-    array([ True,  True, False])
-    """
+    """Return which configurations need no less (1), or no more (−1), than any of some others."""
     holds = np.zeros(len(demanded), dtype=bool)
     open_rows = np.arange(len(demanded))
     for other in others:

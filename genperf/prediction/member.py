@@ -232,14 +232,7 @@ def forecast_of(
     doublings: Array,
     parts: Sequence[tuple[Array, Array]] | None = None,
 ) -> MixtureForecast:
-    """Return what all draws of some members predict, as arrays; `parts` are their `forecasts` there, where known.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-    doublings : ndarray of shape (rows,)
-        How far the rows lie beyond the data.
-    """
+    """Return what all draws of some members predict, as arrays; `parts` are their `forecasts` there, where known."""
     if stack_of(members) is not None:
         centre, variance, total = pooled(members, columns)
         return MixtureForecast(centre[None], np.ones(1), variance[None], total[None], centre)

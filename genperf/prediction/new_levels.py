@@ -63,17 +63,7 @@ def new_levels(schema: Schema, columns: Columns) -> dict[str, Mask]:
 
 
 def stand_ins(schema: Schema, columns: Columns, new: dict[str, Mask]) -> StandIns:
-    """Put every measured level in the place of a new one; of several new ones in a row, every combination.
-
-    Examples
-    --------
-    >>> from genperf.panel.target import Target
-    >>> schema = Schema((Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2),), Target("step_s"))
-    >>> columns = {"gpu": np.array(["A100", "B200"], dtype=object)}
-    >>> ways = stand_ins(schema, columns, new_levels(schema, columns))
-    >>> ways.columns["gpu"].tolist(), ways.rows.tolist()
-    (['A100', 'A100', 'H100'], [0, 1, 1])
-    """
+    """Put every measured level in the place of a new one; of several new ones in a row, every combination."""
     count = len(next(iter(columns.values())))
     levels = {f.name: np.array(f.levels, dtype=object) for f in schema.factors if f.name in new}
     ways, fewest = np.ones(count, np.intp), np.full(count, np.iinfo(np.intp).max)
@@ -107,15 +97,6 @@ def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[
     with T_l the prediction at measured level l of L, half_l the half of its band on either side, s the standard
     deviation of ln T_l, and t Student's quantile with L − 1 degrees of freedom: a level drawn from where the measured
     ones come from.
-
-    Parameters
-    ----------
-    answers : sequence of ndarray of shape (ways,)
-        Value, lower, upper of each way, and what else is to be averaged.
-
-    Returns
-    -------
-    list of ndarray of shape (rows,)
     """
     unknown = ways.unknown
     answers_of_ways = list(answers)
@@ -144,15 +125,7 @@ def combined(ways: StandIns, answers: Iterable[Array], interval: float) -> list[
 
 
 def reasons(schema: Schema, columns: Columns, new: Mapping[str, Mask], ways: StandIns, value: Array) -> dict[int, str]:
-    """Return for each row with a new level which one was not measured, and how far the measured ones differ.
-
-    Parameters
-    ----------
-    new : mapping of str to ndarray of shape (rows,)
-        By factor: which rows have a level that was not measured, also those that no measured ones replace.
-    value : ndarray of shape (ways,)
-        The prediction of each way.
-    """
+    """Return for each row with a new level which one was not measured, and how far the measured ones differ."""
     factors = {f.name: f for f in schema.factors}
     largest, smallest = np.zeros(len(ways.fewest)), np.full(len(ways.fewest), np.inf)
     np.maximum.at(largest, ways.rows, value)
@@ -167,13 +140,7 @@ def reasons(schema: Schema, columns: Columns, new: Mapping[str, Mask], ways: Sta
 
 
 def not_measured(factor: Factor, level: str, how: str = "the mean of") -> str:
-    """Return that a level was not measured, how the answer is made of the others, and which level it may be.
-
-    Examples
-    --------
-    >>> not_measured(Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2), "B200")
-    'gpu=B200 was not measured: the mean of the 2 measured levels (A100, H100)'
-    """
+    """Return that a level was not measured, how the answer is made of the others, and which level it may be."""
     near = did_you_mean(level, factor.levels)
     levels_text = ", ".join(factor.levels[:SHOWN_STAND_INS]) + (", …" if len(factor.levels) > SHOWN_STAND_INS else "")
     text = f"{factor.name}={level} was not measured: {how} the {len(factor.levels)} measured levels ({levels_text})"

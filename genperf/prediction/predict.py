@@ -187,13 +187,6 @@ def distinct_rows(query: Query) -> tuple[Index, Index]:
     """Return the first row of each configuration, and for every row which of these it repeats.
 
     Configurations follow those that differ in one factor: every second run of a factor's values is turned round.
-
-    Examples
-    --------
-    >>> rows = {"workers": np.array([8.0, 64.0, 8.0, 64.0, 8.0]), "batch": np.array([1.0, 1.0, 2.0, 2.0, 1.0])}
-    >>> first, inverse = distinct_rows(Query(5, rows))
-    >>> first.tolist(), inverse.tolist()
-    ([0, 2, 3, 1], [0, 3, 1, 2, 0])
     """
     code = np.zeros(query.rows, dtype=np.int64)
     for values in query.columns.values():

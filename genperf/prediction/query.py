@@ -145,13 +145,7 @@ def _how(taken: AnyArray | float | str) -> str:
 
 
 def combine(values: Mapping[str, Any]) -> dict[str, AnyArray]:
-    """Combine values by name, each with each, the last name's values changing fastest.
-
-    Examples
-    --------
-    >>> combine({"workers": [8, 64], "framework": "mxnet"})
-    {'workers': array([8, 64], dtype=object), 'framework': array(['mxnet', 'mxnet'], dtype=object)}
-    """
+    """Combine values by name, each with each, the last name's values changing fastest."""
     lists = {k: list(v) if _is_list(v) else [v] for k, v in values.items()}
     rows = math.prod(len(v) for v in lists.values()) if lists else 0
     if rows > MOST_ROWS:
@@ -203,15 +197,7 @@ def _amounts(value: Any) -> list[float | str]:
 
 
 def checked_values(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return single values by the model's names, numbers and measured levels; a list stays as it is.
-
-    Examples
-    --------
-    >>> from genperf.panel.target import Target
-    >>> workers = Factor("workers", "extrinsic", 1, 16, distinct=5, positive=True)
-    >>> checked_values({"workers": "32"}, Schema((workers,), Target("step_s")))
-    {'workers': 32.0}
-    """
+    """Return single values by the model's names, numbers and measured levels; a list stays as it is."""
     values_by_factor = known_names(values, schema)
     for factor in schema.factors:
         if factor.name in values_by_factor and not _is_list(values_by_factor[factor.name]):
@@ -224,12 +210,6 @@ def answered(factor: Factor, level: str) -> bool:
     """Tell whether a level that was not measured is answered by the spread of those that were.
 
     A factor needs two measured levels to have a spread, and a near spelling is taken for a typing error.
-
-    Examples
-    --------
-    >>> gpu = Factor("gpu", "categorical", levels=("A100", "H100"), distinct=2)
-    >>> answered(gpu, "B200"), answered(gpu, "h100"), answered(gpu, "")
-    (True, False, False)
     """
     return len(factor.levels) > 1 and level != "" and not misspelt(level, factor.levels)
 

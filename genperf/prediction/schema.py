@@ -58,14 +58,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         return panel_of(self, self.target, self.derived, self.medians)
 
     def column(self, name: str) -> str:
-        """Return the column of a name: a field's name that the user mapped is as good as its column's.
-
-        Examples
-        --------
-        >>> ranks = Factor("ranks", "extrinsic", 1, 16, distinct=5, positive=True)
-        >>> Schema((ranks,), Target("step_s"), mapping={"workers": "ranks"}).column("workers")
-        'ranks'
-        """
+        """Return the column of a name: a field's name that the user mapped is as good as its column's."""
         return self.panel.column(name)
 
     @property

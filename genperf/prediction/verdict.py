@@ -192,22 +192,7 @@ class _Grades:
 
 
 def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:
-    """Judge every row.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-        The factors; every level among them was measured.
-    log_width : ndarray of shape (rows,)
-        ln(upper/lower) of the 90 % prediction interval.
-
-    Returns
-    -------
-    grades : ndarray of shape (rows,)
-        Places in `VERDICTS`.
-    marks : list of Mark
-        The reasons, in order.
-    """
+    """Judge every row."""
     schema, several, rows = basis.schema, basis.several_forms, len(log_width)
     together = {*basis.followers, *basis.settled}
     far = distance.doublings(basis.reach, columns)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.asking.card import heads_of, rows_of
+from genperf.asking.answer import heads_of, rows_of
 from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes, of_each_kind
 from genperf.attribution.terms import aliased, limit_of

@@ -243,7 +243,7 @@ GIVEN = {"value": "c[0]", "price": "c[1]", "samples": "c[2]"}
 def _measures(model: PageModel, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
     """Return what the page needs for each quantity, as formulas; None where it is unknown."""
     panel = model.result.panel.within(group)
-    paid, known_work = _paid(panel, job), panel.step_work
+    paid, known_work = _paid(panel, job), panel.work_of_step()
     work = None if known_work.known == "assumed" else known_work.proportional
     formulas: dict[str, Node | None] = {name: Name(name) for name in ("value", "price")}
     if work is not None:

@@ -10,7 +10,7 @@ from chromium import Browser
 from test_report_page import fitted, runs
 
 import genperf as gp
-from genperf.asking.card import rows_of
+from genperf.asking.answer import rows_of
 from genperf.reporting import PageJob, View, page
 from genperf.reporting.place import place_of, question_of
 from genperf.result import FitResult

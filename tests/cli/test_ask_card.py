@@ -10,7 +10,7 @@ import pytest
 from helpers import Shell, shell_of
 
 import genperf as gp
-from genperf.asking.card import MOST_LINES, card
+from genperf.asking.answer import MOST_LINES, card
 from genperf.facts import Interval, Limit, Part, Turn
 from genperf.words.limit import limit_sentence
 from genperf.words.scaling import turn_sentence

@@ -1,20 +1,23 @@
-"""The question, read by the same rules as a row: its keys are matched to columns by words, its values taken apart."""
+"""A question under the columns of a table, read by the rules of a row, and answered by the runs that measured it."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from genperf.errors import listed
+import numpy as np
+
+from genperf.arrays import Mask
+from genperf.errors import TableError, counted, listed
 from genperf.formula.amounts import amount
 from genperf.panel.machine import is_a_part
-from genperf.panel.reading import column_named
+from genperf.panel.read import Recognised
+from genperf.panel.reading import Reading, column_named
 from genperf.table.cells import Source
 from genperf.table.clean import is_number, label, labels, mostly_numbers, number_in
 from genperf.table.parsed import parts_of
 from genperf.vocabulary.names import canonical_of, meant_by, plain_name
-
-#: Signs of Markdown around a value.
-_MARKS = re.compile(r"[`*_]*(.*?)[`*_]*")
+from genperf.words.numbers import join_values, three_digits, with_unit
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,9 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             column = "count"  # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count
         cells = labels(source.columns[column])
         if text not in cells and column in source.names:
-            numbers = source.names[column].of(text) or source.names[column].of(plain_value(text))
+            numbers = source.names[column].of(text) or source.names[column].of(_unmarked(text))
             if numbers:
-                out |= {
-                    part: label(value) for part, value in numbers.items() if part not in at and part in source.columns
-                }
+                out |= {n: label(value) for n, value in numbers.items() if n not in at and n in source.columns}
                 continue
         filled = {cell for cell in cells.tolist() if cell}
         if text not in filled and mostly_numbers(list(filled)):
@@ -105,12 +106,9 @@ def place_of(name: str, source: Source) -> str | None:
     if is_a_part(name, columns):
         # The devices are no devices of a node, however alike the words.
         return None
-    wanted = _words(name)
-    near = [
-        column
-        for column in columns
-        if wanted and (wanted <= _words(column) or _words(column) <= wanted) and _words(column)
-    ]
+    words = {one: {*re.split(r"[\W_]+", plain_name(one))} - {"", "num", "of", "number"} for one in (name, *columns)}
+    wanted = words[name]
+    near = [c for c in columns if wanted and words[c] and (wanted <= words[c] or words[c] <= wanted)]
     return near[0] if len(near) == 1 else None
 
 
@@ -125,28 +123,91 @@ def wanted_name(want: str, source: Source) -> str:
     return next((column for alias, column in source.aliases.items() if plain_name(alias) == plain_name(want)), want)
 
 
-def _words(name: str) -> frozenset[str]:
-    return frozenset(
-        word for word in re.split(r"[\W_]+", plain_name(name)) if word and word not in ("num", "of", "number")
-    )
-
-
-def plain_value(text: str) -> str:
+def _unmarked(text: str) -> str:
     """Return a value without the signs of Markdown around it."""
-    match = _MARKS.fullmatch(text)
-    return match[1] if match is not None else text
+    return text.strip("`*_")
 
 
 def number_text(text: str) -> str:
-    """Return the number in a value that has a word or a unit beside it; another value as it is.
-
-    Examples
-    --------
-    >>> number_text("8 x"), number_text("8卡"), number_text("30B"), number_text("A100")
-    ('8', '8', '30B', 'A100')
-    """
-    plain = plain_value(text)
+    """Return the number in a value that has a word or a unit beside it; another value as it is."""
+    plain = _unmarked(text)
     if amount(plain) is not None:
         return plain
     cell_parts = parts_of(plain)
     return cell_parts.number.replace(",", "") if cell_parts is not None else plain
+
+
+# --- what the runs measured -------------------------------------------------------------------------------------------
+
+#: A value, its ends, and how it is known.
+Measured = tuple[float, float, float, str]
+
+
+def only_run(opened: Recognised) -> Reading | None:
+    """Return the reading of a table whose runs are all of one configuration, or are scaled by nothing; else None."""
+    try:
+        reading = opened.reading
+    except TableError:
+        alone = opened.alone
+        if not opened.source.runs and len(opened.source) > 1:
+            raise
+        return alone
+    varied = [n for n in reading.of("setting", "kind") if reading.evidence[n].varies]
+    return None if varied or not (opened.source.runs or len(opened.source) == 1) else reading
+
+
+def rows_with(reading: Reading, at: Mapping[str, str]) -> Mask:
+    """Return which rows have what is asked; a count that was not measured is refused."""
+    rows = np.ones(len(next(iter(reading.evidence.values())).texts), dtype=bool)
+    for name, text in at.items():
+        column = reading.scale if name == "count" else column_named(name, reading.evidence)
+        if column is None:
+            what = f"the runs are of one configuration, and no column is '{name}'"
+            raise TableError(
+                what, hint=f"measure a second scale and name both: genperf ask RUN1 RUN2 --at {name}={text}"
+            )
+        evidence, value = reading.evidence[column], amount(text)
+        if value is None or not evidence.numeric:
+            same = np.array(
+                [one.strip().lower() == text.strip().lower() for one in evidence.texts.tolist()], dtype=bool
+            )
+        else:
+            same = np.isclose(evidence.values, value, rtol=1e-9)
+        if not same.any():
+            levels = ", ".join(reading.evidence[column].levels[:4]) or "nothing"
+            what = f"{column} was {levels} in every run: nothing shows how {column}={text} does"
+            raise TableError(what, hint=f"measure a second scale, such as {column}={text}, and name both")
+        rows &= same
+    return rows
+
+
+def measured(source: Source, reading: Reading, name: str, rows: Mask) -> Measured | None:
+    """Return what some rows measured of a column; None where they did not."""
+    values = reading.evidence[name].values
+    rows = rows & np.isfinite(values)
+    if not rows.any():
+        return None
+    value = float(np.median(values[rows]))
+    if rows.sum() > 1:
+        low, high = float(values[rows].min()), float(values[rows].max())
+        return value, low, high, f"median of {counted(int(rows.sum()), 'run')}"
+    if name in source.steady and source.steady[name][rows][0][0] > 0:
+        steps, low, high, slow = source.steady[name][rows][0].tolist()
+        outliers = f", {int(slow)} over twice it" if slow else ""
+        return value, low, high, f"median of {counted(int(steps), 'step')}{outliers}, nine in ten"
+    return value, value, value, "one value"
+
+
+def measured_sentences(
+    quantity: str, unit: str, measurement: Measured, at: Mapping[str, Any], scale: str | None
+) -> dict[str, str]:
+    """Return what was measured, and what a second scale would need."""
+    value, low, high, how = measurement
+    place = f" at {join_values(at)}" if at else ""
+    spread = "" if low == high else f" from {three_digits(low)} to {with_unit(three_digits(high), unit)}"
+    count = scale or "gpus"
+    return {
+        "expect": f"Measured: {quantity} of {with_unit(three_digits(value), unit)}{place} ({how}{spread}).",
+        "next": f"One scale was measured: a run at another count of {count} shows how it scales "
+        f"(genperf ask RUN1 RUN2 --at {count}=64).",
+    }
