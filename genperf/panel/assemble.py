@@ -272,13 +272,16 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
 def earlier_predictions(columns: Mapping[str, AnyArray], measured: str) -> list[Note]:
     """Return a note of how many earlier predictions of a measured column held, where a table has them.
 
-    They are a column `predicted`, with `lower` and `upper` where intervals were kept.
+    They are a column `predicted`, with `lower` and `upper` where intervals were kept. A column `expected` may be an
+    ideal: it is a prediction where it has an interval.
     """
     named = {plain_name(name): name for name in columns}
-    predicted = next((named[word] for word in words_of("columns.predicted") if word in named), measured)
+    ends = [named[end] for end in ("lower", "upper") if end in named]
+    words = (*words_of("columns.predicted"), *(words_of("columns.expected") if len(ends) == 2 else ()))
+    predicted = next((named[word] for word in words if word in named), measured)
     if predicted == measured or measured not in columns:
         return []
-    names = [measured, predicted, *(named[end] for end in ("lower", "upper") if end in named)]
+    names = [measured, predicted, *ends]
     values = [numbers(columns[name])[0] for name in names]
     both = np.isfinite(values[0]) & np.isfinite(values[1]) & (values[0] > 0.0)
     if not both.any():

@@ -19,8 +19,19 @@ from genperf.panel.machine import Machine, rises_with
 from genperf.panel.target import Target
 from genperf.scaling import KINDS, Scaling, is_whole
 from genperf.table import Factor
+from genperf.vocabulary import section, words_of
 from genperf.vocabulary.headers import header_of
-from genperf.vocabulary.names import ALIASES, LEVELS, WAYS, column_of, counts_cores, counts_devices, meant_by
+from genperf.vocabulary.names import (
+    ALIASES,
+    LEVELS,
+    WAYS,
+    canonical_of,
+    column_of,
+    counted_noun,
+    counts_cores,
+    counts_devices,
+    meant_by,
+)
 
 #: The ways of a transformer beside data, as products, those of most ways first.
 _SPLITS = (
@@ -342,6 +353,11 @@ class Panel:
         if factor is None or not counts_cores(factor.name) or factor.upper > MOST_CORES:
             return None
         if (self.nodes is not None and self.only_node is None) or self.target is None:
+            return None
+        trained = {canonical_of(f.name) for f in self.factors} & {*words_of("columns.training")}
+        trained |= {self.counted_by_throughput} & {*section("counted")}
+        if trained and counted_noun(factor.name) in words_of("headers.processes"):
+            # The processes of a trainer are one a GPU.
             return None
         place = self.factors.index(factor)
         series: dict[tuple[Any, ...], list[tuple[float, float]]] = {}

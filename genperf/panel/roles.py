@@ -23,7 +23,7 @@ from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column
 
 _RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
 _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
-_PREDICTED = (*words_of("columns.predicted"), "lower", "upper")
+_PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lower", "upper")
 _COLLECTIVE = re.compile(any_of("columns.collective"))
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
 _WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")

@@ -235,8 +235,8 @@ def _moved(
             raise GenperfError(missing, hint=hint) from None
         if schema.sha256 and not new.group and table.sha256 != schema.sha256:
             raise GenperfError(missing, hint=hint)
-    columns = [c for c in table.frame.columns if c in new.frame.columns]
-    again = fit(table._with(pd.concat([table.frame[columns], new.frame[columns]], ignore_index=True)), seed=seed)
+    rows = new.frame[[column for column in new.frame.columns if column in table.frame.columns]]
+    again = fit(table._with(pd.concat([table.frame, rows], ignore_index=True)), seed=seed)
     if earlier is None and isinstance(model, str | Path):
         save_model(again, model)
     inputs, target = new.frame[_settings(new)].drop_duplicates(), schema.target.name

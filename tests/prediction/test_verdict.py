@@ -166,6 +166,14 @@ def test_beyond_the_threads_of_one_machine_is_a_knee_that_no_run_shows(count: st
     assert ("all runs may share one machine" in predicted["reason"].iloc[1]) == (verdict == "caution")
 
 
+def test_the_processes_of_a_trainer_are_devices() -> None:
+    times = {"Num processes": [1, 2, 4, 8], "s": [1.0, 1.02, 1.03, 1.05]}
+    for runs, one_machine in ((times, True), (times | {"batch_per_device": [32] * 4}, False)):
+        columns = [name for name in runs if name != "s"]
+        panel = gp.fit(pd.DataFrame(runs), time="s", extrinsic=columns, scaling="weak").panel
+        assert (panel.one_machine is not None) == one_machine
+
+
 def test_a_knee_that_was_measured_is_in_the_forecast() -> None:
     runs = pd.DataFrame({"threads": [1, 2, 4, 8, 16], "s": [80.0, 40.2, 20.3, 19.9, 19.8]})
     reason = gp.fit(runs, time="s", extrinsic="threads", scaling="strong").predict({"threads": [32]})["reason"].iloc[0]

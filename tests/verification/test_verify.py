@@ -70,6 +70,11 @@ def test_update_fits_again_and_writes_the_model(shell: Shell) -> None:
     assert "is not there as it was fitted" in shell("verify", "model.json", "slow.csv", "--update")[2]
 
 
+def test_update_of_a_history_with_sessions_needs_no_session_of_the_new_runs(shell: Shell) -> None:
+    status, out, _ = shell("verify", "history.csv", "slow.csv", "--update")
+    assert (status, out.count("moved: gpus=")) == (1, 3)
+
+
 def test_reports_for_machines(shell: Shell) -> None:
     _, out, _ = shell("verify", "history.csv", "slow.csv", "--junit", "report.xml", "--github")
     suite = ElementTree.parse("report.xml").getroot()
@@ -109,5 +114,10 @@ def test_ask_says_what_earlier_predictions_were_worth(shell: Shell) -> None:
     assert "Also measured" not in out
     shell("report", "kept.csv", "-o", "page.html")
     assert "Earlier predictions: median error 1.4 % in 4 runs" in Path("page.html").read_text()
+    ideal = "gpus,images_per_s,expected\n1,400,400\n2,790,800\n4,1500,1600\n8,2800,3200\n"
+    Path("ideal.csv").write_text(ideal)
+    _, out, _ = shell("ask", "ideal.csv", "--at", "16", "--full")
+    assert "earlier predictions" not in out
+    assert "left out: expected" in out
     Path("plain.csv").write_text("gpus,step_s\n1,1.0\n2,1.1\n4,1.2\n8,1.5\n")
     assert "earlier predictions" not in shell("ask", "plain.csv", "--at", "16", "--full")[1]
