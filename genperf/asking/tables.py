@@ -23,7 +23,7 @@ from genperf.fitting import fit_group, model_of
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
-from genperf.one_run import about, is_run, run_in, run_of_words
+from genperf.one_run import about, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
 from genperf.panel.evidence import ColumnEvidence
@@ -142,8 +142,9 @@ def ask(
     >>> round(ask("8xh100", model="7B", tokens_per_s=76800).to_dict()["mfu"], 3)
     0.408
     """
-    if isinstance(table, str) and is_run((table,)):
-        run = run_of_words((table,), None if peak is None else peak_of(str(peak)), configuration)
+    rate_of_device = None if peak is None else peak_of(str(peak))
+    run = run_of_words((table,), rate_of_device, configuration) if isinstance(table, str) else None
+    if run is not None:
         counts = {name: label(value) for name, value in (at or {}).items()}
         paid = None if price is None else price_of(price, per)
         return about(run, None if tokens is None else amount(str(tokens)), counts, paid, checked_hints(hints or {}))
@@ -154,9 +155,7 @@ def ask(
         work=work,
         price=None if price is None else price_of(price, per),
         per=per,
-        training=Training(
-            None if tokens is None else amount(str(tokens)), None if peak is None else peak_of(str(peak))
-        ),
+        training=Training(None if tokens is None else amount(str(tokens)), rate_of_device),
         plan=plan_of(**{name: None if value is None else str(value) for name, value in texts.items()}),
         hints=checked_hints(hints or {}),
     )

@@ -79,7 +79,7 @@ def ask(
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints
-    from genperf.one_run import about, bus_named, is_run, measured_links, run_in, run_of_words
+    from genperf.one_run import about, bus_named, measured_links, run_in, run_of_words
     from genperf.result import load_model
 
     checked = checked_hints(measured_links(pairs(hints, "--hint")))
@@ -87,17 +87,17 @@ def ask(
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
     one = None if at else bus_named(table, checked)
-    if one is None and is_run(table):
-        one = about(run_of_words(table, training.peak), training.tokens, _configuration(at, ()), paid, checked)
-    if one is None and len(table) == 1 and is_model_file(table[0]):
+    run = run_of_words(table, training.peak) if one is None else None
+    if one is None and run is None and len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
         reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)
         _show(reply, out, full, _topics(why, normal, cost))
         return
-    if one is None:
+    if one is None and run is None:
         source = _source(table, roles["delimiter"])
         run = run_in(source)
-        one = None if run is None else about(run, training.tokens, _configuration(at, ()), paid, checked)
+    if run is not None:
+        one = about(run, training.tokens, _configuration(at, ()), paid, checked)
     if one is not None:
         if not out.written(one):
             tell_all(one.lines)

@@ -53,7 +53,10 @@ def verify(
     if not out.written(answer):
         tell_all(answer.lines)
     if github:
-        tell_all(annotated(answer, sources[0]))
+        # An error where runs are slower, a warning for each of them, else a notice.
+        kind, file = "error" if answer.alarm.raised else "notice", f"file={sources[0]}"
+        tell(f"::{kind} {file},title=genperf verify::{answer.judged}; {answer.coverage}")
+        tell_all(f"::warning {file},title=slower::{answer.lines[row]}" for row in answer.alarm.slower)
     if answer.alarm.raised:
         tell(f"error: {answer.judged}", err=True)
         raise click.exceptions.Exit(1)
@@ -61,23 +64,12 @@ def verify(
 
 def junit_lines(answer: Verification) -> Iterator[str]:
     """Yield a JUnit report: a test case for each run, which fails where it is slower by itself, and one for all."""
-    alarm, tests = answer.alarm, len(answer.runs)
-    cases = [
-        (f"{row + 1}. {join_values(answer.runs[row].at)}", line, row in alarm.slower)
-        for row, line in enumerate(answer.lines[:tests])
-    ]
-    cases.append(("all runs", answer.judged, alarm.raised))
+    slower, lines = answer.alarm.slower, answer.lines
+    cases = [(f"{n + 1}. {join_values(run.at)}", lines[n], n in slower) for n, run in enumerate(answer.runs)]
+    cases.append(("all runs", answer.judged, answer.alarm.raised))
     failures = sum(failed for *_, failed in cases)
     yield f'<testsuite name="genperf verify" tests="{len(cases)}" failures="{failures}">\n'
     for name, line, failed in cases:
         element = f"<failure message={quoteattr(line)}/>" if failed else f"<system-out>{escape(line)}</system-out>"
         yield f'  <testcase classname="genperf" name={quoteattr(name)}>{element}</testcase>\n'
     yield "</testsuite>\n"
-
-
-def annotated(answer: Verification, source: str) -> Iterator[str]:
-    """Yield annotations of GitHub Actions: an error where runs are slower, a warning for each, else a notice."""
-    kind = "error" if answer.alarm.raised else "notice"
-    yield f"::{kind} file={source},title=genperf verify::{answer.judged}; {answer.coverage}"
-    for row in answer.alarm.slower:
-        yield f"::warning file={source},title=slower::{answer.lines[row]}"

@@ -2,4 +2,4 @@
 
 from genperf.one_run.answer import OneRun, about
 from genperf.one_run.bus import bus_named, measured_links
-from genperf.one_run.run import TrainingRun, is_run, run_in, run_of_row, run_of_words
+from genperf.one_run.run import TrainingRun, run_in, run_of_row, run_of_words

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -82,33 +83,30 @@ def about(
     less_by = _explanations(run, used.mfu, place)
     normal = None if place is None else asdict(place)
     numbers = {**asdict(used), "normal": normal, "less_by": less_by, "training": training}
-    return OneRun(tuple(_rows(run, used, place, less_by, training, price)), numbers)
+    rows = _rows(run, used, place), [(LESS, "; ".join(less_by))] * bool(less_by), _training_rows(run, training, price)
+    return OneRun(tuple(chain(*rows)), numbers)
 
 
-def _rows(
-    run: TrainingRun,
-    used: Utilisation,
-    place: PublishedPlace | None,
-    less_by: list[str],
-    training: Mapping[str, Any] | None,
-    price: Paid | None,
-) -> Iterator[tuple[str, str]]:
+def _rows(run: TrainingRun, used: Utilisation, place: PublishedPlace | None) -> Iterator[tuple[str, str]]:
     """Yield the rows of a card about a run."""
     network = run.network
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate and network else ""
     yield "", " · ".join(filter(None, (run.label, network.name if network else "", speed, run.precision)))
-    if used.mfu is not None and used.mfu_lower is not None and used.mfu_upper is not None:
-        ends = f" ({100 * used.mfu_lower:.0f} – {100 * used.mfu_upper:.0f} %)"
+    if used.mfu is not None:
+        low, high = used.mfu_lower or 0.0, used.mfu_upper or 0.0
+        ends = f" ({100 * low:.0f} – {100 * high:.0f} %)" if high > 1.01 * low else ""
         hardware = "" if used.hfu is None else f"; HFU {100 * used.hfu:.0f} %"
-        text = f"{100 * used.mfu:.1f} %{ends if used.mfu_upper > 1.01 * used.mfu_lower else ''}: {used.mfu_convention}"
-        yield "MFU", f"{text}, of {three_digits(used.peak / 1e12)} TFLOP/s dense{hardware}"
+        peak = f"of {three_digits(used.peak / 1e12)} TFLOP/s dense"
+        yield "MFU", f"{100 * used.mfu:.1f} %{ends}: {used.mfu_convention}, {peak}{hardware}"
     yield from (("⚠", note) for note in used.notes)
     if place is not None:
         judged = "" if used.mfu is None else f"{place.judged} of "
         usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
         yield "among", f"{judged}{place.runs} published {place.among} from {counted(place.sources, 'source')}: {usual}"
-    if less_by:
-        yield LESS, "; ".join(less_by)
+
+
+def _training_rows(run: TrainingRun, training: dict[str, Any] | None, price: Paid | None) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a card about a training."""
     if training is None:
         return
     centre, lower, upper, unit = durations_text(*(DAY * training[f"days{end}"] for end in ENDS))
@@ -116,8 +114,8 @@ def _rows(
     text = f"{three_digits(training['tokens'])} tokens at {training['devices']:g} x {device}: {centre} {unit}"
     text += f" ({lower} – {upper})"
     if price is not None:
-        cost, low, high = (three_digits(training[f"cost{end}"]) for end in ENDS)
-        text += f", {cost} ({low} – {high}) at {price.text}"
+        centre, lower, upper = (three_digits(training[f"cost{end}"]) for end in ENDS)
+        text += f", {centre} ({lower} – {upper}) at {price.text}"
     yield "training", text
     yield "⚠ blind", training["reason"]
     yield "→ next", training["next"]
@@ -144,9 +142,14 @@ def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace |
 
 
 def _training(
-    run: TrainingRun, used: float | None, place: PublishedPlace | None, tokens: float, at: Mapping[str, str],
-    price: Paid | None, hints: Mapping[str, str],
-) -> dict[str, Any]:  # fmt: skip
+    run: TrainingRun,
+    used: float | None,
+    place: PublishedPlace | None,
+    tokens: float,
+    at: Mapping[str, str],
+    price: Paid | None,
+    hints: Mapping[str, str],
+) -> dict[str, Any]:
     """Return how long tokens take: from the run's rate and how others grew, or from published utilisations."""
     if run.network is None:
         raise GenperfError("how much a token takes needs the network", hint="7B, or llama3-8b")

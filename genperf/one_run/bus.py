@@ -5,7 +5,7 @@ all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all, el
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -54,7 +54,26 @@ def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None
     'bus       3.8 GB/s: 122 % of 25Gbit/s (3.12 GB/s each way)'
     """
     test = (_test_in(words[0]) if len(words) == 1 else None) or _test_of(words)
-    return None if test is None else _about(test, hints)
+    if test is None:
+        return None
+    several, device, place = bool(several_nodes(test.nodes)), test.device, _place(test)
+    link = hints.get(BANDWIDTH, "") or ("" if several or device is None else device.link)
+    rate = link_rate(link) if link else None
+    size = "" if test.size is None else f" at {three_digits(test.size / 1e9)} GB"
+    machine = f"{test.devices:g}{'' if device is None else f' {device.label}'} · {counted(int(test.nodes), 'node')}"
+    share = "the link is not known: --hint bandwidth=400Gbit/s of a node"
+    if rate is not None:
+        share = f"{100 * test.busbw / rate:.0f} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
+    rows = [("", f"{test.collective}{size} · {machine}"), ("bus", f"{three_digits(test.busbw / 1e9)} GB/s: {share}")]
+    if place is not None:
+        low, high, median = (three_digits(end / 1e9) for end in (place.low, place.high, place.median))
+        tests, sources = counted(place.runs, "published test"), counted(place.sources, "source")
+        rows.append(("among", f"{tests} {place.among} from {sources}: {low} – {high} GB/s, median {median} GB/s"))
+    if test.busbw < LOW * max(rate or 0.0, 0.0 if place is None else place.median):
+        rows.append((LESS, _BETWEEN if several else _INSIDE))
+    numbers = {name: value for name, value in vars(test).items() if name not in ("device", "size")}
+    numbers |= {"link": link, "link_rate": rate, "share": None if rate is None else test.busbw / rate}
+    return OneRun(tuple(rows), {**numbers, "normal": None if place is None else asdict(place)})
 
 
 def measured_links(hints: Mapping[str, str]) -> dict[str, str]:
@@ -101,32 +120,6 @@ def _test_in(path: str) -> Collective | None:
     device = device_in(ranks[0][1]) if ranks else None
     called = _collective_in(f"{name} {text[:2000]}") or by_factor
     return Collective(called, devices, nodes, speed, device, float(sizes.max()))
-
-
-def _about(test: Collective, hints: Mapping[str, str]) -> OneRun:
-    """Return the answer about a test, beside the hinted link or that inside the node."""
-    several, device = bool(several_nodes(test.nodes)), test.device
-    link = hints.get(BANDWIDTH, "") or ("" if several or device is None else device.link)
-    rate, place = link_rate(link) if link else None, _place(test)
-
-    def rows() -> Iterator[tuple[str, str]]:
-        at = "" if test.size is None else f" at {three_digits(test.size / 1e9)} GB"
-        label = "" if device is None else f" {device.label}"
-        yield "", f"{test.collective}{at} · {test.devices:g}{label} · {counted(int(test.nodes), 'node')}"
-        share = "the link is not known: --hint bandwidth=400Gbit/s of a node"
-        if rate is not None:
-            share = f"{100 * test.busbw / rate:.0f} % of {link} ({three_digits(rate / 1e9)} GB/s each way)"
-        yield "bus", f"{three_digits(test.busbw / 1e9)} GB/s: {share}"
-        if place is not None:
-            low, high, median = (three_digits(end / 1e9) for end in (place.low, place.high, place.median))
-            tests, sources = counted(place.runs, "published test"), counted(place.sources, "source")
-            yield "among", f"{tests} {place.among} from {sources}: {low} – {high} GB/s, median {median} GB/s"
-        if test.busbw < LOW * max(rate or 0.0, 0.0 if place is None else place.median):
-            yield LESS, _BETWEEN if several else _INSIDE
-
-    numbers = {name: value for name, value in vars(test).items() if name not in ("device", "size")}
-    numbers |= {"link": link, "link_rate": rate, "share": None if rate is None else test.busbw / rate}
-    return OneRun(tuple(rows()), {**numbers, "normal": None if place is None else asdict(place)})
 
 
 def _place(test: Collective) -> PublishedPlace | None:

@@ -12,6 +12,8 @@ from genperf.formula.amounts import MULTIPLES, amount
 #: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
 _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])")
+#: layers · hidden of a transformer of 6.74e9 parameters, and how it grows with them (fitted to `networks.csv`).
+SHAPE_7B, SHAPE_EXPONENT = 32.0 * 4096.0, 0.70
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,13 @@ class TrainedNetwork:
         """Whether a token uses a part of the parameters."""
         return self.active < self.parameters
 
+    @property
+    def shape(self) -> tuple[float, bool]:
+        """Layers · hidden of a transformer, and whether they are known or usual for its parameters."""
+        if self.layers and self.hidden:
+            return self.layers * self.hidden, True
+        return SHAPE_7B * (self.active / 6.74e9) ** SHAPE_EXPONENT, False
+
 
 @cache
 def networks() -> dict[str, TrainedNetwork]:
@@ -59,15 +68,7 @@ def networks() -> dict[str, TrainedNetwork]:
 
 
 def network_of(text: str) -> TrainedNetwork:
-    """Return the network that a name means: one that is published, or a transformer of the size in the name.
-
-    Examples
-    --------
-    >>> network_of("Llama 3.1 8B").parameters, network_of("7B").parameters, network_of("ResNet50").sample
-    (8030000000.0, 7000000000.0, 'images')
-    >>> network_of("mixtral-8x7b").active, network_of("30B-A3B").active
-    (12900000000.0, 3000000000.0)
-    """
+    """Return the network that a name means: one that is published, or a transformer of the size in the name."""
     plain = re.sub(r"[\s_/,()]+", "-", text.strip().lower()).strip("-")
     for pattern, network in networks().items():
         if re.fullmatch(pattern, plain):

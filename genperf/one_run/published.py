@@ -63,15 +63,7 @@ def reference() -> pd.DataFrame:
 
 
 def place_of(run: TrainingRun, value: float | None, published: pd.DataFrame | None = None) -> PublishedPlace | None:
-    """Return where a utilisation of a run lies; without a value only the range. None of a network for images.
-
-    Examples
-    --------
-    >>> from genperf.one_run.run import run_of_words
-    >>> place = place_of(run_of_words(("8xh100", "7B", "76800tok/s", "bf16")), 0.41)
-    >>> place.among, place.low < 0.41 < place.high
-    ('H100 runs of 3 to 15 B', True)
-    """
+    """Return where a utilisation of a run lies; without a value only the range. None of a network for images."""
     from scipy.special import expit, logit, ndtr
 
     network, table = run.network, reference() if published is None else published

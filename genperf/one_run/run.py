@@ -16,15 +16,11 @@ from genperf.vocabulary.headers import Header, header_of
 from genperf.vocabulary.names import canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
-_WORDS = section("one_run")
 #: What a column of a run means beside the factors.
-COLUMNS = ("device", "network", "active", "mfu", "tflops", "recomputation", "adapters")
+_WORDS = section("one_run")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 #: 8xh100, 2x8xA100, h100x8.
-_MACHINE = re.compile(
-    r"(?:(?P<nodes>\d+)[x×*])?(?P<count>\d+)[x×*](?P<device>[a-z][\w+-]*)|(?P<named>[a-z][\w+-]*?)[x×*](?P<times>\d+)",
-    re.IGNORECASE,
-)
+_MACHINE = re.compile(r"(?:(\d+)[x×*])?(\d+)[x×*]([a-z][\w+-]*)|([a-z][\w+-]*?)[x×*](\d+)", re.IGNORECASE)
 _RATE = re.compile(rf"({_NUMBER})([kM]?)([A-Za-z]+(?:/[A-Za-z]+)*)")
 _TFLOPS = re.compile(r"(t|p)flops?(/s(ec)?)?(/[a-z]+)?", re.IGNORECASE)
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
@@ -73,36 +69,19 @@ class TrainingRun:
 
 
 def machine_in(word: str) -> dict[str, Any]:
-    """Return the device, the devices and the nodes of `2x8xh100`; nothing of another word.
-
-    Examples
-    --------
-    >>> machine_in("2x8xh100"), machine_in("h100x8"), machine_in("runs.csv")
-    ({'device': 'h100', 'devices': 16.0, 'nodes': 2.0}, {'device': 'h100', 'devices': 8.0}, {})
-    """
+    """Return the device, the devices and the nodes of `2x8xh100`; nothing of another word."""
     match = _MACHINE.fullmatch(word)
     if match is None:
         return {}
-    nodes = {"nodes": float(match["nodes"])} if match["nodes"] else {}
-    count = float(match["count"] or match["times"]) * nodes.get("nodes", 1.0)
-    return {"device": match["device"] or match["named"], "devices": count, **nodes}
-
-
-def is_run(words: tuple[str, ...]) -> bool:
-    """Tell whether words describe one run: the first ones name a number of devices.
-
-    Examples
-    --------
-    >>> is_run(("8xh100", "7B")), is_run(("runs.csv",)), is_run(("1:410", "2:792")), is_run(("64", "x", "A100"))
-    (True, False, False, True)
-    """
-    return bool(machine_in(next(iter(_parted(words)), "")))
+    nodes, count, device, named, times = match.groups()
+    machine = {"device": device or named, "devices": float(count or times) * float(nodes or 1.0)}
+    return machine | ({"nodes": float(nodes)} if nodes else {})
 
 
 def run_of_words(
     words: tuple[str, ...], peak: float | None = None, settings: Mapping[str, Any] | None = None
-) -> TrainingRun:
-    """Return the run that words describe: `8xh100 7B 76800tok/s bf16 seq=2048`.
+) -> TrainingRun | None:
+    """Return the run that words describe: `8xh100 7B 76800tok/s bf16 seq=2048`; None where they begin with no machine.
 
     `peak` is that of a device that is not known, and `settings` has further cells by name. What may be two things is
     asked back: a device, a network, a rate without a unit.
@@ -112,11 +91,15 @@ def run_of_words(
     >>> run = run_of_words(("2x8xh100", "llama3-8b", "180k", "tokens/s", "bf16", "seq=8192"))
     >>> run.devices, run.nodes, run.network.name, run.rate, run.sequence
     (16.0, 2.0, 'Llama 3 8B', 180000.0, 8192.0)
+    >>> run_of_words(("runs.csv",)) is run_of_words(("1:410", "2:792")) is None
+    True
     """
-    machine, *others = _parted(words)
-    cells: dict[str, Any] = {**(settings or {}), **machine_in(machine)}
-    names: list[str] = []
-    for word in others:
+    parted = _parted(words)
+    machine = machine_in(parted[0]) if parted else {}
+    if not machine:
+        return None
+    cells, network = {**(settings or {}), **machine}, list[str]()
+    for word in parted[1:]:
         name, equals, value = word.partition("=")
         rate = _RATE.fullmatch(word)
         if equals:
@@ -132,14 +115,12 @@ def run_of_words(
         elif rate is not None and (column := _column_of_rate(rate[3])):
             cells[column] = float(rate[1].replace(",", "")) * MULTIPLES.get(rate[2], 1.0)
         elif _BARE.fullmatch(word):
+            what = f"'{word}' could be tokens or samples a second, of all devices or of each"
             number = word.removesuffix("/s")
-            raise GenperfError(
-                f"'{word}' could be tokens or samples a second, of all devices or of each",
-                hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s",
-            )
+            raise GenperfError(what, hint=f"{number}tok/s of all, {number}tok/s/gpu of each, or img/s")
         elif word.lower() not in _WORDS["mfu"]:
-            names.append(word)
-    return run_of_row({**cells, "model": " ".join(names)} if names else cells, peak)
+            network.append(word)
+    return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak)
 
 
 def _parted(words: tuple[str, ...]) -> list[str]:
@@ -178,10 +159,14 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingR
     cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
     named: dict[str, Any] = {}
     for column, cell in cells.items():
-        meaning = next((of for of in COLUMNS if plain_name(column) in _WORDS[of]), canonical_of(column))
+        meaning = next((of for of, words in _WORDS.items() if plain_name(column) in words), canonical_of(column))
         named.setdefault(meaning or column, cell)
     numbers = {name: value for name, cell in named.items() if (value := _number(cell)) is not None}
-    device, precision = _device(str(named.get("device", "")), peak), precision_in(str(named.get("precision", "")))
+    text, precision = str(named.get("device", "")), precision_in(str(named.get("precision", "")))
+    if (device := device_in(text)) is None and peak is None:
+        hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
+        what = f"'{text}' is no device whose peak is known" if text else "the device is not named"
+        raise GenperfError(what, hint=did_you_mean(text.lower(), [*devices()], otherwise=hint))
     count, nodes, each = (numbers.get(name) for name in ("workers", "nodes", "devices_per_node"))
     if each:
         count, nodes = count or (nodes * each if nodes else None), nodes or (max(count / each, 1.0) if count else None)
@@ -202,22 +187,16 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingR
         recomputed=_used(named["recomputation"]) if "recomputation" in named else None,
         adapters=_used(named.get("adapters", "")) or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
     )
-    batch, length = _batch(run, cells, numbers), 1.0 if _of_images(run) else run.sequence
+    if run.network is None:
+        return run
+    batch, length = _batch(run, cells, numbers), 1.0 if run.network.sample == "images" else run.sequence
     samples = None if batch is None or length is None else batch * length
-    rate = _rate(run, cells, samples)
+    rate = _rate(run, run.network, cells, length, samples)
     return replace(run, rate=rate, step_seconds=None if rate is None or samples is None else samples / rate)
 
 
 def run_in(source: Source) -> TrainingRun | None:
-    """Return the run of a table of one row that names its device; None for another table.
-
-    Examples
-    --------
-    >>> from genperf.table.cells import source_of
-    >>> cells = ("8", "H100", "7B", "76800")
-    >>> run_in(source_of("one.csv", ("gpus", "gpu", "model", "tokens_per_s"), [cells], [1])).rate
-    76800.0
-    """
+    """Return the run of a table of one row that names its device; None for another table."""
     cells = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
     named = (str(cell) for name, cell in cells.items() if plain_name(name) in _WORDS["device"])
     return run_of_row(cells) if any(map(device_in, named)) else None
@@ -234,21 +213,6 @@ def _number(cell: Any) -> float | None:
 def _used(cell: Any) -> bool:
     """Return whether a cell names something that is used."""
     return str(cell).strip().lower() not in _WORDS["none"]
-
-
-def _of_images(run: TrainingRun) -> bool:
-    """Return whether a run trains a network for images."""
-    return run.network is not None and run.network.sample == "images"
-
-
-def _device(text: str, peak: float | None) -> Device | None:
-    """Return the device of a name; with a peak it need not be known."""
-    device = device_in(text)
-    if device is None and peak is None:
-        hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
-        what = f"'{text}' is no device whose peak is known" if text else "the device is not named"
-        raise GenperfError(what, hint=did_you_mean(text.lower(), [*devices()], otherwise=hint))
-    return device
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork | None:
@@ -278,27 +242,26 @@ def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedN
     return replace(network, parameters=size, active=active, **shape)
 
 
-def _rate(run: TrainingRun, cells: Mapping[str, Any], step_samples: float | None) -> float | None:
+def _rate(
+    run: TrainingRun, network: TrainedNetwork, cells: Mapping[str, Any], length: float | None, of_a_step: float | None
+) -> float | None:
     """Return the samples a second of all devices: from a rate, or from a step's time and its batch."""
     rates: dict[str, tuple[Header, float]] = {}
     for column, cell in cells.items():
         header, value = header_of(column), _number(cell)
         if value is not None and (header.kind == "rate" or (header.kind == "time" and header.of != "job")):
             rates.setdefault(header.counted if header.kind == "rate" else "seconds", (header, value))
-    network = run.network
-    if not rates or network is None:
-        return None
     # Samples of the network in one of what is counted.
-    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), 1.0 if _of_images(run) else run.sequence)
-    worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), step_samples)
-    worth |= dict.fromkeys((network.sample, *(("frames",) if _of_images(run) else ())), 1.0)
+    worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length)
+    worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), of_a_step)
+    worth |= dict.fromkeys(("images", "frames") if network.sample == "images" else ("tokens",), 1.0)
     for counted, (header, value) in sorted(rates.items(), key=lambda one: one[0] != network.sample):
         each = worth.get(counted)
         if each is not None and value > 0.0:
             unit = DURATIONS.get(header.unit, 1.0)
             rate = each / (value * unit) if header.kind == "time" else each * value / unit
             return rate * (run.devices if header.shared else 1.0)
-    if run.printed is not None or run.stated is not None:
+    if not rates or run.printed is not None or run.stated is not None:
         return None
     counted = next(iter(rates))
     if counted in ("tokens", "images"):

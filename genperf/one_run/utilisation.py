@@ -17,9 +17,8 @@ from genperf.words.numbers import three_digits
 SAME = 0.03
 #: Parameters of a network about the size in its name: 7B is 6.5 to 7.6 billion (`networks.csv`).
 SIZE_LOW, SIZE_HIGH = 0.93, 1.09
-#: layers · hidden of a transformer of 6.74e9 parameters, how it grows with them (fitted to `networks.csv`), and the
-#: factor within which it lies.
-SHAPE_7B, SHAPE_EXPONENT, SHAPE_FACTOR = 32.0 * 4096.0, 0.70, 1.3
+#: The factor within which layers · hidden of a transformer lie about what is usual for its parameters.
+SHAPE_FACTOR = 1.3
 #: Tokens of a sample where they are not known: most published runs have 2k to 8k.
 SEQUENCES = (2048.0, 4096.0, 8192.0)
 #: Operations a token and parameter where adapters are trained (no gradients of the weights), over those of all.
@@ -63,13 +62,6 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
 
     A figure that the run states shows which convention it uses, where one gives it within 3 %; else attention is
     counted in full where layers, width and length are known. Above the dense peak a run is refused.
-
-    Examples
-    --------
-    >>> from genperf.one_run.run import run_of_words
-    >>> used = utilisation_of(run_of_words(("8xh100", "7B", "76800tok/s", "bf16")))
-    >>> round(used.mfu, 3), used.mfu_convention
-    (0.408, '6·P')
     """
     peak, operations, notes = run.dense_peak, operations_of(run), list[str]()
     scale = (run.rate or 0.0) / (run.devices * peak)
@@ -121,14 +113,14 @@ def operations_of(run: TrainingRun) -> dict[str, float]:
     if run.adapters:
         return {LORA: ADAPTERS * products, PLAIN: plain}
     by = {PLAIN: plain, **({KAPLAN: products} if network.embedding else {})}
-    shape, length = _shape(run), run.sequence
-    if shape is not None and length is not None:
-        attention = 12.0 * shape * length
+    shape, is_known = network.shape
+    attention = 12.0 * shape * (run.sequence or 0.0)
+    if is_known and attention:
         by |= {FULL: products + attention, CAUSAL: products + 0.5 * attention}
         by |= {EMBEDDED: counted + attention} if network.embedding else {}
-    elif length is not None:
-        by[f"{FULL} of a usual shape"] = plain + 12.0 * _usual_shape(network.active) * length
-    elif shape is not None and run.stated is not None:
+    elif attention:
+        by[f"{FULL} of a usual shape"] = plain + attention
+    elif is_known and run.stated is not None:
         # What is stated may show the length of its samples.
         by |= {f"{FULL} at {length:,g} tokens": products + 12.0 * shape * length for length in SEQUENCES}
     return {**by, HARDWARE: RECOMPUTED * by.get(FULL, plain)}
@@ -137,17 +129,6 @@ def operations_of(run: TrainingRun) -> dict[str, float]:
 def default_of(by: dict[str, float]) -> str:
     """Return the convention that is used where no figure shows another."""
     return next(name for name in (LORA, IMAGES, FULL, PLAIN, PRINTED, STATED) if name in by)
-
-
-def _shape(run: TrainingRun) -> float | None:
-    """Return layers · hidden of the run's network, where they are known."""
-    network = run.network
-    return network.layers * network.hidden if network and network.layers and network.hidden else None
-
-
-def _usual_shape(parameters: float) -> float:
-    """Return layers · hidden that is usual for a transformer of so many parameters."""
-    return float(SHAPE_7B * (parameters / 6.74e9) ** SHAPE_EXPONENT)
 
 
 def _ends(run: TrainingRun, convention: str, operations: dict[str, float]) -> tuple[float, float]:
@@ -159,8 +140,9 @@ def _ends(run: TrainingRun, convention: str, operations: dict[str, float]) -> tu
         return 1.0, 1.0
     low, high = (1.0, 1.0) if network.published else (SIZE_LOW, SIZE_HIGH)
     if convention in (PLAIN, KAPLAN):
-        shape = _shape(run) or SHAPE_FACTOR * _usual_shape(network.active)
-        high += 12.0 * shape * (run.sequence or SEQUENCES[-1]) / operations[PLAIN]
+        shape, is_known = network.shape
+        attention = 12.0 * shape * (1.0 if is_known else SHAPE_FACTOR) * (run.sequence or SEQUENCES[-1])
+        high += attention / operations[PLAIN]
     elif convention in (FULL, EMBEDDED):
         # A causal mask needs half of the attention.
         low *= operations[CAUSAL] / operations[FULL]

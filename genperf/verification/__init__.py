@@ -1,4 +1,3 @@
 """Predictions beside what was then measured: how many intervals held, and whether runs have become slower."""
 
-from genperf.verification.alarm import Alarm, History, alarm_of
 from genperf.verification.verify import Checked, Verification, verify

@@ -112,22 +112,8 @@ def alarm_of(
 ) -> Alarm:
     """Return whether new runs are slower, at a rate `level` of false alarms.
 
-    Parameters
-    ----------
-    configuration : ndarray of shape (runs,)
-        Of each new run among those of the history; −1 where it was never measured.
-    logarithms : ndarray of shape (runs,)
-        ln T of the new runs.
-    predicted : tuple of ndarray, each of shape (runs,)
-        ln of the predicted values, the standard deviations of a new run, and of these the part that runs share.
-
-    Examples
-    --------
-    >>> history = History(np.zeros(1), np.array([20.0]), 0.02, 19.0)
-    >>> nothing = (np.zeros(2), np.ones(2), np.zeros(2))
-    >>> slow = alarm_of(history, np.zeros(2, dtype=int), np.array([0.08, 0.09]), nothing, 0.01)
-    >>> slow.raised, slow.slower
-    (True, (0, 1))
+    Of each run: its `configuration` among those of the history, −1 where it was never measured; ln T; as `predicted`
+    ln of the prediction, the standard deviation of a new run, and the part of it that runs share.
     """
     measured = (configuration >= 0) & (history is not None)
     tests, single = dict[str, float](), np.ones(len(logarithms))

@@ -9,7 +9,7 @@ from helpers import run
 
 import genperf as gp
 from genperf import datasets
-from genperf.one_run import about, run_of_words
+from genperf.one_run import TrainingRun, about, run_of_words
 from genperf.one_run.published import place_of, reference
 
 
@@ -21,8 +21,14 @@ def shell(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> s
     return printed.err if status else printed.out
 
 
+def run_in(text: str) -> TrainingRun:
+    one = run_of_words(tuple(text.split()))
+    assert one is not None
+    return one
+
+
 def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:
-    one = run_of_words(("8xh100", "7B", "76800tok/s", "bf16"))
+    one = run_in("8xh100 7B 76800tok/s bf16")
     places = [place_of(one, value) for value in (0.05, 0.3, 0.42, 0.75)]
     assert [place.judged for place in places if place] == [
         "lower than nine in ten",
@@ -41,7 +47,7 @@ def test_a_run_lies_among_published_ones_of_its_device_and_size() -> None:
 
 def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
     published = reference()
-    one = run_of_words(("8xa100", "7B", "bf16", "1tok/s"))
+    one = run_in("8xa100 7B bf16 1tok/s")
     source = published[published["repository"] == published["repository"][0]]
     doubled = pd.concat([published, source, source], ignore_index=True)
     before, after = place_of(one, 0.4, published), place_of(one, 0.4, doubled)
@@ -51,7 +57,7 @@ def test_a_source_counts_once_whatever_its_number_of_runs() -> None:
 
 
 def test_a_rate_of_each_device_is_suspected() -> None:
-    answer = about(run_of_words(("8xh100", "7B", "9600tok/s", "bf16")))
+    answer = about(run_in("8xh100 7B 9600tok/s bf16"))
     assert answer.numbers["less_by"][0] == "a rate of each device and not of all (then 41 %)"
 
 

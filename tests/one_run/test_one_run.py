@@ -4,11 +4,14 @@ import pytest
 
 from genperf.errors import GenperfError
 from genperf.one_run import run_of_row, run_of_words
+from genperf.one_run.networks import network_of
 from genperf.one_run.utilisation import CAUSAL, EMBEDDED, FULL, LORA, PLAIN, Utilisation, utilisation_of
 
 
 def used(text: str) -> Utilisation:
-    return utilisation_of(run_of_words(tuple(text.split())))
+    run = run_of_words(tuple(text.split()))
+    assert run is not None
+    return utilisation_of(run)
 
 
 @pytest.mark.parametrize(
@@ -90,3 +93,9 @@ def test_what_is_refused_says_what_to_try(words: str, message: str) -> None:
     with pytest.raises(GenperfError) as error:
         used(words)
     assert message in str(error.value)
+
+
+def test_a_name_means_a_published_network_or_a_size() -> None:
+    names = ("Llama 3.1 8B", "7B", "mixtral-8x7b", "30B-A3B")
+    assert [network_of(name).active for name in names] == [8.03e9, 7e9, 12.9e9, 3e9]
+    assert network_of("ResNet50").sample == "images"
