@@ -40,6 +40,7 @@ PAGES = (
     "extrapolation",
     "corpus",
     "growth",
+    "far-sizes",
     "hints",
     "normal",
     "one-answer",

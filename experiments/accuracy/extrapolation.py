@@ -1,12 +1,14 @@
 """How well `auto` extrapolates series of measurements, beside what one would use instead.
 
     python -m experiments extrapolation [--extra-p] [--protocols P1,P2,…]
+    python -m experiments extrapolation --sizes
 
 Every protocol is a function below that returns a `Protocol`: what is fitted, what is predicted. Each series counts
 once: its error is the mean of |predicted/measured − 1| over its targets. Another protocol is another function in
 `PROTOCOLS`. P3 and P4 borrow between groups and are in `pooling.py`; without `--protocols` they are run too.
 Only genperf's public names are used. Extra-P is measured where an environment with it can be made. The figure shows the
-errors of P1 and P2, of the same run.
+errors of P1 and P2, of the same run. `--sizes` judges tables of many factors whose largest networks and counts are left
+out together, on a page of its own.
 """
 
 from __future__ import annotations
@@ -305,8 +307,76 @@ def by_model(rows: pd.DataFrame, others: pd.DataFrame) -> str:
     return markdown(["network", "auto: median (mean), %", "last point"], body)
 
 
-def run(protocols: str | None = None, extra_p: bool = False) -> dict[str, str]:
+# --- sizes far beyond ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FarSizes:
+    """A table, and which networks and counts are fitted: those up to a size and a count, both."""
+
+    table: str
+    #: Formula over the columns: the size of a network, in parameters or in proportion.
+    size: str
+    largest_size: float
+    largest_count: float
+    fitted: str
+    options: dict[str, str] = field(default_factory=dict)
+
+
+#: The A100 of bigscience ran one large network alone.
+V100 = {"where": "layout_stated == 'yes' and hardware == 'v100-32gb'", "categorical": ""}
+#: About a quarter of the largest size and of the largest count; bigscience's 52 billion were run on 64 V100, libai's 48
+#: layers on eight devices alone, and of GPT two nodes are among the runs: nothing else shows what a node holds.
+FAR_SIZES = (
+    FarSizes("bigscience", "params_billion", 40.0, 32.0, "≤ 39 billion parameters on ≤ 32 V100", V100),
+    FarSizes("libai", "num_layers", 24.0, 4.0, "24 layers on ≤ 4 devices"),
+    FarSizes("rubick", "params", 8e9, 16.0, "≤ 6.7 billion parameters on ≤ 16 devices"),
+    FarSizes("dlperf_gpt", "num_layers*hidden_size**2", 16.0 * 1536.0**2, 16.0, "hidden size ≤ 1,536 on ≤ 16 devices"),
+)
+FAR_SIZES_PAGE = """# How near are predictions far beyond the measured sizes?
+
+Made by `{command}`. `auto` is fitted to the small networks on few devices, and asked about configurations whose
+network and whose count are both larger. Errors are |predicted/measured − 1| in %, *bias* is the median of
+ln(predicted/measured) in %. The aim is a coverage of 80 % in each table.
+
+{table}
+"""
+
+
+def far_sizes() -> str:
+    """Fit the small networks on few devices, and predict the large ones on many."""
+    lines = []
+    for case in FAR_SIZES:
+        table = gp.datasets.load(case.table, **case.options)
+        size, count = (table.frame.eval(text).astype(float) for text in (case.size, "devices"))
+        small = (size <= case.largest_size) & (count <= case.largest_count)
+        asked = (size > case.largest_size) & (count > case.largest_count)
+        result = gp.fit(table.take(small.to_numpy()))
+        points = table.take(asked.to_numpy()).medians()
+        row = result.predict(points.frame[[f.name for f in table.factors]])
+        truth = points.measured
+        errors, inside = 100.0 * np.abs(row.time / truth - 1.0), (row.lower <= truth) & (truth <= row.upper)
+        lines.append(
+            [
+                case.table, case.fitted, str(int(small.sum())), str(len(points.frame)),
+                f"{size[asked].max() / size[small].max():.1f}, {count[asked].max() / count[small].max():.0f}",
+                f"{np.median(errors):.1f} ({np.mean(errors):.1f})",
+                f"{100.0 * np.median(np.log(row.time / truth)):+.0f}", f"{100.0 * np.mean(inside):.0f}",
+                f"{np.median(100.0 * (row.upper - row.lower) / truth):.0f}",
+                ", ".join(f"{n} {verdict}" for verdict, n in row.verdict.value_counts().items()),
+            ]
+        )  # fmt: skip
+    head = [
+        "table", "fitted", "runs", "asked", "times the size, the count", "median (mean) error, %", "bias, %",
+        "covers, %", "median width, %", "verdicts",
+    ]  # fmt: skip
+    return FAR_SIZES_PAGE.format(command=f"{COMMAND} --sizes", table=markdown(head, lines))
+
+
+def run(protocols: str | None = None, extra_p: bool = False, sizes: bool = False) -> dict[str, str]:
     """Judge the protocols; all, and P3 and P4, where none is named. P1 and P2 draw docs/images/extrapolation.png."""
+    if sizes:
+        return {"far-sizes": far_sizes()}
     names = protocols.split(",") if protocols else list(PROTOCOLS)
     python = extra_p_python() if extra_p else None
     asked = " --extra-p" if extra_p else ""

@@ -54,6 +54,10 @@ to two doublings beyond the data, which end before the turn. They are few: clust
 best count.
 
 {bundled}
+
+**What moved** with the prior of 26 sources: 86 and 80 % are covered of the worlds to choose and to confirm (89 and 86 %
+before), and 42 and 37 % are called blind (63 and 49 %). A peak is covered in 80 and 75 % of the worlds to confirm (90
+and 85 %), a boundary four times away in 55 % (70 %). Of the published series 36 predictions turn in the place of 8.
 """
 
 
@@ -101,14 +105,13 @@ def judged(table: pd.DataFrame, scale: str, rate: str, targets: dict[float, floa
     for count, truth in targets.items():
         answer = gp.ask(table, want=rate, at={scale: count})
         first = answer.answers[0]
-        best = None if answer.answer is None else answer.answer.numbers.get("best")
         yield {
             "times": count / float(table[scale].max()),
             "covered": first.lower <= truth <= first.upper,
             "error": abs(np.log(first.value / truth)),
             "width": np.log(first.upper / first.lower),
             "blind": first.verdict == "extrapolating-blind",
-            "best": best,
+            "best": answer.numbers.get("best"),
         }
 
 

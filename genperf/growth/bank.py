@@ -28,7 +28,7 @@ BANK_SEED = 1
 COMMON_STRENGTH_SD = 0.60
 #: Share of the networks between nodes of which nothing is known: learned on halves of 25 sources and DLPerf, of
 #: which 0.1 to 0.2 serve both alike (`experiments/results/growth.md`).
-UNSEEN_NETWORKS = 0.12
+UNSEEN_NETWORKS = 0.14
 #: Share of the curves that are drawn with such a network, weighed as the share above: a hint asks for their tail.
 UNSEEN_DRAWN = 0.3
 #: Of ln of such a network's step to the second node, relative to the computation.
