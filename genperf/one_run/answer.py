@@ -16,7 +16,7 @@ from genperf.growth.posterior import Counts, Series, forecast, posterior_of
 from genperf.models.network import GRADIENT_BYTES, network_of
 from genperf.one_run.published import PublishedPlace, place_of
 from genperf.one_run.run import TrainingRun, machine_in
-from genperf.one_run.utilisation import Utilisation, default_of, operations_of, utilisation_of
+from genperf.one_run.utilisation import Utilisation, default_of, ends_of, operations_of, utilisation_of
 from genperf.panel.axis import several_nodes
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.peaks import device_in
@@ -79,7 +79,7 @@ def about(
     measured = not run.rate is run.printed is run.stated is None
     used = utilisation_of(run) if measured or tokens is None else Utilisation(peak=run.dense_peak)
     place = place_of(run, used.mfu)
-    training = None if tokens is None else _training(run, used.mfu, place, tokens, at or {}, price, hints or {})
+    training = None if tokens is None else _training(run, used, place, tokens, at or {}, price, hints or {})
     less_by = _explanations(run, used.mfu, place)
     normal = None if place is None else asdict(place)
     numbers = {**asdict(used), "normal": normal, "less_by": less_by, "training": training}
@@ -143,7 +143,7 @@ def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace |
 
 def _training(
     run: TrainingRun,
-    used: float | None,
+    used: Utilisation,
     place: PublishedPlace | None,
     tokens: float,
     at: Mapping[str, str],
@@ -160,22 +160,32 @@ def _training(
     if run.rate is not None:
         seconds = tokens / run.rate * run.devices / devices
         days = [seconds * factor / DAY for factor in _growth(run, here, (devices, nodes), hints)]
-        reason, leaves = "one run: what a larger count costs is that of published series", here[1] < 2.0 <= nodes
+        count, leaves = min(2.0 * run.devices, devices), here[1] < 2.0 <= nodes
+        reason, suggestion = (
+            "one run: what another count costs is that of published series",
+            f"measure {count:g} devices",
+        )
         if leaves:
             hinted = "what the second costs rests on the hint"
             reason = hinted if hints else "the interval holds networks of which nothing is known"
             reason = f"no run beyond one node: {reason}"
-        count = min(2.0 * run.devices, devices) if devices > run.devices else run.devices
-        suggestion = f"measure {count:g} devices" + (" on 2 nodes" if leaves and count < devices else "")
+            suggestion += " on 2 nodes" if count < devices else ""
+        elif devices == run.devices:
+            reason, suggestion = "one run: how much its repeats differ is that of published ones", "measure it again"
     elif place is None:
         raise GenperfError("nothing measures the speed of the run", hint="add 76800tok/s")
     else:
         operations = operations_of(run)
         name = default_of(operations)
-        shares = (place.median, place.high, place.low) if used is None else (used,) * 3
-        days = [tokens * operations[name] / (devices * run.dense_peak * share) / DAY for share in shares]
+        shares, factors = (place.median, place.high, place.low), (1.0, 1.0, 1.0)
         reason = f"no run: the interval is that of {place.runs} published {place.among} ({name})"
         suggestion = f"measure 1 device, then {min(devices, 8):g}"
+        if used.mfu and used.mfu_upper and used.mfu_lower:
+            shares, factors = (used.mfu, used.mfu_upper, used.mfu_lower), (1.0, *ends_of(run, name, operations))
+            reason = f"no rate: the interval is what is not known of the operations ({name})"
+            suggestion = f"measure the tokens a second of {devices:g} devices"
+        each = tokens * operations[name] / (devices * run.dense_peak * DAY)
+        days = [each * factor / share for factor, share in zip(factors, shares, strict=True)]
     paid = nodes if price is not None and price.per and canonical_of(price.per) == "nodes" else devices
     costs = [None if price is None else end * DAY * paid * price.per_second for end in days]
     return {

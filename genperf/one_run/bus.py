@@ -20,7 +20,7 @@ from genperf.one_run.answer import LESS, OneRun
 from genperf.one_run.published import PublishedPlace
 from genperf.one_run.run import machine_in
 from genperf.panel.axis import several_nodes
-from genperf.peaks import Device, device_in, link_rate
+from genperf.peaks import Device, device_in, devices, link_rate
 from genperf.table.opened import read_text
 from genperf.vocabulary import section
 from genperf.words.numbers import three_digits
@@ -68,7 +68,8 @@ def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None
     if place is not None:
         low, high, median = (three_digits(end / 1e9) for end in (place.low, place.high, place.median))
         tests, sources = counted(place.runs, "published test"), counted(place.sources, "source")
-        rows.append(("among", f"{tests} {place.among} from {sources}: {low} – {high} GB/s, median {median} GB/s"))
+        ends = f"{low} – {high} GB/s, median " if place.runs > 1 else ""
+        rows.append(("among", f"{tests} {place.among} from {sources}: {ends}{median} GB/s"))
     if test.busbw < LOW * max(rate or 0.0, 0.0 if place is None else place.median):
         rows.append((LESS, _BETWEEN if several else _INSIDE))
     numbers = {name: value for name, value in vars(test).items() if name not in ("device", "size")}
@@ -116,10 +117,10 @@ def _test_in(path: str) -> Collective | None:
     ratio, speed = float(np.median((bus / np.maximum(algorithm, 1e-9))[plateau])), 1e9 * float(np.median(bus[plateau]))
     by_factor = "all_reduce" if ratio > 1.0 else "all_gather" if ratio < 1.0 else "broadcast"
     ranks = RANK.findall(text)
-    devices, nodes = max(len(ranks), 1.0), max(len({host for host, _ in ranks}), 1.0)
+    count, nodes = max(len(ranks), 1.0), max(len({host for host, _ in ranks}), 1.0)
     device = device_in(ranks[0][1]) if ranks else None
     called = _collective_in(f"{name} {text[:2000]}") or by_factor
-    return Collective(called, devices, nodes, speed, device, float(sizes.max()))
+    return Collective(called, count, nodes, speed, device, float(sizes.max()))
 
 
 def _place(test: Collective) -> PublishedPlace | None:
@@ -134,6 +135,6 @@ def _place(test: Collective) -> PublishedPlace | None:
         return None
     values, speed = rows["busbw_GBps"].to_numpy() * 1e9, test.busbw
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
-    kind = f"{'over several nodes' if several else 'in one node'} of {family.upper()}"
+    kind = f"{'over several nodes' if several else 'in one node'} of {devices()[family].label}"
     below = 100.0 * float(np.mean(values < speed) + 0.5 * np.mean(values == speed))
     return PublishedPlace("busbw", speed, below, median, low, high, len(rows), rows["repository"].nunique(), kind)

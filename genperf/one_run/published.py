@@ -14,6 +14,7 @@ import pandas as pd
 
 from genperf import datasets
 from genperf.one_run.run import TrainingRun
+from genperf.peaks import devices
 
 #: What a run of another family, size, precision, or of a mixture of experts in place of a dense network (or the other
 #: way round) counts. Half and double move the ends by under two points (`experiments/advice/one_run.py`).
@@ -80,7 +81,7 @@ def place_of(run: TrainingRun, value: float | None, published: pd.DataFrame | No
     shares = weights / weights.sum() @ ndtr((_GRID - logit(table["mfu"].to_numpy())[:, None]) / KERNEL)
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))
-    label = "" if run.device is None else f"{run.device.family.upper().replace('TPU-', 'TPU ')} "
+    label = "" if run.device is None else f"{devices()[run.device.family].label} "
     kind, fp8 = "mixture-of-experts runs" if mixture else "runs", "" if precision == "16-bit" else f" in {precision}"
     narrowest = (
         (alike.all(axis=0), f"{label}{kind} {SIZE_WORDS[size]}{fp8}", 2),

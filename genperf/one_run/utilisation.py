@@ -97,8 +97,8 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
         )
         hint = "; ".join(f"{number}. {cause}" for number, cause in enumerate(causes, 1))
         raise GenperfError(f"an MFU of {_percent(value)} is above the peak of {run.label}", hint=hint)
-    low, high = _ends(run, convention, operations)
-    return Utilisation(value, low * value, high * value, convention, computed, hfu, peak, tuple(notes))
+    low, high = ends_of(run, convention, operations)
+    return Utilisation(value, low * value, min(high * value, 1.0), convention, computed, hfu, peak, tuple(notes))
 
 
 def operations_of(run: TrainingRun) -> dict[str, float]:
@@ -131,7 +131,7 @@ def default_of(by: dict[str, float]) -> str:
     return next(name for name in (LORA, IMAGES, FULL, PLAIN, PRINTED, STATED) if name in by)
 
 
-def _ends(run: TrainingRun, convention: str, operations: dict[str, float]) -> tuple[float, float]:
+def ends_of(run: TrainingRun, convention: str, operations: dict[str, float]) -> tuple[float, float]:
     """Return the ends over the utilisation, from what is not known of parameters, attention and recomputation."""
     network = run.network
     if convention in (PRINTED, STATED):

@@ -126,3 +126,21 @@ def test_python_and_a_table_of_one_row_answer_alike(tmp_path: Path, capsys: pyte
     # Several runs are a table, as before.
     pd.DataFrame([{**row, "gpus": n, "tokens_per_s": 9000 * n} for n in (1, 2, 4)]).to_csv(tmp_path / "more.csv")
     assert "answers" in json.loads(shell(capsys, "ask", str(tmp_path / "more.csv"), "--at", "gpus=8", "--json"))
+
+
+def test_days_of_a_stated_share_hold_what_is_not_known_of_the_operations() -> None:
+    training = about(run_in("64xh100 7B bf16 40%"), tokens=1e12).numbers["training"]
+    # 6 · 7e21 operations at 40 % of 64 · 989.4e12; 7B may be 6.5 to 7.6 billion, and attention comes to them.
+    assert training["days"] == pytest.approx(6 * 7e21 / (64 * 989.4e12 * 0.4) / 86400)
+    assert training["days_lower"] == pytest.approx(0.93 * training["days"])
+    assert training["days_upper"] > 1.09 * training["days"]
+    assert "no rate" in training["reason"]
+
+
+def test_a_run_at_its_own_count_is_to_be_repeated() -> None:
+    here, half = (about(run_in("8xh100 7B 76800tok/s"), 1e12, {"count": n}).numbers["training"] for n in ("8", "4"))
+    assert (here["next"], half["next"]) == ("measure it again", "measure 4 devices")
+
+
+def test_no_end_is_above_the_peak() -> None:
+    assert about(run_in("64xa100 13B 200000tok/s")).numbers["mfu_upper"] == 1.0
