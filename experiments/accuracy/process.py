@@ -20,7 +20,7 @@ import pandas as pd
 import genperf as gp
 from experiments.accuracy import three_frameworks, transformers
 from experiments.accuracy.generic_model import OTHERS, TABLES, load
-from experiments.shared import ROOT
+from experiments.shared import RESULTS, ROOT
 
 COMMAND = "python -m experiments process"
 BEFORE = Path(__file__).with_name("process_before.csv")
@@ -169,13 +169,28 @@ def summary(frame: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def page(frame: pd.DataFrame) -> str:
-    """Return the page's text."""
+def earlier_rows(made: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the page that were not made now."""
+    lines = (RESULTS / "process.md").read_text(encoding="utf-8").splitlines()
+    head, _, *cells = ([c.strip() for c in line.strip("|").split("|")] for line in lines if line.startswith("|"))
+    renamed = {"process": "error", "covers %": "covers", "width %": "width"}
+    earlier = (
+        pd.DataFrame(cells, columns=head)
+        .rename(columns=renamed)
+        .replace({"before": {"crash": "nan"}, "ratio": {"": "nan"}})
+    )
+    made_rows = set(zip(made["table"], made["predicted"], strict=True))
+    earlier = earlier[[pair not in made_rows for pair in zip(earlier["table"], earlier["predicted"], strict=True)]]
+    return earlier.astype(dict.fromkeys(("before", "error", "ratio", "covers", "width"), float))
+
+
+def page(frame: pd.DataFrame, made: str) -> str:
+    """Return the page's text; `made` says which rows are of this run."""
     return f"""# How near is the process of `auto` on tables of many factors?
 
 Made by `{COMMAND}`. Mean |predicted/measured − 1| in %, the same folds for both: *before* is `auto` as it averaged
 expressions and kriged their residuals (commit 8dbf9a2, kept in `experiments/process_before.csv`), *process* is `auto`
-as it is. Intervals are nominal 90 %.
+as it is. Intervals are nominal 90 %.{made}
 
 {summary(frame)}
 
@@ -186,7 +201,10 @@ as it is. Intervals are nominal 90 %.
 
 
 def run(*words: str, before: bool = False, workers: int = 1) -> str | None:
-    """Judge the rows that have one of the words, or all; `before` keeps the errors of this code as those before."""
+    """Judge the rows that have one of the words, or all; the page keeps the rows that are not made.
+
+    `before` keeps the errors of this code as those before.
+    """
     chosen = [r for r in rows() if not words or any(w in f"{r.name} {r.scheme}" for w in words)]
     known = pd.read_csv(BEFORE).set_index(["table", "predicted"]) if BEFORE.exists() else pd.DataFrame()
     found = []
@@ -197,4 +215,11 @@ def run(*words: str, before: bool = False, workers: int = 1) -> str | None:
     if before:
         frame[["table", "predicted", "error", "covers", "width", "seconds"]].round(4).to_csv(BEFORE, index=False)
         return None
-    return page(frame)
+    if not words:
+        return page(frame, "")
+    order = {(row.name, row.scheme): k for k, row in enumerate(rows())}
+    made = (
+        f" Of the last run are the {len(frame)} rows that name {' or '.join(words)}; the others are of the run before."
+    )
+    frame = pd.concat([frame, earlier_rows(frame)], ignore_index=True)
+    return page(frame.iloc[[*frame[["table", "predicted"]].apply(tuple, axis=1).map(order).argsort()]], made)

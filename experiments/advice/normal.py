@@ -53,6 +53,8 @@ efficiency.
 
 Sources that lie outside are unlike the others, which is what the comparison is for: on sia_aws (T4 over TCP) two full
 nodes are far slower than one.
+
+No prediction has a part in this page, and the change of the bank moved none of its figures.
 """
 
 
