@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from io import StringIO
@@ -58,18 +58,22 @@ class Value:
     verdict: str
     reason: str
     at: dict[str, Any]
-    #: The sentences, which are made when they are read.
-    words: Callable[[Value], dict[str, str]] = lambda _: {}
+    #: Sentences about it by themselves.
+    texts: Mapping[str, str] = field(default_factory=dict)
+    #: What is known of the configuration, and which of its sentences follow; all where none is named.
+    facts: Facts | None = None
+    only: tuple[str, ...] = ()
 
     @cached_property
     def sentences(self) -> dict[str, str]:
         """What is known of it, in words."""
-        return self.words(self)
+        known = {} if self.facts is None else sentences_of(self.facts)
+        return {**self.texts, **{key: text for key, text in known.items() if not self.only or key in self.only}}
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "words"}
-        return {**plain, "sentences": dict(self.sentences)}
+        names = ("quantity", "unit", "value", "lower", "upper", "verdict", "reason", "at")
+        return {**{name: getattr(self, name) for name in names}, "sentences": dict(self.sentences)}
 
     @property
     def expected(self) -> Interval:
@@ -145,7 +149,16 @@ class Answer:
         facts = self.facts
         if facts is None:
             return {}
-        numbers = _growing(facts) | ({"fits": facts.expected.fits} if facts.can_fail else {}) | dict(facts.quantities)
+        expected, growth, value = facts.expected, facts.growth, facts.expected.value
+        numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
+        if (efficiency := growth.target.efficiency) is not None:
+            numbers |= {"speedup": growth.speedup, "efficiency": efficiency.value}
+            numbers |= {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
+            rate = growth.throughput(value)
+            numbers |= {} if rate is None else dict(zip(THROUGHPUT, rate.ends, strict=True))
+            numbers |= _costs(growth)
+        numbers |= {"fits": expected.fits} if facts.can_fail else {}
+        numbers |= facts.quantities
         if (turn := facts.turn) is not None:
             ends = zip(("count", "lower", "upper"), turn.count.ends, strict=True)
             best = {end: value if np.isfinite(value) else None for end, value in ends}
@@ -210,22 +223,8 @@ def answer_of(facts: Facts) -> Answer:
     """Return the answer of a model: its predicted quantity, with all that is known of the configuration."""
     expected, at = facts.expected, dict(facts.at)
     trust = expected.verdict, expected.reason
-    value = Value(expected.name, expected.unit, *expected.value.ends, *trust, at, lambda _: sentences_of(facts))
+    value = Value(expected.name, expected.unit, *expected.value.ends, *trust, at, facts=facts)
     return Answer((value,), facts, taken=dict(facts.taken))
-
-
-def _growing(facts: Facts) -> dict[str, Any]:
-    """Return what is predicted and what growing to it brings, by name."""
-    expected, growth, value = facts.expected, facts.growth, facts.expected.value
-    numbers: dict[str, Any] = {expected.name: value.value, "lower": value.lower, "upper": value.upper}
-    efficiency = growth.target.efficiency
-    if efficiency is None:
-        return numbers
-    ends = {"efficiency_lower": efficiency.lower, "efficiency_upper": efficiency.upper}
-    numbers.update(speedup=growth.speedup, efficiency=efficiency.value, **ends)
-    if (rate := growth.throughput(value)) is not None:
-        numbers |= dict(zip(THROUGHPUT, rate.ends, strict=True))
-    return numbers | _costs(growth)
 
 
 def _costs(growth: GrowthCounts) -> dict[str, Any]:

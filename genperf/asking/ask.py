@@ -13,14 +13,16 @@ import numpy.typing as npt
 
 from genperf.arrays import AnyArray
 from genperf.asking.answer import Answer, answer_of
-from genperf.asking.plan import planned
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
 from genperf.attribution.derived import curve_of, growth_of, reported_of
+from genperf.attribution.draws import curves_of
+from genperf.attribution.ladder import ladder
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
 from genperf.facts import (
     Cause,
+    Choice,
     Curve,
     Expectation,
     Facts,
@@ -33,6 +35,8 @@ from genperf.facts import (
     Record,
     Training,
 )
+from genperf.formula import call
+from genperf.formula.amounts import amount
 from genperf.models.network import BANDWIDTH, MESSAGE, PARAMETERS
 from genperf.normal.exchange import minimum_exchange
 from genperf.normal.record import record_like
@@ -41,11 +45,18 @@ from genperf.panel.axis import several_nodes
 from genperf.panel.configurations import left_open, parts_given
 from genperf.panel.machine import PLACES
 from genperf.panel.panel import StepWork
+from genperf.panel.quantities import paid_for, quantities_of
 from genperf.prediction import Query, predicted_columns
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult, answering
+from genperf.search.evaluation import best_first, winners
+from genperf.search.problem import Goal
 from genperf.search.suggest import suggested
+from genperf.table.cells import source_of_columns
+
+#: The cheapest counts that are compared with each other in every draw.
+COMPARED = 10
 
 
 @dataclass(frozen=True)
@@ -159,10 +170,8 @@ def gathered(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
         plan = planned(result, start, question.plan, work, *about, named=named)
         at = at if named else {**plan.at, **at}
     query = result.query(at)
-    target = single(query, ONE)
-    curve = curve_of(result, target, work, interval)
-    known = None if result.schema.substituted else _forecast(curve, target)
-    predicted = expectation(result, query, interval, known)
+    curve = curve_of(result, single(query, ONE), work, interval)
+    predicted = expectation(result, query, interval, _forecast(result, curve, query))
     return facts_of(result, question, query, curve, predicted, at, plan)
 
 
@@ -178,10 +187,11 @@ def facts_of(
     """Return the facts about one configuration."""
     target, interval, work = single(query, ONE), question.interval, work_of(result, question)
     expected, row = predicted
+    values = tuple(target[f.name] for f in result.schema.factors)
+    run = next((m for m in result.schema.medians if m.values == values), None)
     growth = growth_of(curve, float(target[curve.along]), work, question.price, question.per, question.steps)
     unmeasured = {name: level for name, levels in result.schema.substituted.items() for level in levels}
-    there = None if unmeasured else _forecast(curve, target)
-    advice = None
+    there, advice = _forecast(result, curve, query), None
     if there is not None:
         lower, upper = (float(end[0]) for end in there.band(0.9, "confidence", result.floor))
         now = Interval(expected.value.value, min(lower, expected.value.value), max(upper, expected.value.value))
@@ -211,21 +221,15 @@ def facts_of(
         training=question.training,
         quantities=reported_of(result, query, expected, question.training, question.price),
         further={name: one.schema.target.unit for name, one in result.further.items()},
-        measured=_measured(result, target),
+        measured=None if run is None else (Interval(run.value, run.lowest, run.highest), run.repeats),
         plan=plan,
     )
 
 
-def _measured(result: FitResult, target: Mapping[str, Any]) -> tuple[Interval, int] | None:
-    """Return what the runs of one configuration measured."""
-    values = tuple(target[f.name] for f in result.schema.factors)
-    there = next((m for m in result.schema.medians if m.values == values), None)
-    return None if there is None else (Interval(there.value, there.lowest, there.highest), there.repeats)
-
-
-def _forecast(curve: Scaling, target: Mapping[str, Any]) -> MixtureForecast:
-    """Return what all draws predict at the configuration, which the curve passes through."""
-    return curve.forecast.at(np.array([curve.steps.nearest(float(target[curve.along]))]))
+def _forecast(result: FitResult, curve: Scaling, query: Query) -> MixtureForecast | None:
+    """Return what all draws predict at the configuration, on the curve; None where measured levels replace another."""
+    here = curve.steps.nearest(float(query.columns[curve.along][0]))
+    return None if result.schema.substituted else curve.forecast.at(np.array([here]))
 
 
 def _drawn(curve: Scaling, growth: GrowthCounts, work: StepWork, interval: float, floor: float) -> Curve:
@@ -261,3 +265,106 @@ def _record(result: FitResult, query: Query, curve: Scaling, count: float, verdi
     nodes, ratio = result.panel.only_node, count / curve.steps.along.upper
     leaves = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
     return record_like(min(ratio, Record.far), leaves, verdict if ratio <= Record.far else "")
+
+
+# --- how many machines a piece of work takes --------------------------------------------------------------------------
+
+
+def plan_of(samples: str | None, deadline: str | None = None, budget: str | None = None) -> Plan | None:
+    """Read a plan from numbers as people write them; None without samples."""
+    texts = {"samples": samples, "deadline": deadline, "budget": budget}
+    values = {name: None if text is None else amount(text) for name, text in texts.items()}
+    for (name, value), example in zip(values.items(), ("1.2B", "5d", "20000"), strict=True):
+        if texts[name] is not None and (value is None or not 0.0 < value < float("inf")):
+            raise GenperfError(f"--{name} '{texts[name]}' is no number above zero", hint=f"--{name} {example}")
+    size = values.pop("samples")
+    if size is None and any(value is not None for value in values.values()):
+        raise GenperfError("a deadline and a budget are those of the work in all", hint="--samples 1.2B")
+    return None if size is None else Plan(size, **values)
+
+
+def planned(
+    result: FitResult,
+    at: Mapping[str, Any],
+    plan: Plan,
+    work: StepWork,
+    price: Paid | None = None,
+    per: str | None = None,
+    interval: float = 0.9,
+    named: Mapping[str, Any] | None = None,
+) -> Planned:
+    """Return the cheapest count of workers that does a piece of work in time and within the budget.
+
+    All counts of `ladder` are tried, those that fill whole nodes where nodes are counted. Without a price the cost is
+    that of machine-hours.
+
+    The count of the configuration `at` is not read, unless the question `named` it: how long it takes there comes
+    first. The upper ends of the intervals keep deadline and budget.
+
+    Raises
+    ------
+    GenperfError
+        Where the work of a step is not known, or nothing can keep such a limit.
+
+    Examples
+    --------
+    Each GPU does 100 samples a second, and each further one costs a hundredth of a step.
+
+    >>> import genperf as gp
+    >>> import pandas as pd
+    >>> from genperf.words.plan import plan_sentence
+    >>> runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "s": [0.99, 1.0, 1.02, 1.06]})
+    >>> result = gp.fit(gp.read_table(runs, time="s", extrinsic="gpus"), model="a + b*gpus")
+    >>> plan = Plan(samples=1e9, deadline=15 * 86400.0)
+    >>> work = StepWork(gp.formula.parse("100*gpus").node)
+    >>> print(plan_sentence(planned(result, {}, plan, work)))
+    For 1 billion samples within 15 d, the cheapest count of 1 to 128 that keeps it is 9 gpus. It takes 13.8 d
+    (90 %: 13.1 to 14.5) and 2,970 gpu-hours (90 %: 2,820 to 3,130). No other is cheaper with a probability of 100 %.
+    The fastest that keeps it is 128 gpus: 2.05 d and 6,290 gpu-hours. Do not rely on it (extrapolating-blind).
+    """
+    Goal(deadline=plan.deadline, budget=plan.budget).check()
+    if plan.budget is not None and price is None:
+        raise GenperfError("a budget needs a price", hint="--price 2/h, with --per COLUMN for what it is paid")
+    if work.total is None:
+        raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
+    count = result.panel.along()
+    steps = ladder(result, at, full_nodes=True)
+    # The machine of the question is the last row.
+    columns = {n: np.append(c, np.array([at[n]], c.dtype)) if named else c for n, c in steps.columns.items()}
+    counts = columns[count.name]
+    predicted = result.predict_columns(source_of_columns(columns), interval)
+    value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
+    spent = "machine_hours" if price is None else "cost"
+    known = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.total)}, price, per)
+    follow = known.values(["total", spent], {**columns, result.schema.target.name: value})
+    total, cost = follow["total"], follow[spent]
+    late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
+    fails = np.zeros(len(counts), dtype=bool)
+    if result.feasibility is not None:
+        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < Goal.fits)
+    ends = np.array([value, lower, upper]) / value
+
+    def choice(place: int) -> Choice:
+        totals, costs = (Interval(*(amount[place] * ends[:, place]).tolist()) for amount in (total, cost))
+        return Choice(float(counts[place]), totals, costs, str(predicted["verdict"][place]))
+
+    tried = float(steps.counts[0]), float(steps.counts[-1])
+    here: dict[str, Any] = {}
+    if named:
+        limits = {"it may fail": fails, "late": late, "too dear": dear}
+        breaks = tuple(what for what, broken in limits.items() if broken[-1])
+        here = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
+        fails[-1] = True
+    about = (plan, count.name, tried, work.unit, work.whole, paid_for(result.panel, per)[0], price, interval)
+    kept = np.flatnonzero(~(fails | late | dear))
+    if not len(kept):
+        cheapest, fastest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (cost, total))
+        lacks = bool(fails.all()), bool(late[~fails].all()), bool(dear[~fails].all())
+        return Planned(*about, 2.0 * count.upper, cheapest, fastest, None, *lacks, **here)
+    first = kept[best_first(cost[kept], cost[kept])][:COMPARED]
+    fastest = choice(int(kept[best_first(total[kept], cost[kept])][0]))
+    curves = curves_of(result, {name: cells[first] for name, cells in columns.items()})
+    drawn = np.exp(curves.paths) / value[first]
+    possible = (drawn * total[first] <= (plan.deadline or np.inf)) & (drawn * cost[first] <= (plan.budget or np.inf))
+    best = float((curves.weights @ winners(np.where(possible, drawn * cost[first], np.inf)))[0])
+    return Planned(*about, float(counts[first[0]]), choice(first[0]), fastest, best, **here)

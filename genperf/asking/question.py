@@ -148,7 +148,7 @@ def only_run(opened: Recognised) -> Reading | None:
     try:
         reading = opened.reading
     except TableError:
-        alone = opened.alone
+        alone = opened.read(alone=True)
         if not opened.source.runs and len(opened.source) > 1:
             raise
         return alone

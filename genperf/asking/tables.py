@@ -1,9 +1,9 @@
 """A table and a question → the columns' meaning, the series that is meant, and an answer for each measured quantity."""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,8 @@ import pandas as pd
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value
-from genperf.asking.ask import Question
+from genperf.asking.ask import Question, plan_of
 from genperf.asking.ask import ask as ask_model
-from genperf.asking.plan import plan_of
 from genperf.asking.question import as_row, measured, measured_sentences, only_run, rows_with, wanted_name
 from genperf.errors import GenperfError, TableError, counted, listed
 from genperf.facts import Training
@@ -26,13 +25,12 @@ from genperf.models.network import checked_hints
 from genperf.one_run import about, run_in, run_of_words
 from genperf.panel import Table
 from genperf.panel.assemble import earlier_predictions
-from genperf.panel.evidence import ColumnEvidence
+from genperf.panel.evidence import ColumnEvidence, is_size
 from genperf.panel.machine import PARTS, PLACES, is_a_part
 from genperf.panel.options import MEASURED
 from genperf.panel.quantities import price_of
 from genperf.panel.read import Recognised, read_with_roles, recognised
 from genperf.panel.reading import MAY_NAME, Reading, column_named
-from genperf.panel.roles import is_size
 from genperf.peaks import peak_of
 from genperf.prediction import stack_of
 from genperf.prediction.predict import THROUGHPUT
@@ -213,7 +211,7 @@ def ask_recognised(
     else:
         wanted = _resolved(opened.reading, opened.at)
         series = _series(opened.reading, wanted)
-        answer = _QuantityReader(opened, series, question or Question(), seed).answered(wanted)
+        answer = _SeriesAnswers(opened, opened.reading, series, question or Question(), seed).answered(wanted)
     return replace(answer, notes=(*requested.notes, *answer.notes))
 
 
@@ -234,8 +232,7 @@ def _measured(opened: Recognised, reading: Reading) -> Answer:
             middle, low, high, how = value
             value, quantity, unit = (1.0 / middle, 1.0 / high, 1.0 / low, how), str(opened.want), "s"
         sentences = measured_sentences(quantity, unit, value, at, reading.scale)
-        words: Callable[[Value], dict[str, str]] = partial(lambda texts, _: texts, sentences)
-        answers.append(Value(quantity, unit, *value[:3], "ok", "it was measured", dict(at), words))
+        answers.append(Value(quantity, unit, *value[:3], "ok", "it was measured", dict(at), sentences))
     if not answers:
         raise TableError("no run has what is asked", hint="genperf check shows the runs", where=source.name)
     notes = *(step.text for step in source.steps), *map(str, earlier_predictions(source.columns, names[0]))
@@ -339,89 +336,112 @@ def default_series(counts: Mapping[tuple[str, ...], Array]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class _QuantityReader:
-    """A table that is read once for each quantity, and the series that is meant."""
+class _SeriesAnswers:
+    """The answers of one series of a table, each quantity by a model of its own."""
 
     opened: Recognised
+    reading: Reading
     series: _Series
     question: Question
     seed: int
 
-    @property
-    def reading(self) -> Reading:
-        return self.opened.reading
-
     def answered(self, at: dict[str, str]) -> Answer:
         """Return the answers of the wanted quantity, or of all."""
-        reading, given, want = self.reading, self.opened.given, self.opened.want
-        notes = [step.text for step in self.opened.source.steps]
-        names = [n for n in reading.quantities if want is None or n == reading.quantities[0]]
-        if any(given.get(kind) for kind in MEASURED):
-            names = names[:1]
-        first, table = self.fitted(names[0])
-        configuration = self._configuration(first, at)
-        question = replace(self.question, **self._question(names[0], first))
-        answer = None
-        # Of one count there is a value, and no curve to speak of.
-        if len(np.unique(self._counts)) > 1 and not is_size(reading.scale or ""):
-            answer = ask_model(first, configuration, question)
-            if question.plan is not None:
-                # The count of a plan is that of the other quantities as well.
-                configuration = answer.answers[0].at
-                at = {**at, **{n: label(v) for n, v in configuration.items() if n == reading.scale}}
-        elif question.plan is not None:
-            raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
-        answers = {names[0]: self._value(names[0], first, configuration, answer)}
-        if answer is not None and not self._of_steps(first):
-            plain, whole = _plain_sentences(configuration), answer
-            words = lambda value: {**plain(value), "next": whole.sentences["next"]}  # noqa: E731
-            answers[names[0]] = replace(answers[names[0]], words=words)
-        sentence = self._measured(names[0], at)
-        if sentence and (answer is None or answer.facts is None or answer.facts.measured is None):
-            others = answers[names[0]].words
-            with_measured = lambda value: {"measured": sentence, **others(value)}  # noqa: E731
-            answers[names[0]] = replace(answers[names[0]], words=with_measured)
-        # What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
-        along = stack_of(first.members) is None
-        most = MAX_QUANTITIES if along else max(1, MOST_CELLS // len(self._counts))
-        if want is None:
-            names += [n for n in reading.of("ratio", "consequence") if reading.meanings[n].follows is not None]
-        for name in sorted(names[1:], key=lambda n: reading.meanings[n].follows is not None):
-            value = self._by_arithmetic(name, answers)
-            if value is not None:
-                answers[name] = value
-            elif name not in reading.quantities:
-                continue
-            elif len(answers) < most:
-                try:
-                    result, _ = self.fitted(name)
-                    answers[name] = self._value(name, result, self._configuration(result, at), None)
-                except GenperfError as error:
-                    notes.append(f"{name} is not answered: {error.message}")
-        left = [n for n in names if n not in answers and n in reading.quantities]
-        if left and len(answers) >= most:
-            notes.append(f"measured as well, and answered by --want: {listed(left)}")
-        answers = {n: answers[n] for n in names if n in answers}
-        unclear = [n for n in reading.of("label") if MAY_NAME in reading.meanings[n].reasons]
-        notes += [f"'{n}' holds {MAY_NAME}; --want {quote_name(n)} predicts it" for n in unclear]
-        notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
-        notes += [note.text for note in first.notes if note.kind in FIT_NOTES]
-        if "scaling" not in given and reading.roles.measured.get("scaling"):
-            text = f"'{names[0]}' falls as {reading.scale} grows, so all are taken to share one amount of work"
-            notes.append(f"{text}; --scaling weak says otherwise")
+        reading, source = self.reading, self.opened.source
+        alone = self.opened.want is not None or any(self.opened.given.get(kind) for kind in MEASURED)
+        name, *others = reading.quantities[: 1 if alone else None]
+        model, table = self.fitted(name)
+        configuration = self._configuration(model, at)
+        full = self._in_full(name, model, configuration)
+        if full is not None and self.question.plan is not None:
+            # The count of a plan is that of the other quantities as well.
+            configuration = full.answers[0].at
+            at = {**at, **{n: label(v) for n, v in configuration.items() if n == reading.scale}}
+        likeliest, sentence = self._value(name, model, configuration, full), self._measured(name, at)
+        if sentence and (full is None or full.facts is None or full.facts.measured is None):
+            likeliest = replace(likeliest, texts={"measured": sentence, **likeliest.texts})
+        along = stack_of(model.members) is None
+        answers, notes = self._beside(others, at, {name: likeliest}, along)
         placed = not {meant_by(n) for n in at}.isdisjoint(PLACES)
+        beyond = ""
+        if not placed and along and reading.scale not in at:
+            farthest = {reading.scale or "": float(DEFAULT_MULTIPLES[-1] * np.nanmax(self._counts))}
+            value = self._value(name, model, farthest, None)
+            beyond = f"At {join_values(farthest)}, {value.quantity}: {value.ends}."
         return Answer(
             tuple(answers.values()),
-            None if answer is None else answer.facts,
+            None if full is None else full.facts,
             reading,
-            tuple(notes),
-            {**self.series.taken, **(answer.taken if answer is not None else {})},
-            tuple(self._others(names[0], at)),
-            "" if placed or not along or reading.scale in at else self._beyond(names[0], first),
-            _read_back(self.opened.source, table),
+            (*(step.text for step in source.steps), *notes, *self._notes(name, model, table)),
+            {**self.series.taken, **(full.taken if full is not None else {})},
+            tuple(self._others(name, at)),
+            beyond,
+            _read_back(source, table),
             sentence,
             tuple(n for n in reading.left_out if n not in answers),
         )
+
+    def _in_full(self, name: str, model: FitResult, configuration: dict[str, Any]) -> Answer | None:
+        """Return all that is known of the likeliest quantity; None of one count, which has no curve to speak of."""
+        reading, plan = self.reading, self.question.plan
+        if len(np.unique(self._counts)) < 2 or is_size(reading.scale or ""):
+            if plan is not None:
+                raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
+            return None
+        work, target = self.opened.given.get("work"), model.schema.target
+        counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in model.panel.counts))}
+        constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
+        texts = [{*map(str, e.texts[self.series.rows])} for e in reading.evidence.values() if not e.numeric]
+        question = replace(
+            self.question,
+            work=work,
+            sample=self._header(name).counted or "samples",
+            # Without a batch each worker does one sample: that time is of no step.
+            steps=not target.throughput or bool(work) or target.work not in counts,
+            constants={**constants, **self.question.constants},
+            # The framework and the network, perhaps.
+            words=tuple(one.pop() for one in texts if len(one) == 1),
+        )
+        return ask_model(model, configuration, question)
+
+    def _beside(
+        self, others: list[str], at: dict[str, str], answers: dict[str, Value], along: bool
+    ) -> tuple[dict[str, Value], list[str]]:
+        """Return the answers with those of other quantities, in order, and notes on those that have none.
+
+        What follows from an answer by arithmetic is not fitted; a model of several factors takes seconds.
+        """
+        reading, notes = self.reading, list[str]()
+        most = MAX_QUANTITIES if along else max(1, MOST_CELLS // len(self._counts))
+        if self.opened.want is None:
+            others += [n for n in reading.of("ratio", "consequence") if reading.meanings[n].follows is not None]
+        order = [*answers, *others]
+        for name in sorted(others, key=lambda n: reading.meanings[n].follows is not None):
+            value = self._by_arithmetic(name, answers)
+            if value is not None:
+                answers[name] = value
+            elif name in reading.quantities and len(answers) < most:
+                try:
+                    model, _ = self.fitted(name)
+                    answers[name] = self._value(name, model, self._configuration(model, at), None)
+                except GenperfError as error:
+                    notes.append(f"{name} is not answered: {error.message}")
+        left = [n for n in order if n not in answers and n in reading.quantities]
+        if left and len(answers) >= most:
+            notes.append(f"measured as well, and answered by --want: {listed(left)}")
+        return {n: answers[n] for n in order if n in answers}, notes
+
+    def _notes(self, name: str, model: FitResult, table: Table) -> list[str]:
+        """Return what the user should know of the table and of the fit."""
+        reading = self.reading
+        unclear = [n for n in reading.of("label") if MAY_NAME in reading.meanings[n].reasons]
+        notes = [f"'{n}' holds {MAY_NAME}; --want {quote_name(n)} predicts it" for n in unclear]
+        notes += [note.text for note in table.notes if note.kind in TABLE_NOTES]
+        notes += [note.text for note in model.notes if note.kind in FIT_NOTES]
+        if "scaling" not in self.opened.given and reading.roles.measured.get("scaling"):
+            text = f"'{name}' falls as {reading.scale} grows, so all are taken to share one amount of work"
+            notes.append(f"{text}; --scaling weak says otherwise")
+        return notes
 
     def _measured(self, name: str, at: Mapping[str, str]) -> str:
         """Return what the runs measured where it is requested; empty where there is none."""
@@ -437,11 +457,6 @@ class _QuantityReader:
             return ""
         unit = unit_of_column(name, self.reading.headers[name], self.opened.arguments(name))
         return measured_sentences(name, unit, values, requested, None)["expect"]
-
-    def _of_steps(self, result: FitResult) -> bool:
-        """Tell whether a time is of work that is known, or of a step of devices: no latency of users, no size."""
-        known = self.question.work or result.schema.scaling or result.schema.target.throughput
-        return bool(known) or not result.schema.target.is_time or counts_devices(self.reading.scale or "")
 
     @property
     def _counts(self) -> Array:
@@ -460,59 +475,37 @@ class _QuantityReader:
             raise TableError(f"no run of {', '.join(key)} ended with a value", where=table.source)
         return fit_group(table, key, self.seed, self.question.hints), table
 
-    def _configuration(self, result: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
+    def _configuration(self, model: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
         """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""
-        factors = {f.name: f for f in result.schema.factors if f.name in at}
+        factors = {f.name: f for f in model.schema.factors if f.name in at}
         parts = [n for n in at if n in PARTS and n not in factors and n not in self.reading.evidence]
-        named = (*factors, *parts)
-        out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in named}
+        out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in (*factors, *parts)}
         out |= {n: at[n] for n, factor in factors.items() if not factor.numeric}
         scale = self.reading.scale or ""
         beyond = [n for n, f in factors.items() if f.numeric and not f.lower <= out[n] <= f.upper]
         extrinsic = any(factor.role == "extrinsic" for factor in factors.values())
         counted = beyond or parts or extrinsic or scale in self.reading.derived
         if not counted and self.question.plan is None:
-            out[scale] = self._largest(0)
+            out[scale] = float(DEFAULT_MULTIPLES[0] * np.nanmax(self._counts))
         return out
-
-    def _largest(self, multiple: int) -> float:
-        """Return one of the multiples of the largest count."""
-        return float(DEFAULT_MULTIPLES[multiple] * np.nanmax(self._counts))
-
-    def _question(self, name: str, result: FitResult) -> dict[str, Any]:
-        """Return what the sentences say of the work of a step."""
-        work, target = self.opened.given.get("work"), result.schema.target
-        counts = {quote_name(n) for n in (self.reading.scale or "", *(f.name for f in result.panel.counts))}
-        constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
-        texts = [{*map(str, e.texts[self.series.rows])} for e in self.reading.evidence.values() if not e.numeric]
-        return {
-            "work": work,
-            "sample": self._header(name).counted or "samples",
-            # Without a batch each worker does one sample: that time is of no step.
-            "steps": not target.throughput or bool(work) or target.work not in counts,
-            "constants": {**constants, **self.question.constants},
-            # The framework and the network, perhaps.
-            "words": tuple(one.pop() for one in texts if len(one) == 1),
-        }
 
     def _header(self, name: str) -> Header:
         """Return what a column says of itself; a derived one has its header alone."""
         return self.reading.headers.get(name) or header_of(name)
 
-    def _value(self, name: str, result: FitResult, configuration: Mapping[str, Any], answer: Answer | None) -> Value:
+    def _value(self, name: str, model: FitResult, configuration: Mapping[str, Any], full: Answer | None) -> Value:
         """Return the predicted value of a column in its own unit."""
-        target, roles = result.schema.target, self.opened.arguments(name)
-        facts = None if answer is None else answer.facts
+        target, roles, header = model.schema.target, self.opened.arguments(name), self._header(name)
+        facts = None if full is None else full.facts
         if facts is not None:
             at, row = dict(facts.at), facts.predicted
         else:
-            query = result.query(configuration)
+            query = model.query(configuration)
             at = {n: v[0] for n, v in query.columns.items()}
-            predicted = result.predict_columns(source_of_columns(query.columns), self.question.interval)
+            predicted = model.predict_columns(source_of_columns(query.columns), self.question.interval)
             row = {name: cells[0] for name, cells in predicted.items()}
         lets, rate = roles["let"] or {}, bool(target.throughput)
         ends = np.array([row[n] for n in (THROUGHPUT if rate else (target.name, "lower", "upper"))], float)
-        header = self._header(name)
         source_name = target.throughput or target.column
         if source_name in lets and source_name != name:
             # The derived column is c·value or c/value: its factor at the target is that of the value 1.
@@ -522,18 +515,16 @@ class _QuantityReader:
         elif header.kind == "time" and target.is_time:
             numerator, denominator = TIME_UNITS[roles.get("unit") or "s"]
             ends = ends * denominator / numerator
-        unit = unit_of_column(name, header, roles)
         # A value of a wide table has no header of its own.
         called = "throughput" if rate and name in self.opened.source.headers and not header.kind else name
-        value, lower, upper = ends.tolist()
-        words = answer.answers[0].words if answer is not None else _plain_sentences(configuration)
-        return Value(called, unit, value, lower, upper, str(row["verdict"]), str(row["reason"]), at, words)
-
-    def _beyond(self, name: str, result: FitResult) -> str:
-        """Return a line about the last of the multiples."""
-        at = {self.reading.scale or "": self._largest(-1)}
-        value = self._value(name, result, at, None)
-        return f"At {join_values(at)}, {value.quantity}: {value.ends}."
+        verdict, reason, unit = str(row["verdict"]), str(row["reason"]), unit_of_column(name, header, roles)
+        middle, lower, upper = ends.tolist()
+        value = Value(called, unit, middle, lower, upper, verdict, reason, at, facts=facts)
+        work_known = self.question.work or model.schema.scaling or target.throughput
+        if facts is not None and (work_known or not target.is_time or counts_devices(self.reading.scale or "")):
+            return value
+        # A latency of users, or a time by a size, is of no step: of its facts the next run is told.
+        return replace(_in_plain_words(value, configuration), only=("next",))
 
     def _by_arithmetic(self, name: str, answers: Mapping[str, Value]) -> Value | None:
         """Return the answer of a column that follows from one that is answered and from settings; None for others."""
@@ -553,23 +544,20 @@ class _QuantityReader:
             elif np.ptp(values[rows]) > 0.0:
                 return None
         factor = float(np.exp(np.nanmedian(constant[rows]) + moved))
-        ends = sorted(factor * end**power for end in (answer.lower, answer.upper))
+        middle, *ends = (factor * end**power for end in answer.expected.ends)
+        lower, upper = sorted(ends)
         unit = unit_of_column(name, self.reading.headers[name], self.opened.arguments(name))
-        value, words = factor * answer.value**power, _plain_sentences(answer.at)
-        return replace(answer, quantity=name, unit=unit, value=value, lower=ends[0], upper=ends[1], words=words)
+        value = Value(name, unit, middle, lower, upper, answer.verdict, answer.reason, wanted)
+        return _in_plain_words(value, wanted)
 
-    def _others(self, name: str, at: dict[str, str]) -> list[str]:
-        """Return a line for each other series that the question may mean."""
-        lines = []
+    def _others(self, name: str, at: dict[str, str]) -> Iterator[str]:
+        """Yield a line for each other series that the question may mean."""
         for levels in self.series.others:
             other = replace(self, series=_series(self.reading, {**at, **levels}))
-            try:
-                result, _ = other.fitted(name)
-                value = other._value(name, result, other._configuration(result, at), None)
-            except GenperfError:
-                continue
-            lines.append(f"{join_values(levels)}: {value.ends}")
-        return lines
+            with suppress(GenperfError):
+                model, _ = other.fitted(name)
+                value = other._value(name, model, other._configuration(model, at), None)
+                yield f"{join_values(levels)}: {value.ends}"
 
 
 def unit_of_column(name: str, header: Header, roles: Mapping[str, Any]) -> str:
@@ -584,15 +572,10 @@ def unit_of_column(name: str, header: Header, roles: Mapping[str, Any]) -> str:
     return f"{header.counted or 'samples'}/{header.unit}" + (f"/{device}" if header.shared else "")
 
 
-def _plain_sentences(configuration: Mapping[str, Any]) -> Callable[[Value], dict[str, str]]:
-    """Return what makes the sentences of a quantity beside the first: what to expect, and how sure that is."""
-
-    def sentences(answer: Value) -> dict[str, str]:
-        value, lower, upper = map(three_digits, (answer.value, answer.lower, answer.upper))
-        return {
-            "expect": f"Expect {answer.quantity} of {with_unit(value, answer.unit)} at {join_values(configuration)}.",
-            "sure": f"A new run lies between {lower} and {with_unit(upper, answer.unit)}; "
-            f"{trust_text(answer.verdict, answer.reason)}.",
-        }
-
-    return sentences
+def _in_plain_words(value: Value, configuration: Mapping[str, Any]) -> Value:
+    """Return a value with what to expect of it at a configuration, and how sure that is."""
+    middle, lower, upper = map(three_digits, (value.value, value.lower, value.upper))
+    expect = f"Expect {value.quantity} of {with_unit(middle, value.unit)} at {join_values(configuration)}."
+    trust = trust_text(value.verdict, value.reason)
+    sure = f"A new run lies between {lower} and {with_unit(upper, value.unit)}; {trust}."
+    return replace(value, texts={"expect": expect, "sure": sure})

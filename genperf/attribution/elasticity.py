@@ -17,7 +17,7 @@ from genperf.formula import Node, calls_in, names_in
 from genperf.panel.configurations import each_doubled, moved
 from genperf.panel.work import evaluated
 from genperf.prediction import Member, Query, central_times, stack_of
-from genperf.prediction.query import model_names
+from genperf.prediction.schema import model_names
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.table.clean import numbers

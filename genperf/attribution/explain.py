@@ -16,7 +16,7 @@ from genperf.facts import ends_of
 from genperf.panel.configurations import kept_beside
 from genperf.panel.quantities import beside
 from genperf.prediction import substitution_notes
-from genperf.prediction.query import known_names
+from genperf.prediction.schema import known_names
 from genperf.result import FitResult, answering
 from genperf.table.cells import frame_of
 

@@ -20,7 +20,7 @@ from genperf.panel.work import POSSIBLE
 from genperf.prediction import Member, central_times, distance_beyond, forecasts
 from genperf.prediction.member import forecast_of
 from genperf.prediction.predict import THROUGHPUT
-from genperf.prediction.query import checked_values
+from genperf.prediction.schema import checked_values
 from genperf.result import FitResult, answering
 from genperf.scaling import Scaling as Kind
 from genperf.words.numbers import MOST_EFFICIENCY
@@ -114,7 +114,7 @@ def scaling_along(
         steps=steps,
         curves=curves,
         forecast=forecast,
-        timed=result.schema.timed,
+        timed=result.schema.panel.timed,
     )
     return _of_kinds(plain, result, {steps.kind: steps.work}, level, places)[0] if target.is_time else plain
 

@@ -74,8 +74,7 @@ def ask(
     utilisation is answered: `genperf ask 8xh100 7B 76800tok/s bf16 seq=2048`.
     A role that is given as an option is not guessed. Without --at: a plan's count, or twice the largest.
     """
-    from genperf.asking.ask import Question
-    from genperf.asking.plan import plan_of
+    from genperf.asking.ask import Question, plan_of
     from genperf.asking.tables import ask_fitted, ask_recognised, is_model_file
     from genperf.cli.options import names_of, paid_at, pairs, recognised_table, training_of
     from genperf.models.network import checked_hints

@@ -107,7 +107,7 @@ def configuration(given: Sequence[str], option: str, fitted: FitResult | Grouped
 def _numeric(name: str, fitted: FitResult | GroupedResult) -> bool:
     """Return whether a name is that of a numeric factor."""
     schema = fitted.first.schema
-    return schema.column(name) in {f.name for f in schema.factors if f.numeric} or name in PARTS
+    return schema.panel.column(name) in {f.name for f in schema.factors if f.numeric} or name in PARTS
 
 
 def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResult) -> dict[str, list[str]]:

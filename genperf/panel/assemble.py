@@ -207,9 +207,8 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     measurement = require(roles, columns)
     # A column that is derived holds the words of those that it is made from.
     measured = columns.origins([measurement.column]) - {f.name for f in roles.factors}
-    failed = options.failures.failed(opened.cells, len(opened), sorted(measured), opened.name)
+    failed, stopped = options.failures.endings(opened.cells, len(opened), sorted(measured), opened.name)
     refuse_only_failures(failed, opened.name)
-    stopped = failed & options.failures.stopped(opened.cells, len(opened), sorted(measured), opened.name)
     work = _add_target(measurement, options, columns)
     keep, read_by_filter = columns.filter(options.where)
     if not keep.any() and not opened.ragged:
@@ -370,12 +369,11 @@ def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> Tabl
 
 
 def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
-    count = rows_of(rejected)
-    if not count:
+    """Say how many rows were left out, with the first of them."""
+    if not (count := rows_of(rejected)):
         return ()
     rows = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
-    text = f"{rows}{'; the first' if count > 1 else ''}: {rejected[0].complaint}"
-    return (Note(text, "rows_rejected"),)
+    return (Note(f"{rows}{'; the first' if count > 1 else ''}: {rejected[0].complaint}", "rows_rejected"),)
 
 
 def _refuse_contradictions(columns: Columns, factors: Collection[str]) -> None:

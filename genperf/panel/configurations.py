@@ -220,18 +220,13 @@ def _missing(factors: Sequence[Factor], where: str | None) -> TableError:
     """Return the error that names all factors without a value."""
     if len(factors) == 1:
         (factor,) = factors
-        measured = f"measured from {factor.lower:g} to {factor.upper:g}" if factor.numeric else levels_text(factor)
-        hint = f"--at {shlex.quote(factor.name)}=VALUE, or a column of that name ({measured})"
+        levels, ends = f"one of {listed(factor.levels)}", f"measured from {factor.lower:g} to {factor.upper:g}"
+        hint = f"--at {shlex.quote(factor.name)}=VALUE, or a column of that name ({ends if factor.numeric else levels})"
         return TableError(f"factor '{factor.name}' is missing", where=where, hint=hint)
     hint = " ".join(f"--at {f.name}={f.upper:g}" if f.numeric else f"--at {f.name}={f.levels[0]}" for f in factors)
     names = ", ".join(f"'{f.name}'" for f in factors[:-1]) + f" and '{factors[-1].name}'"
     hint += ", which were measured, or columns of these names"
     return TableError(f"factors {names} are missing", where=where, hint=hint)
-
-
-def levels_text(factor: Factor) -> str:
-    """Return the measured levels as a hint."""
-    return f"one of {listed(factor.levels)}"
 
 
 def divisible(panel: Panel, columns: Columns) -> Mask:

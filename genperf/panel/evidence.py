@@ -1,16 +1,27 @@
-"""What the cells of a column show: settings are chosen, measurements happen, and consequences follow from both."""
+"""What a column is by its cells and by its header: settings are chosen, measurements happen, consequences follow.
+
+A header shows what was measured: the time of a step, a throughput, or another quantity; and which columns are sizes,
+count, number the runs, show where they were written down, or how they ended.
+"""
 
 import itertools
+import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from genperf.arrays import Array, Index, Mask, Objects
+from genperf.errors import LISTED, TableError, UnclearTableError
+from genperf.formula import quote_name
+from genperf.panel.options import says_failed
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
+from genperf.vocabulary import any_of, words_of
+from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Header, header_of, is_bandwidth
+from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column_of, meant_by, plain_name
 
 Texts = Mapping[Any, Objects]
 
@@ -65,31 +76,20 @@ class ColumnEvidence:
     """The cells of a column, and what they say."""
 
     texts: Objects
-
-    @cached_property
-    def values(self) -> Array:
-        """The numbers; NaN where a cell is none."""
-        return numbers(self.texts)[0]
-
-    @cached_property
-    def known(self) -> Array:
-        """The cells that are numbers."""
-        return self.values[np.isfinite(self.values)]
-
-    @cached_property
-    def numeric(self) -> bool:
-        """Whether the cells are numbers, but for a few."""
-        return mostly_numbers(list(self.texts))
-
-    @cached_property
-    def levels(self) -> tuple[str, ...]:
-        """The different texts, in order of appearance."""
-        return tuple(dict.fromkeys(text for text in self.texts.tolist() if text))
+    #: The numbers, NaN where a cell is none; those that are known; and whether all cells are numbers but for a few.
+    values: Array
+    known: Array
+    numeric: bool
+    #: The different texts, in order of appearance, and whether there are several.
+    levels: tuple[str, ...]
+    varies: bool
 
     @property
-    def varies(self) -> bool:
-        """Whether the column has several levels."""
-        return len(self.levels) > 1
+    def numbers_rows(self) -> bool:
+        """Whether whole numbers go on by one from some number to another, each once: a number for each row."""
+        ascending = np.sort(self.known)
+        steady = np.all(ascending % 1.0 == 0.0) and np.all(np.diff(ascending) == 1.0)
+        return len(ascending) >= LEAST_NUMBERED and bool(steady)
 
     def score(self) -> tuple[float, list[str]]:
         """Return the log odds that the numbers were chosen rather than measured, by the cells alone, with reasons."""
@@ -129,7 +129,10 @@ def evidence_of(cells: Cells | Sequence[Any]) -> ColumnEvidence:
     texts = labels(seconds_of(cells))
     missing = np.array([text.lower() in MISSING for text in texts.tolist()], dtype=bool)
     # Beside numbers, `none` is an empty cell; beside other words it is a level.
-    return ColumnEvidence(np.where(missing, "", texts) if mostly_numbers(list(texts[~missing])) else texts)
+    texts = np.where(missing, "", texts) if mostly_numbers(list(texts[~missing])) else texts
+    values, levels = numbers(texts)[0], tuple(dict.fromkeys(text for text in texts.tolist() if text))
+    known, numeric = values[np.isfinite(values)], mostly_numbers(list(texts))
+    return ColumnEvidence(texts, values, known, numeric, levels, len(levels) > 1)
 
 
 def names_kinds(evidence: ColumnEvidence) -> bool:
@@ -247,3 +250,277 @@ def _constant(residuals: Array, target: Array, parts: Index) -> Mask:
     enough = (cells >= free + MORE_ROWS) & (cells >= CELL_SHARE * np.isfinite(target).sum())
     changed = np.where(finite, target, -np.inf).max(axis=1) - np.where(finite, target, np.inf).min(axis=1)
     return np.asarray(enough & (changed >= LEAST_CHANGE) & (away <= CELL_ROUNDING))
+
+
+# --- what a header shows ----------------------------------------------------------------------------------------------
+
+_RESULT = re.compile(rf"(^|.*_){any_of('columns.result')}(_.*)?")
+_SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
+_PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lower", "upper")
+_COLLECTIVE = re.compile(any_of("columns.collective"))
+_NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
+_WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
+#: Statistics of one measurement, the better one to fit first; a name without such a word comes before all.
+_RANKED = (*STATISTICS, "min")
+#: The name of the step's time that is derived from steps per second.
+_STEP = "step_time_s"
+#: What a transformer's throughput counts, and the columns that show how much of it a step has.
+_AMOUNTS = ("tokens", "samples", "sequences")
+_OF_A_STEP = ("global_batch", "micro_batch", "micro_batches", "sequence", *WAYS)
+
+
+#: `time` with its `unit`, `throughput`, or `quantity`; and a column that is derived and measured in its place.
+Measured = tuple[dict[str, str], dict[str, str]]
+
+#: Factors of how a run is executed; the field's other names are those of the program.
+EXTRINSIC = (
+    *(*COUNTED, "partitions", "threads"),
+    *(*WAYS, "expert_parallel", "virtual_stages"),
+)
+
+
+_REPEATS, _PROVENANCE = (frozenset(words_of(f"columns.{kind}")) for kind in ("repeat", "provenance"))
+#: A run by its number or letter: `run1`, `trial-2`, `a`.
+_NUMBERED = re.compile(r"([a-z]*[ _-]?)(\d+|[a-z])")
+#: A count among words: `8xA100`, `4 x V100`.
+_COUNTED = re.compile(r"\d+\s?[x×*]\s?[A-Za-z]")
+#: A part of a job, as Slurm numbers it.
+_JOB_STEP = re.compile(r"\d+(_\d+)?\.(batch|extern|\d+)")
+_ENDINGS, _FAILED, _SUCCEEDED = (
+    frozenset(words_of(f"columns.{kind}")) for kind in ("ending", "ending_failed", "ending_succeeded")
+)
+_ON, _OFF = (frozenset(words_of(f"cells.{switch}")) for switch in ("on", "off"))
+
+
+def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] | None:
+    """Return the role that the words of a header show, with the reason: a deviation, a number of a run, a result.
+
+    Examples
+    --------
+    >>> names = ("hMFU", "TFLOPs/GPU", "AllReduce (GB/s)", "link (GB/s)", "zero_stage", "speed up vs 1 GPU")
+    >>> [name for name in names if role_by_words(name)]
+    ['hMFU', 'TFLOPs/GPU', 'AllReduce (GB/s)', 'speed up vs 1 GPU']
+    >>> [role_by_words(name)[0] for name in ("job_id", "_step", "thr_std", "stddev (ms)")], role_by_words("layers")
+    (['label', 'label', 'spread', 'spread'], None)
+    """
+    flat = plain_name(name).replace("/", "_")
+    if _SPREAD.fullmatch(flat):
+        return "spread", "its header is that of a deviation"
+    if flat in _PREDICTED:
+        return "spread", "its header is that of an earlier prediction"
+    if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
+        return "label", "it numbers the runs"
+    if _RESULT.fullmatch(flat) or (is_bandwidth(name) and _COLLECTIVE.search(flat)):
+        return "ratio", "its header is that of a result that is computed from others"
+    return None
+
+
+def is_statistic(name: str) -> bool:
+    """Tell whether a column is a statistic of something measured."""
+    *words, last = re.split(r"[_./]", plain_name(name))
+    return bool(words) and (last in _RANKED or re.fullmatch(r"p\d\d", last) is not None)
+
+
+def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, Header] | None = None) -> list[str]:
+    """Return measured columns, the likeliest to be what is meant first.
+
+    That is the time of a step where the batch is known; else a throughput, of all workers rather than one; else the
+    only time of a whole. Statistics of one measurement come in the order median, mean, …, percentiles last. `columns`
+    are all of the table, and `headers` what each shows: its header alone where omitted.
+    """
+    headers = headers or {name: header_of(name) for name in names}
+    batched = any(column_of(name, columns) for name in ("batch", "global_batch", "micro_batch"))
+    times = [n for n in names if headers[n].kind == "time"]
+    of_a_whole = [n for n in times if headers[n].of or _WHOLE.search(plain_name(n))]
+    certain = len(times) == 1 or len([n for n in of_a_whole if headers[n].of]) == 1
+    preferred = "time" if batched and certain and any(headers[n].of for n in times) else "rate"
+
+    def key(name: str) -> tuple[float, ...]:
+        header = headers[name]
+        kinds = (preferred, "rate" if preferred == "time" else "time", "", "quantity")
+        apart = plain_name(re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name))
+        statistic = next((k for k, word in enumerate(_RANKED, 1) if re.search(rf"(^|_){word}(_|$)", apart)), 0)
+        tail = bool(re.search(r"(^|_)p\d\d", apart))
+        steps = header.kind == "rate" and header.counted in STEP_WORDS
+        part = header.kind == "time" and name not in of_a_whole
+        return (tail, kinds.index(header.kind), steps, header.shared, part, not header.of, statistic)
+
+    return sorted(names, key=key)
+
+
+def described(name: str, unit: str) -> Header:
+    """Return what a column says of itself: its header, and the unit in its cells."""
+    # Behind a dot stands the statistic of a record, and no minutes.
+    header = header_of(re.sub(rf"\.({'|'.join(_RANKED)})$", "", name))
+    kind = header.kind or "x"
+    in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
+    if not in_cells.kind:
+        return header
+    counted, shared = in_cells.counted or header.counted, header.shared or in_cells.shared
+    return replace(header, kind=in_cells.kind, unit=in_cells.unit, counted=counted, shared=shared)
+
+
+def measurement_of_column(
+    name: str,
+    names: Sequence[str],
+    counted: str | None,
+    growth: float = 0.0,
+    header: Header | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Measured:
+    """Return the roles of a measured column for `read_table`, and what is derived from it and measured in its place.
+
+    Examples
+    --------
+    >>> measurement_of_column("Time per epoch (min)", [], "gpus")[0]
+    {'time': 'Time per epoch (min)', 'unit': 'min'}
+    >>> measurement_of_column("tokens/sec/GPU", [], "gpus")[1]
+    {'tokens per second': '`tokens/sec/GPU`*gpus'}
+    >>> measurement_of_column("tokens/sec/GPU", ["nodes", "gpus_per_node"], "nodes")[1]
+    {'tokens per second': '`tokens/sec/GPU`*nodes*gpus_per_node'}
+    >>> measurement_of_column("tok/s/gpu", ["dp", "tp", "mbs", "gas", "seq_len", "tok/s/gpu"], None)[1]
+    {'step_time_s': 'dp*mbs*gas*seq_len/(`tok/s/gpu`*dp*tp)'}
+    >>> measurement_of_column("resnet50", [], "gpus", 0.95)[0]
+    {'throughput': 'resnet50'}
+    """
+    header = header or header_of(name)
+    if not header.kind:
+        return {"throughput" if growth > LEAST_GROWTH else "quantity": name}, {}
+    if header.kind == "time":
+        return {"time": name, **({} if header.unit == "s" else {"unit": header.unit})}, {}
+    if header.kind == "quantity":
+        return {"quantity": f"{name}:{header.unit}" if header.unit else name}, {}
+    of_all = _counted(name, header, names, counted, mapping or {}) if header.shared else ""
+    return _step_of_layout(name, header, names, of_all) or _rate(name, header, of_all, growth)
+
+
+def not_measured(meanings: Mapping[str, str]) -> TableError:
+    """Return the error of a table without a measurement, with what each column is taken for."""
+    listed = [f"'{name}' is read as {text}" for name, text in meanings.items()]
+    listed_text = "; ".join(listed[:LISTED]) + ("; …" if len(listed) > LISTED else "")
+    what = "no column is known to be a time, a throughput or another measurement"
+    hint = "name the measured one: --time COLUMN, --throughput COLUMN or --quantity COLUMN:UNIT"
+    return UnclearTableError(f"{what}: {listed_text}", hint=hint)
+
+
+def _counted(name: str, header: Header, names: Sequence[str], scale: str | None, mapping: Mapping[str, str]) -> str:
+    """Return how many devices or nodes a rate of one is multiplied by, as a formula; empty where nothing is counted."""
+    others = [n for n in names if n != name and n not in mapping.values()]
+    columns = {
+        c: quote_name(n) for c in (*LEVELS, "devices_per_node", *WAYS) if (n := column_of(c, others)) is not None
+    }
+    columns |= {c: quote_name(n) for c, n in mapping.items()}
+    if scale is not None and meant_by(scale) not in (*LEVELS, *WAYS) and columns.keys().isdisjoint(LEVELS):
+        return quote_name(scale)
+    ways = [columns[way] for way in WAYS if way in columns]
+    inside = columns.get("devices_per_node")
+    placed = [columns["nodes"], inside] if "nodes" in columns and inside is not None else []
+    devices = columns.get("workers") or "*".join(placed) or "*".join(ways)
+    if header.level == "workers":
+        formula, lacks, hint = devices, "how many devices a node has", "gpus_per_node"
+    else:
+        several = f"ceil({devices}/{inside})" if devices and inside is not None else ""
+        formula, lacks, hint = columns.get("nodes") or several, "how many nodes there are", "nodes"
+    if not formula and (devices or "nodes" in columns):
+        what = f"'{name}' is the rate of one {'device' if header.level == 'workers' else 'node'}"
+        hint = f"a column such as {hint}, or --let {hint}=8"
+        raise TableError(f"{what}, and nothing shows {lacks}", hint=hint)
+    return formula or (quote_name(scale) if scale is not None else "")
+
+
+def _rate(name: str, header: Header, of_all: str, growth: float) -> Measured:
+    """Return a throughput, derived where it is that of one worker or of steps that take no shorter on more workers."""
+    quoted, (seconds, _) = quote_name(name), TIME_UNITS[header.unit]
+    if header.counted in STEP_WORDS and not header.shared and growth <= LEAST_GROWTH:
+        return {"time": _STEP}, {_STEP: f"{seconds:g}/{quoted}"}
+    formula = "*".join(filter(None, (quoted, of_all))) + (f"/{seconds:g}" if seconds != 1.0 else "")
+    if formula == quoted:
+        return {"throughput": name}, {}
+    quantity = f"{header.counted or 'throughput'} per second"
+    return {"throughput": quantity}, {quantity: formula}
+
+
+def _step_of_layout(name: str, header: Header, names: Sequence[str], of_all: str) -> Measured | None:
+    """Return the time of a step that tokens or samples per second show of a transformer's layout; None without one."""
+    others = [n for n in names if n != name]
+    columns = {c: quote_name(n) for c in _OF_A_STEP if (n := column_of(c, others)) is not None}
+    if header.counted not in _AMOUNTS or TIME_UNITS[header.unit][0] != 1.0 or "data_parallel" not in columns:
+        return None
+    has_global_batch, tokens = "global_batch" in columns, header.counted == "tokens"
+    if has_global_batch and not tokens:
+        return None  # the global batch is the work of a step
+    factors = ["global_batch"] if has_global_batch else ["data_parallel", "micro_batch", "micro_batches"]
+    factors += ["sequence"] if tokens else []
+    if not {*factors} <= {*columns}:
+        return None
+    rate = f"{quote_name(name)}*{of_all}" if of_all else ""
+    formula = f"{'*'.join(columns[f] for f in factors)}/{f'({rate})' if rate else quote_name(name)}"
+    return {"time": _STEP}, {_STEP: formula}
+
+
+def is_size(name: str) -> bool:
+    """Tell whether a column is a number of the program, as its batch: no count that a run is scaled by."""
+    canonical = canonical_of(name)
+    return canonical is not None and canonical not in EXTRINSIC
+
+
+def not_counted(numeric: Sequence[str], texts: Mapping[str, Sequence[str]]) -> TableError:
+    """Return the error that asks for the column of the workers, by the columns of numbers and the levels of others."""
+    hint = f"name the one that does: --extrinsic {shlex.quote(numeric[0]) if numeric else 'COLUMN'}"
+    inside = next((n for n, levels in texts.items() if levels and all(map(_COUNTED.match, levels))), None)
+    if inside is not None:
+        hint = f"'{inside}' tells counts among words: write them as numbers in another column, such as gpus"
+    return TableError(f"no column is known to count the workers ({', '.join(numeric) or 'no numbers'})", hint=hint)
+
+
+def is_repeat(name: str, cells: Cells | Sequence[Any]) -> bool:
+    """Tell whether a column numbers the repeats of a configuration, by its name and its cells."""
+    if plain_name(name) not in _REPEATS:
+        return False
+    # By numbers or letters, perhaps behind one and the same word.
+    matches = [_NUMBERED.fullmatch(text.lower()) for text in {*labels(cells).tolist()} - {""}]
+    same = bool(matches) and all(matches) and len({m[1] for m in matches if m is not None}) == 1
+    return same or mostly_numbers(list(cells))
+
+
+def is_provenance(name: str) -> bool:
+    """Tell whether a column says where a run was written down: it may separate series, and is no factor."""
+    return plain_name(name) in _PROVENANCE
+
+
+def refuse_job_steps(columns: Mapping[str, Cells | Sequence[Any]]) -> None:
+    """Refuse a list of Slurm's that has the steps of jobs beside the jobs: each would count as a run."""
+    for name in (n for n in columns if plain_name(n) in ("jobid", "job_id")):
+        step = next((text for text in labels(columns[name]) if _JOB_STEP.fullmatch(text)), None)
+        if step is not None:
+            raise TableError(
+                f"column '{name}' holds steps of jobs beside the jobs, such as {step}: each would count as a run",
+                hint="sacct -X writes the jobs alone",
+            )
+
+
+def series_columns(cells: dict[str, Objects], texts: Sequence[str], wanted: Collection[str]) -> dict[str, Objects]:
+    """Return the columns whose combinations are series: without unwanted `texts` of where a run was written down."""
+    columns = dict(cells)
+    for name in [n for n in texts if is_provenance(n) and n not in wanted]:
+        if alone(columns) and len(columns) > 1:
+            # Each run is written down in another place: that separates no series.
+            del columns[name]
+    return columns
+
+
+def ending_column(columns: Mapping[str, Cells | Sequence[Any]]) -> dict[str, str]:
+    """Return the option of `read_table` that separates failed runs: `status` or `failed`; empty without one."""
+    for name, cells in columns.items():
+        plain = plain_name(name)
+        if plain not in _ENDINGS | _FAILED | _SUCCEEDED:
+            continue
+        values = sorted({*labels(cells).tolist()} - {""})
+        for failing, words in ((_FAILED, _ON), (_SUCCEEDED, _OFF)):
+            if plain in failing and {v.lower() for v in values} <= _ON | _OFF:
+                failed = [v for v in values if v.lower() in words]
+                if failed and len(values) > 1:
+                    return {"failed": f"{name}={','.join(failed)}"}
+        if plain in _ENDINGS | _FAILED and any(map(says_failed, values)):
+            return {"status": name}
+    return {}

@@ -54,32 +54,25 @@ class FailureRule:
             failing = {word.casefold() for word in self.values[name]}
             for word in self.values[name]:
                 if word.casefold() not in by_casefold:
-                    near, levels = (
-                        did_you_mean(word, [*by_casefold.values()]),
-                        [f"'{text}'" for text in by_casefold.values()],
-                    )
-                    raise TableError(
-                        f"no cell of column '{name}' is '{word}', the word of a failed run",
-                        hint=f"{f'{near}; ' if near else ''}its values are {listed(levels)}",
-                        where=where,
-                    )
+                    near, levels = did_you_mean(word, [*by_casefold.values()]), map("'{}'".format, by_casefold.values())
+                    hint = f"{f'{near}; ' if near else ''}its values are {listed([*levels])}"
+                    what = f"no cell of column '{name}' is '{word}', the word of a failed run"
+                    raise TableError(what, hint=hint, where=where)
         return np.array([text.casefold() in failing for text in texts], dtype=bool)
 
-    def failed(self, cells: Mapping[str, AnyArray], rows: int, measured: Sequence[str], where: str) -> Mask:
-        """Return which runs failed, shape (rows,), by the cells as they stand in the source."""
-        mask = np.zeros(rows, dtype=bool)
+    def endings(
+        self, cells: Mapping[str, AnyArray], rows: int, measured: Sequence[str], where: str
+    ) -> tuple[Mask, Mask]:
+        """Return which runs failed by their cells, and which of these were stopped from outside, fitting or not."""
+        failed, stopped = np.zeros((2, rows), dtype=bool)
         for name in self.columns_of(cells, measured, where):
-            if name in self.values or cells[name].dtype.kind not in "iufb":
-                mask |= self.says(name, labels(cells[name]), where)
-        return mask
-
-    def stopped(self, cells: Mapping[str, AnyArray], rows: int, measured: Sequence[str], where: str) -> Mask:
-        """Return which runs were stopped from outside, shape (rows,): that shows nothing of whether they fit."""
-        mask = np.zeros(rows, dtype=bool)
-        for name in self.columns_of(cells, measured, where):
-            if name not in self.values and cells[name].dtype.kind not in "iufb":
-                mask |= np.array([says_stopped(text) for text in labels(cells[name])], dtype=bool)
-        return mask
+            if name in self.values:
+                failed |= self.says(name, labels(cells[name]), where)
+            elif cells[name].dtype.kind not in "iufb":
+                texts = labels(cells[name])
+                failed |= self.says(name, texts, where)
+                stopped |= np.array([says_stopped(text) for text in texts], dtype=bool)
+        return failed, failed & stopped
 
 
 def says_stopped(text: str) -> bool:
@@ -196,13 +189,12 @@ class ColumnRoles:
     @property
     def texts(self) -> dict[str, str]:
         """The options as texts; names with commas in quotes."""
-        values = self.options.items()
-        return {option: v if isinstance(v, str) else ",".join(map(_quoted, v)) for option, v in values}
-
-
-def _quoted(name: str) -> str:
-    """Return a name for a list of names."""
-    return f'"{name}"' if "," in name else name
+        lists = {option: [value] if isinstance(value, str) else value for option, value in self.options.items()}
+        quoted = {
+            option: [f'"{n}"' if "," in n and option in SEVERAL else n for n in names]
+            for option, names in lists.items()
+        }
+        return {option: ",".join(names) for option, names in quoted.items()}
 
 
 @dataclass(frozen=True)
@@ -219,13 +211,11 @@ class Roles:
     repeat: str | None = None
     #: Canonical name → column, as the user mapped it.
     mapping: Mapping[str, str] = field(default_factory=dict)
-    #: What is not known of columns that are not read yet.
-    scaling: None = None
 
     @cached_property
     def panel(self) -> Panel:
         """What the columns mean by their names alone."""
-        return panel_of(self)
+        return panel_of(self.factors, self.mapping, self.group)
 
     @property
     def named(self) -> list[tuple[str, str]]:

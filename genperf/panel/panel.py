@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -111,49 +111,24 @@ class StepWork:
         return text if self.known == "assumed" else ""
 
 
-class Described(Protocol):
-    """What a panel is made from: a table, the schema in a model file, or roles of columns that are not read yet."""
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        """The factors with their measured ranges."""
-
-    @property
-    def mapping(self) -> Mapping[str, str]:
-        """Canonical name → column, as the user mapped it."""
-
-    @property
-    def group(self) -> tuple[str, ...]:
-        """The columns whose values name the groups."""
-
-    @property
-    def scaling(self) -> Scaling | None:
-        """The kind of scaling, where it is known."""
-
-
 def panel_of(
-    source: Described,
+    factors: tuple[Factor, ...],
+    mapping: Mapping[str, str],
+    group: tuple[str, ...] = (),
+    scaling: Scaling | None = None,
     target: Target | None = None,
     derived: Mapping[str, str] | None = None,
     medians: tuple[Median, ...] = (),
 ) -> Panel:
-    """Make the panel of a table, of a model's schema or of roles; `table.panel` and `schema.panel` keep it."""
-    names = [f.name for f in source.factors]
-    for canonical, column in source.mapping.items():
+    """Make the panel of a table, of a model's schema or of roles, whose columns are not read yet; these keep it."""
+    names = [f.name for f in factors]
+    for canonical, column in mapping.items():
         if canonical not in ALIASES:
             raise ModelError(f"no family has a factor '{canonical}'", hint=suggest(canonical, sorted(ALIASES)))
         if column not in names:
             fault = f"'{canonical}' is mapped to '{column}', which is not a factor of the table"
             raise ModelError(fault, hint=suggest(column, names))
-    return Panel(
-        source.factors,
-        mapping=source.mapping,
-        group=source.group,
-        scaling=source.scaling,
-        target=target,
-        derived=derived or {},
-        medians=medians,
-    )
+    return Panel(factors, mapping, frozenset(), group, scaling, target, derived or {}, medians)
 
 
 @dataclass(frozen=True)

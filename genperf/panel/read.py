@@ -130,17 +130,6 @@ def read_with_roles(
     >>> table = read_with_roles(runs, throughput="images_per_s", work="batch*gpus", **roles)
     >>> table.target.column, table.measured.round(4)
     ('time', array([0.1   , 0.1067, 0.1164]))
-    >>> table = read_with_roles(runs.assign(ms=[100.0, 107.0, 116.0]), time="ms", unit="ms", extrinsic="gpus")
-    >>> table.measured
-    array([0.1  , 0.107, 0.116])
-    >>> print(table.notes[0])
-    'ms' is converted from ms to seconds (1 ms = 0.001 s); filters and formulas read it as it stands in the table
-    >>> read_with_roles(runs.replace({"images_per_s": {600.0: -1.0}}), time="images_per_s", extrinsic="gpus")
-    Traceback (most recent call last):
-    ...
-    genperf.errors.TableError: DataFrame: 1 of 3 rows cannot be used
-      row 1, column 'images_per_s': '-1.0' is negative (time must be above zero)
-      try: --skip-bad-rows goes on without them
     >>> runs = pd.DataFrame({"batch": [8, 16, 32], "seconds": [1.0, 1.9, "CUDA out of memory"]})
     >>> read_with_roles(runs, time="seconds", intrinsic="batch").failures
        batch
@@ -209,7 +198,7 @@ def _rows_with(measured: Measurement, source: Source, options: ReadOptions) -> S
     if measured.column not in source.columns:
         return source  # the reader names the columns there are
     main = options.roles.measurement
-    failed = options.failures.failed(source.cells, len(source), [main.column] if main else [], source.name)
+    failed, _ = options.failures.endings(source.cells, len(source), [main.column] if main else [], source.name)
     there = filled(source.columns[measured.column]) & ~failed
     if not there.any():
         what = f"column '{measured.column}' holds no value of a run that succeeded"
@@ -253,14 +242,10 @@ class Recognised:
     @cached_property
     def reading(self) -> Reading:
         """What each column is."""
-        return self._read(alone=False)
+        return self.read(alone=False)
 
-    @cached_property
-    def alone(self) -> Reading:
-        """What each column is, where the table may be of a single run."""
-        return self._read(alone=True)
-
-    def _read(self, alone: bool) -> Reading:
+    def read(self, alone: bool) -> Reading:
+        """Find what each column is, also where the table may be of a single run: `alone`."""
         names = {column: taken.made for column, taken in self.source.names.items()}
         units = self.source.units
         return read_columns(self.columns, self.given, self.mapping, self.at, self.want, units, alone, names)

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from genperf.arrays import Array, Index
+from genperf.arrays import Index
 from genperf.errors import TableError, listed
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
+    EXTRINSIC,
     LEAST_GROWTH,
     LEAST_NUMBERED,
     MAX_COLUMNS,
@@ -21,29 +22,26 @@ from genperf.panel.evidence import (
     ColumnEvidence,
     Consequence,
     consequences,
-    evidence_of,
-    names_kinds,
-    numbered,
-    repeated_kinds,
-    sparse,
-)
-from genperf.panel.options import MEASURED, ColumnRoles
-from genperf.panel.roles import (
-    EXTRINSIC,
     described,
     ending_column,
+    evidence_of,
     is_provenance,
     is_repeat,
     is_size,
     is_statistic,
     measurement_of_column,
+    names_kinds,
     not_counted,
     not_measured,
+    numbered,
     ranked,
     refuse_job_steps,
+    repeated_kinds,
     role_by_words,
     series_columns,
+    sparse,
 )
+from genperf.panel.options import MEASURED, ColumnRoles
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
 from genperf.vocabulary import words_of
@@ -260,7 +258,7 @@ def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: boo
         (set(evidence.levels) == {"0", "1"}, "kind", "a switch, 0 or 1"),
         (bool(np.mean(evidence.texts == "") > MAX_EMPTY_CELLS), "empty", "many cells are empty"),
         (not evidence.varies and canonical is None, "constant", "one number"),
-        (canonical is None and evidence.score()[0] < 0.0 and _numbers_rows(evidence), "label", "it numbers the rows"),
+        (canonical is None and evidence.score()[0] < 0.0 and evidence.numbers_rows, "label", "it numbers the rows"),
     )
     role = next((Meaning(role, (reason,)) for holds, role, reason in rules if holds), None)
     if role is not None:
@@ -270,12 +268,6 @@ def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: boo
         score += NAMED_LOG_ODDS
         reasons = [f"its header is a name of {canonical.replace('_', ' ')}", *reasons]
     return Meaning("setting" if score >= 0.0 else "measured", tuple(reasons))
-
-
-def _numbers_rows(evidence: ColumnEvidence) -> bool:
-    """Return whether whole numbers go on by one from some number to another, each once: a number for each row."""
-    numbers = np.sort(evidence.known)
-    return len(numbers) >= LEAST_NUMBERED and bool(np.all(numbers % 1.0 == 0.0) and np.all(np.diff(numbers) == 1.0))
 
 
 def _names_or_their_numbers(
@@ -375,7 +367,9 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
         names |= {n: c for n in settings if (c := plural_of(n)) in LEVELS}
         mapped |= {c: n for n, c in names.items() if c in LEVELS and canonical_of(n) is None}
     pairs = [(n, text) for key, text in at.items() for n in settings if n == column_named(key, reading.meanings)]
-    beyond = [n for n, text in pairs if _beyond(reading.evidence[n].known, text)]
+    ranges = {n: reading.evidence[n].known for n, _ in pairs if len(reading.evidence[n].known)}
+    values = [(n, amount(text)) for n, text in pairs if n in ranges]
+    beyond = [n for n, value in values if value is not None and not min(ranges[n]) <= value <= max(ranges[n])]
     by_name = [mapped[c] for c in LEVELS if c in mapped]
     by_name += [n for c in LEVELS for n in settings if names.get(n) == c]
     by_name = [n for n in by_name if n in reading.meanings]
@@ -403,12 +397,6 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     return replace(reading, scale=scale, mapping=mapped)
 
 
-def _beyond(known: Array, text: str) -> bool:
-    """Tell whether a question goes beyond the measured range of a setting."""
-    value = amount(text)
-    return value is not None and len(known) > 0 and not (min(known) <= value <= max(known))
-
-
 def _counts(reading: Reading) -> list[str]:
     """Return the settings that may count what the runs are scaled by, without a name of the field: the only one."""
     plain = [n for n in reading.of("setting") if reading.evidence[n].varies]
@@ -429,16 +417,13 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
     if chosen is None and not names:
         raise not_measured({n: str(m) for n, m in reading.meanings.items()})
     ordered = names if chosen is None else [chosen, *(n for n in names if n != chosen)]
-    of_a_worker = {n: replace(reading.headers[n], shared=True) for n in names if _is_of_a_worker(reading, n)}
+    # A rate that may be of one device or of all is that of one where devices were added, and it stayed.
+    added = reading.scale is not None and counts_devices(reading.scale)
+    either = [n for n in names if added and plain_name(n) in words_of("headers.rate_of_one_or_all")]
+    of_one = [n for n in either if growth(reading, n) <= LEAST_GROWTH]
+    of_a_worker = {n: replace(reading.headers[n], shared=True) for n in of_one}
     headers = {**reading.headers, **of_a_worker}
     return replace(reading, quantities=tuple(ordered), ranked=tuple(names), headers=headers)
-
-
-def _is_of_a_worker(reading: Reading, name: str) -> bool:
-    """Tell whether a rate that may be of one device or of all is that of one: devices were added, and it stayed."""
-    scale = reading.scale
-    either = plain_name(name) in words_of("headers.rate_of_one_or_all")
-    return either and scale is not None and counts_devices(scale) and growth(reading, name) <= LEAST_GROWTH
 
 
 def _with_relative(reading: Reading) -> Reading:
@@ -460,10 +445,13 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     plain = plain_name(want)
     there = [n for n in reading.meanings if n == want] or [n for n in reading.meanings if plain_name(n) == plain]
     kind = "rate" if plain == "rate" else header_of(want).kind
+    headers = reading.headers
+    per_second = {n for n in names if headers[n].kind == "rate" and headers[n].counted in STEP_WORDS}
+    of_steps = {n for n in names if headers[n].of == "step" or (n in per_second and not headers[n].shared)}
     choices = (
         [n for n in there if len(reading.evidence[n].known)],
         [n for n in names if plain and plain in plain_name(n)],
-        [n for n in names if header_of(want).of == "step" and of_steps(reading.headers[n])],
+        [n for n in names if header_of(want).of == "step" and n in of_steps],
         [n for n in names if kind and reading.headers[n].kind == kind],
         [n for n in names if not reading.headers[n].kind and len(names) == 1],
     )
@@ -471,11 +459,6 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     if chosen is None:
         raise TableError(f"no measured column is '{want}'", hint=f"--want with one of {', '.join(names) or 'none'}")
     return chosen
-
-
-def of_steps(header: Header) -> bool:
-    """Tell whether a column shows the time of a step: as it is, or as steps per second."""
-    return header.of == "step" or (header.kind == "rate" and header.counted in STEP_WORDS and not header.shared)
 
 
 def measured_roles(
@@ -558,24 +541,20 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any],
 
 
 def growth(reading: Reading, name: str) -> float:
-    """Return the median exponent by which a measured column grows with the scale, within each series of kinds."""
+    """Return the median exponent by which a column grows from the smallest to the median count of each series."""
     if reading.scale is None:
         return 0.0
     counts, values = (reading.evidence[n].values for n in (reading.scale, name))
-    rows_of_series = (reading.series == number for number in np.unique(reading.series))
-    slopes = [slope for rows in rows_of_series if np.isfinite(slope := slope_of(counts[rows], values[rows]))]
-    return float(np.median(slopes)) if slopes else 0.0
-
-
-def slope_of(counts: Any, values: Any) -> float:
-    """Return the exponent by which values grow between the smallest and the median count; NaN for one count."""
     usable = np.isfinite(counts) & np.isfinite(values) & (counts > 0.0) & (values > 0.0)
-    scales = np.unique(counts[usable])
-    if len(scales) < 2:
-        return float("nan")
-    smallest, middle = scales[0], scales[max(1, len(scales) // 2)]
-    ends = [float(np.median(values[usable & (counts == n)])) for n in (smallest, middle)]
-    return float(np.log(ends[1] / ends[0]) / np.log(middle / smallest))
+    slopes = []
+    for number in np.unique(reading.series):
+        rows = usable & (reading.series == number)
+        scales = np.unique(counts[rows])
+        if len(scales) > 1:
+            ends = scales[[0, max(1, len(scales) // 2)]]
+            first, later = (np.median(values[rows & (counts == n)]) for n in ends)
+            slopes.append(np.log(later / first) / np.log(ends[1] / ends[0]))
+    return float(np.median(slopes)) if slopes else 0.0
 
 
 def _is_of_all(reading: Reading, name: str, scale: str | None) -> bool:

@@ -141,7 +141,8 @@ class Table:
         """
         target = msgspec.structs.replace(self.target, work=self._work_over_factors())
         derived = {name: text for name, text in self.derived.items() if name in {f.name for f in self.factors}}
-        return panel_of(self, target, derived, self.median_runs())
+        about = self.factors, self.mapping, self.group, self.scaling
+        return panel_of(*about, target, derived, self.median_runs())
 
     def mapped(self, mapping: Mapping[str, str]) -> Table:
         """Return the table in which further columns are the field's factors; its panel refuses those it lacks."""

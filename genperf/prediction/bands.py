@@ -139,13 +139,7 @@ def _counted(table: Array, place: Array) -> Array:
 class _Mixture:
     """Rows of a mixture of normal distributions, each of which is 31 equally likely points.
 
-    Parameters
-    ----------
-    centres : ndarray of shape (draws, rows)
-    shares : ndarray of shape (draws,)
-        They add up to one.
-    sd : ndarray of shape (1, rows) or (draws, rows)
-        Above zero for some draw of every row.
+    The centres have shape (draws, rows); the shares of the draws add up to one; some draw of every row has a spread.
     """
 
     def __init__(self, centres: Array, shares: Array, sd: Array) -> None:

@@ -11,15 +11,14 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Columns, Index, Mask
 from genperf.engine import doing
 from genperf.errors import GenperfError, Note
+from genperf.facts import ENDS
 from genperf.panel.work import evaluated
 from genperf.prediction.bands import Band, MixtureForecast
-from genperf.prediction.distance import distance_beyond
 from genperf.prediction.feasibility import Feasibility
 from genperf.prediction.member import Member, Spread, central_times, forecast_of, stack_of
 from genperf.prediction.new_levels import combined, new_levels, reasons, stand_ins
-from genperf.prediction.query import Query, query_of
-from genperf.prediction.schema import Schema
-from genperf.prediction.verdict import VERDICTS, Basis, Evidence, basis_of, verdicts
+from genperf.prediction.schema import Query, Schema, query_of
+from genperf.prediction.verdict import VERDICTS, Basis, Evidence, basis_of, distance_beyond, verdicts
 from genperf.table.cells import Source
 from genperf.words.verdict import reasons as worded
 
@@ -27,10 +26,6 @@ from genperf.words.verdict import reasons as worded
 JUDGED = ("verdict", "reason", "fits")
 #: Columns that come first where a throughput was measured.
 THROUGHPUT = ("throughput", "throughput_lower", "throughput_upper")
-#: Behind the name of a further quantity: its value and the ends of its interval.
-ENDS = {"": None, "_lower": "lower", "_upper": "upper"}
-
-
 #: Configurations that are predicted at once. One takes about 2 kB for each hundred draws, 50 MB at most for the 1,000
 #: draws of a series. Twice as many take a third longer for a family, whose arrays a core's cache then has no room for.
 #: Half as many take a third less for a series, and a third more for a table of many factors.
@@ -131,7 +126,12 @@ def predicted_columns(
         part = {name: values[start : start + ROWS] for name, values in ways.columns.items()}
         batches.append(central_and_band(model, part, interval, band, forecast))
     value, lower, upper, width = np.hstack(batches)
-    _refuse_unusable(schema, ways.columns, value)
+    usable = np.isfinite(value) & (value > 0.0)
+    if not usable.all():
+        row = int(np.argmin(usable))
+        at = ", ".join(f"{name}={cells[row]}" for name, cells in ways.columns.items())
+        what = f"the model has no finite {target.name} above zero at {at}"
+        raise GenperfError(what, hint="predict nearer to the data")
     # 3. Whether such a run fits.
     fits = np.ones(len(value)) if model.feasibility is None else model.feasibility.probability(ways.columns)
     answers = (value, np.minimum(lower, value), np.maximum(upper, value), fits, width)
@@ -143,8 +143,8 @@ def predicted_columns(
     verdict, reason = np.array(VERDICTS, dtype=object)[grades], np.array(worded(marks, len(grades)), dtype=object)
     for row, text in reasons(schema, columns, new, ways, value).items():
         verdict[row], reason[row] = VERDICTS[-1], text
-    columns_of = (target.name, "lower", "upper", "fits", "verdict", "reason")
-    out = {n: one[repeated] for n, one in zip(columns_of, (*numbers, verdict, reason), strict=True)}
+    names = (target.name, "lower", "upper", "fits", "verdict", "reason")
+    out = {n: cells[repeated] for n, cells in zip(names, (*numbers, verdict, reason), strict=True)}
     if (divided := schema.panel.measured_work) is not None:
         work = evaluated(divided, query.columns, query.rows)
         # The longest time is the smallest throughput.
@@ -172,17 +172,6 @@ def central_and_band(
         return forecast.central(), lower, upper, np.log(high90 / low90)
 
 
-def _refuse_unusable(schema: Schema, columns: Columns, value: Array) -> None:
-    usable = np.isfinite(value) & (value > 0.0)
-    if not usable.all():
-        row = int(np.argmin(usable))
-        configuration = ", ".join(f"{k}={v[row]}" for k, v in columns.items())
-        raise GenperfError(
-            f"the model has no finite {schema.target.name} above zero at {configuration}",
-            hint="predict nearer to the data",
-        )
-
-
 def distinct_rows(query: Query) -> tuple[Index, Index]:
     """Return the first row of each configuration, and for every row which of these it repeats.
 
@@ -204,9 +193,10 @@ def _further(model: PredictedFrom, query: Query, interval: float, band: Band) ->
     columns = {name: np.full(query.rows, np.nan) for name in model.further_names}
     for name, one in model.further.items():
         has_levels = known_rows(one, query.columns, query.rows, new_levels=model.schema)
-        part = predicted_columns(one, query.take(has_levels), interval, band) if has_levels.any() else {}
-        for end, column in ENDS.items() if part else ():
-            columns[f"{name}{end}"][has_levels] = part[column or one.schema.target.name]
+        if has_levels.any():
+            part = predicted_columns(one, query.take(has_levels), interval, band)
+            for end, column in zip(ENDS, (one.schema.target.name, "lower", "upper"), strict=True):
+                columns[f"{name}{end}"][has_levels] = part[column]
     return columns
 
 

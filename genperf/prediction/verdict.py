@@ -1,18 +1,28 @@
-"""How far a prediction can be trusted: a grade of each row, and the reasons for it."""
+"""How far a prediction can be trusted: a grade of each row by its distance from what was measured, with the reasons.
+
+A point can lie in the range of every factor and yet far from every run: 30 billion parameters were measured, and so was
+a micro-batch of 128, but never both. For two factors and a direction in each, such as large and large, the runs make a
+staircase. The *shortfall* of a point x is how far the nearest run stops short of it in these directions:
+
+    shortfall(x) = min over runs r of Σ over both factors f of max(0, s_f (x_f − r_f)),
+
+with s_f = ±1 and the positions x_f in doublings. It is zero where a run is at least as extreme in both factors, so
+everywhere inside a full factorial design.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from itertools import combinations, product
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 import numpy as np
 
-from genperf.arrays import Array, Columns, Integers, Mask
+from genperf.arrays import AnyArray, Array, Columns, Index, Integers, Mask
 from genperf.discrepancy.product import NotNegative
 from genperf.formula import Node, Number, evaluate, parse, quote_name, substitute
-from genperf.prediction import distance
 from genperf.prediction.member import Deviation, Member, stack_of
 from genperf.prediction.schema import Schema
 from genperf.table import Factor
@@ -25,6 +35,26 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 STEP = "leaving the node"
 #: What may end where the count of threads or processes passes the cores of the one machine that was measured.
 CORES = "one machine"
+
+
+@dataclass(frozen=True)
+class CombinationSettings:
+    """How distances between combinations are counted."""
+
+    #: Doublings that another level of a categorical factor counts as. More than one and less than two: two levels that
+    #: were never measured together are a reason for caution, and alone no reason to call a prediction blind.
+    level: float = 1.5
+    #: Shortfall in doublings up to which a combination counts as measured: no less than the usual step of a grid.
+    largest_untested: float = 1.0
+    #: Factors of the nearest run that are named, at most.
+    named: int = 4
+    #: Decimal places of a distance that are compared: the page computes with other logarithms.
+    digits: int = 9
+    #: Rows times runs whose distances are computed at once: 8 MB an array.
+    numbers: int = 1_000_000
+
+
+COMBINATIONS = CombinationSettings()
 
 
 @dataclass(frozen=True)
@@ -79,6 +109,17 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             msgspec.structs.force_setattr(self, "last_point", None)
 
 
+class Corner(NamedTuple):
+    """Two directions in which no run reaches the ends of both ranges."""
+
+    #: Of the two factors, in the schema.
+    places: tuple[int, int]
+    #: 1 towards large values, -1 towards small ones, 0 for levels.
+    signs: tuple[int, int]
+    #: Shape (runs, 2). Positions of the runs of the staircase.
+    runs: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
     """What the verdicts of a model rest on, whatever it predicts."""
@@ -107,26 +148,24 @@ class Basis:
     @cached_property
     def reach(self) -> tuple[Factor, ...]:
         """The factors with their ranges up to what was borrowed."""
-        return tuple(_reaching(f, self.borrowed.get(f.name, np.empty(0))) for f in self.schema.factors)
+        factors = []
+        for factor in self.schema.factors:
+            values = self.borrowed.get(factor.name, np.empty(0))
+            if len(more := np.unique(values[(values > factor.upper) | (values < factor.lower)])):
+                ends = {"lower": min(factor.lower, float(more[0])), "upper": max(factor.upper, float(more[-1]))}
+                factor = msgspec.structs.replace(factor, **ends, distinct=factor.distinct + len(more))
+            factors.append(factor)
+        return tuple(factors)
 
     @cached_property
-    def corners(self) -> list[distance.Corner]:
+    def corners(self) -> list[Corner]:
         """The combinations of values that lie far from every run."""
-        return distance.corners(self.schema, self.followers)
+        return corners(self.schema, self.followers)
 
     @cached_property
     def places(self) -> list[int]:
         """The places of the factors whose combinations count."""
-        return distance.judged_places(self.schema, self.followers)
-
-
-def _reaching(factor: Factor, borrowed: Array) -> Factor:
-    """Return a factor with its range up to what was borrowed."""
-    more = np.unique(borrowed[(borrowed > factor.upper) | (borrowed < factor.lower)])
-    if not len(more):
-        return factor
-    lower, upper = min(factor.lower, float(more[0])), max(factor.upper, float(more[-1]))
-    return msgspec.structs.replace(factor, lower=lower, upper=upper, distinct=factor.distinct + len(more))
+        return judged_places(self.schema, self.followers)
 
 
 def basis_of(members: Sequence[Member], schema: Schema, evidence: Sequence[Evidence] = ()) -> Basis:
@@ -195,11 +234,11 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     """Judge every row."""
     schema, several, rows = basis.schema, basis.several_forms, len(log_width)
     together = {*basis.followers, *basis.settled}
-    far = distance.doublings(basis.reach, columns)
-    total = distance.doublings_in_all(far, together, rows)
-    outside = distance.doublings_in_all(distance.doublings(schema.factors, columns), together, rows) > 0
-    short, corner = distance.apart(schema.factors, basis.corners, columns, rows)
-    nearest = distance.nearest_runs(schema, basis.places, columns, np.flatnonzero(short > RULES.near))
+    far = doublings(basis.reach, columns)
+    total = doublings_in_all(far, together, rows)
+    outside = doublings_in_all(doublings(schema.factors, columns), together, rows) > 0
+    short, corner = apart(schema.factors, basis.corners, columns, rows)
+    nearest = nearest_runs(schema, basis.places, columns, np.flatnonzero(short > RULES.near))
     terms = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
     grades = _Grades(rows)
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
@@ -276,7 +315,7 @@ def _by_combination(
         pair, values = basis.corners[int(corner[row])].places, schema.medians[run].values
         point = [columns[name][row] for name in names]
         others = [i for i in basis.places if i not in pair and values[i] != point[i]]
-        named = [*pair, *others][: distance.COMBINATIONS.named]
+        named = [*pair, *others][: COMBINATIONS.named]
         pairs[row] = " and ".join(join_values({names[i]: point[i]}) for i in pair)
         runs[row] = join_values({names[i]: values[i] for i in named})
     grades.mark(short > RULES.near, 1, "apart", pair=pairs, nearest=runs)
@@ -292,3 +331,150 @@ def _by_evidence(look_back: Evidence, several_forms: bool, beyond: Mask, grades:
         grades.mark(beyond, level, "look_back_beaten", look_back=("look_back", details), last=last_point)
     elif error > RULES.error and not several_forms:
         grades.mark(beyond, 2 if error > RULES.large_error else 1, "look_back", **details)
+
+
+# --- distances from the runs ------------------------------------------------------------------------------------------
+
+
+def doublings(factors: Iterable[Factor], columns: Columns) -> dict[str, Array]:
+    """Return how many doublings each row lies outside the range of each numeric factor, 0 inside, by its name.
+
+    A factor that has values of zero or below is measured in shares of its range instead.
+    """
+    far = {}
+    for factor in (f for f in factors if f.numeric):
+        values = np.asarray(columns[factor.name], float)
+        if factor.positive and factor.lower > 0 and np.all(values > 0):
+            above, below = np.log2(values / factor.upper), np.log2(factor.lower / values)
+        else:
+            width = max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
+            above, below = (values - factor.upper) / width, (factor.lower - values) / width
+        far[factor.name] = np.maximum(np.maximum(above, below), 0.0) + 0.0
+    return far
+
+
+def distance_beyond(schema: Schema, columns: Columns) -> Array:
+    """Return how far each row lies outside the data in doublings, shape (rows,): what an interval widens with.
+
+    The errors of extrapolating different factors are independent of each other, so that it is the root of the sum of
+    squares. Factors that grow with the workers are not counted beside them: of these and the workers the farthest
+    counts.
+
+    Examples
+    --------
+    >>> from genperf.panel.target import Target
+    >>> names = ("gpus", "nodes", "batch")
+    >>> factors = tuple(Factor(n, "extrinsic", 1, 8, distinct=4, positive=True) for n in names)
+    >>> columns = {"gpus": np.array([64.0]), "nodes": np.array([16.0]), "batch": np.array([128.0])}
+    >>> distance_beyond(Schema(factors, Target("s")), columns)
+    array([5.])
+    """
+    far, growing = doublings(schema.factors, columns), schema.panel.growing
+    for name, workers in growing.items():
+        far[workers] = np.maximum(far[workers], far[name])
+    alone = [values for name, values in far.items() if name not in growing]
+    return np.asarray(np.linalg.norm(alone, axis=0)) if alone else np.zeros(len(next(iter(columns.values()))))
+
+
+def doublings_in_all(far: Mapping[str, Array], together: Collection[str], rows: int) -> Array:
+    """Return the sum of distances, shape (rows,), of which those that go together count once: the farthest of them."""
+    alone = sum((values for name, values in far.items() if name not in together), np.zeros(rows))
+    return np.asarray(np.maximum.reduce([alone, *(far[name] for name in far if name in together)]))
+
+
+def positions(factor: Factor, values: AnyArray) -> Array:
+    """Return where values lie along a factor: in doublings, in shares of its range, or the places of its levels."""
+    if not factor.numeric:
+        place = {level: number for number, level in enumerate(factor.levels)}
+        return np.array([place[str(v)] for v in values], float)
+    numbers = np.asarray(values, float)
+    if factor.positive and factor.lower > 0:
+        return np.asarray(np.log2(numbers))
+    return numbers / max(factor.upper - factor.lower, abs(factor.upper), 1e-300)
+
+
+def judged_places(schema: Schema, followers: Collection[str] = ()) -> list[int]:
+    """Return the places of the factors whose combinations count: those that vary and are set by hand."""
+    # What models leave out that keep only some of their configurations may have been measured.
+    if not schema.medians or schema.configurations > len(schema.medians):
+        return []
+    left_out = {*followers, *schema.derived}
+    return [i for i, f in enumerate(schema.factors) if f.distinct > 1 and f.name not in left_out]
+
+
+def corners(schema: Schema, followers: Collection[str] = ()) -> list[Corner]:
+    """Return the pairs of directions in which some point of the ranges lies far from every run."""
+    places = judged_places(schema, followers)
+    columns = {i: _measured(schema, i) for i in places}
+    towards = {i: (1, -1) if schema.factors[i].numeric else (0,) for i in places}
+    names = [f.name for f in schema.factors]
+    # Nodes are settled by the devices on them; any other two that were measured along a diagonal were set.
+    panel = schema.panel
+    settled = [{name, of} for name, of in panel.growing.items() if of in panel.settled_by.get(name, ())]
+    out = []
+    for i, j in combinations(places, 2):
+        if {names[i], names[j]} in settled:
+            continue
+        pair = np.unique(np.column_stack([columns[i], columns[j]]), axis=0)
+        for signs in product(towards[i], towards[j]):
+            corner = Corner((i, j), signs, pair[_staircase(pair, signs)])
+            # The shortfall grows towards the corner: the worst point of the ranges is there.
+            ends = [np.unique(pair[:, k]) if s == 0 else [(s * pair[:, k]).max() * s] for k, s in enumerate(signs)]
+            worst = shortfalls(np.array(list(product(*ends)), float), corner)
+            if worst.max() > COMBINATIONS.largest_untested:
+                out.append(corner)
+    return out
+
+
+def _measured(schema: Schema, place: int) -> Array:
+    return positions(schema.factors[place], np.array([m.values[place] for m in schema.medians], dtype=object))
+
+
+def _staircase(pair: Array, signs: tuple[int, int]) -> Integers:
+    """Return the places of the pairs that no other pair exceeds in both directions."""
+    order = np.lexsort((-signs[1] * pair[:, 1], -signs[0] * pair[:, 0]))
+    if 0 in signs:
+        return np.sort(order)
+    rising = np.maximum.accumulate(signs[1] * pair[order, 1])
+    return np.sort(order[np.concatenate([[True], rising[1:] > rising[:-1]])])
+
+
+def shortfalls(points: Array, corner: Corner) -> Array:
+    """Return how far every run stops short of each point, positions along the two factors, in a corner."""
+    distance = np.zeros((len(points), len(corner.runs)))
+    for k, sign in enumerate(corner.signs):
+        apart = points[:, k, None] - corner.runs[None, :, k]
+        distance += COMBINATIONS.level * (apart != 0) if sign == 0 else np.maximum(0.0, sign * apart)
+    return np.asarray(np.round(distance.min(axis=1), COMBINATIONS.digits))
+
+
+def apart(factors: Sequence[Factor], tested: Sequence[Corner], columns: Columns, rows: int) -> tuple[Array, Array]:
+    """Return how far the combinations of each row lie from every run, and in which of the corners, each (rows,).
+
+    What lies outside the range of a factor is judged by that range: here it counts as the end of the range.
+    """
+    far, worst = np.zeros(rows), np.zeros(rows)
+    at = {}
+    for i in {i for corner in tested for i in corner.places}:
+        factor, values = factors[i], columns[factors[i].name]
+        at[i] = positions(factor, np.clip(values, factor.lower, factor.upper) if factor.numeric else values)
+    for k, corner in enumerate(tested):
+        short = shortfalls(np.column_stack([at[i] for i in corner.places]), corner)
+        worst = np.where(short > far, k, worst)
+        far = np.maximum(far, short)
+    return far, worst
+
+
+def nearest_runs(schema: Schema, places: Sequence[int], columns: Columns, rows: Index) -> list[int]:
+    """Return the place of the run nearest to each of some rows, over the factors at some places."""
+    nearest: list[int] = []
+    measured = [(schema.factors[i], _measured(schema, i)) for i in places if len(rows)]
+    block = max(1, COMBINATIONS.numbers // max(len(schema.medians), 1))
+    for start in range(0, len(rows), block):
+        part = rows[start : start + block]
+        distance = np.zeros((len(part), len(schema.medians)))
+        for factor, runs in measured:
+            gap = np.abs(positions(factor, columns[factor.name][part])[:, None] - runs)
+            distance += gap if factor.numeric else COMBINATIONS.level * (gap != 0)
+        nearest += np.argmin(np.round(distance, COMBINATIONS.digits), axis=1).tolist()
+    return nearest

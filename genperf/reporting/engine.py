@@ -20,9 +20,8 @@ from genperf.facts import ends_of
 from genperf.formula import JAVASCRIPT, Node, in_language, parse
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
 from genperf.prediction.bands import POINTS
-from genperf.prediction.distance import COMBINATIONS
 from genperf.prediction.feasibility import SAME
-from genperf.prediction.verdict import Basis
+from genperf.prediction.verdict import COMBINATIONS, Basis
 from genperf.result import FitResult
 from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS

@@ -9,8 +9,7 @@ import numpy as np
 
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
-from genperf.asking.ask import Question, expectation, facts_of, work_of
-from genperf.asking.plan import plan_of, planned
+from genperf.asking.ask import Question, expectation, facts_of, plan_of, planned, work_of
 from genperf.attribution import Scaling
 from genperf.attribution.comparison import single
 from genperf.attribution.ladder import Ladder, ladder
@@ -25,7 +24,7 @@ from genperf.panel.quantities import price_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.bands import MixtureForecast
 from genperf.prediction.predict import THROUGHPUT
-from genperf.prediction.query import checked_values
+from genperf.prediction.schema import checked_values
 from genperf.reporting.provenance import hints_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor

@@ -80,7 +80,7 @@ def measured_text(schema: Schema) -> str:
     target = schema.target
     if target.throughput:
         return f"the throughput (column {target.throughput})"
-    what = f"the time of {with_article(schema.timed)}" if target.is_time else target.name
+    what = f"the time of {with_article(schema.panel.timed)}" if target.is_time else target.name
     return f"{what} (column {target.column})"
 
 

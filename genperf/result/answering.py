@@ -10,7 +10,7 @@ import msgspec
 
 from genperf.panel.work import checked_scaling
 from genperf.prediction import substituted_members
-from genperf.prediction.query import answered
+from genperf.prediction.schema import answered
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
 from genperf.table.clean import label
@@ -70,7 +70,7 @@ def _values(given: Mapping[str, Any] | pd.DataFrame | None, factor: str, result:
     """Return what is given of a factor, by its name or the one that the user mapped to it."""
     if given is None:
         return []
-    values: Any = next((v for name, v in given.items() if result.schema.column(str(name)) == factor), [])
+    values: Any = next((v for name, v in given.items() if result.schema.panel.column(str(name)) == factor), [])
     return [values] if isinstance(values, str) or not hasattr(values, "__iter__") else list(values)
 
 

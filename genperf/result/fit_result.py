@@ -16,7 +16,7 @@ from genperf.errors import LISTED, Note, TableError, counted
 from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
 from genperf.prediction import Band, Evidence, Member, PredictedFrom, cells_of, predict
-from genperf.prediction.query import Query, query_of
+from genperf.prediction.schema import Query, query_of
 from genperf.table.cells import Cells, Source, frame_of
 from genperf.table.clean import labels
 

@@ -217,7 +217,7 @@ def compare(
     low, high = np.quantile(difference, ends_of(interval))
     sentence = _sentence(ranked, columns_of_names, quantity, (float(low), float(high)), interval)
     amount = "a million samples" if all(step.total is not None for step in of_steps) else "a million steps of one"
-    what_costs = with_article(first_model.schema.timed) if done is None else amount
+    what_costs = with_article(first_model.schema.panel.timed) if done is None else amount
     sentence += _cheapest_sentence(ranked, columns_of_names, price, what_costs)
     notes += [] if rated else _batch_notes(ranked, groups)
     if isinstance(fitted, GroupedResult):
@@ -392,4 +392,4 @@ def _bandwidth(result: FitResult, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the bandwidth of a network, by the name it is given; nothing where a factor has that name."""
     factors = {f.name for f in result.schema.factors}
     words = (BANDWIDTH, *HINTS[BANDWIDTH])
-    return {n: v for n, v in given.items() if n in words and result.schema.column(n) not in factors}
+    return {n: v for n, v in given.items() if n in words and result.schema.panel.column(n) not in factors}

@@ -104,7 +104,7 @@ def layouts(
     """
     if devices < 1:
         raise GenperfError(f"{devices} devices cannot be split", hint="--devices 64")
-    requested = {result.schema.column(name): values for name, values in (over or {}).items()}
+    requested = {result.schema.panel.column(name): values for name, values in (over or {}).items()}
     factors, notes, columns = result.panel, [], split_columns(result)
     if columns is None:
         raise GenperfError(

@@ -16,7 +16,7 @@ from genperf.panel.quantities import REPORTED_BESIDE
 from genperf.panel.target import Target
 from genperf.prediction import Schema
 from genperf.prediction.predict import THROUGHPUT
-from genperf.prediction.query import model_names
+from genperf.prediction.schema import model_names
 from genperf.result import FitResult, GroupedResult, answering
 from genperf.search.evaluation import (
     BUDGET,

@@ -301,7 +301,7 @@ def capacity_constraints(capacity: Mapping[str, float], schema: Schema, further:
     for name, value in capacity.items():
         if name == target.name or name in further:
             continue
-        if schema.column(name) in {f.name for f in schema.factors}:
+        if schema.panel.column(name) in {f.name for f in schema.factors}:
             raise GenperfError(
                 f"'{name}' is a factor of the model and not what it predicts", hint=f"--where '{name} <= {value:g}'"
             )

@@ -211,7 +211,7 @@ def in_model_names(text: str, schema: Schema) -> str:
     except FormulaError:
         # It is refused where it is read, with what may stand in it.
         return text
-    mapped = {name: column for name in formula.names if (column := schema.column(name)) != name}
+    mapped = {name: column for name in formula.names if (column := schema.panel.column(name)) != name}
     if not mapped:
         return text
     return render(substitute(formula.node, {name: Name(column) for name, column in mapped.items()}))

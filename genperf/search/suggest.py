@@ -35,7 +35,7 @@ from genperf.prediction import (
     stack_of,
 )
 from genperf.prediction.member import pooled, pooled_covariance, stacked
-from genperf.prediction.query import query_of
+from genperf.prediction.schema import query_of
 from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns

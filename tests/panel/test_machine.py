@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import genperf as gp
 from experiments.advice import one_answer
 from genperf.asking import Question, ask
-from genperf.asking.plan import plan_of
+from genperf.asking.ask import plan_of
 from genperf.panel.quantities import QUANTITIES, Quantity
 
 #: A step of 8 samples a device.

@@ -16,11 +16,10 @@ from genperf.errors import TableError
 from genperf.panel.target import Target
 from genperf.prediction import Schema, mixture_quantiles, read_query
 from genperf.prediction.bands import POINTS
-from genperf.prediction.distance import apart, corners
-from genperf.prediction.query import read_query as read_query_combinations
 from genperf.prediction.schema import Schema as SchemaCombinations
+from genperf.prediction.schema import read_query as read_query_combinations
 from genperf.prediction.schema import schema_of
-from genperf.prediction.verdict import Basis, verdicts
+from genperf.prediction.verdict import Basis, apart, corners, verdicts
 from genperf.result import FitResult
 from genperf.table import Factor
 from genperf.words.verdict import reasons
