@@ -16,6 +16,7 @@ from genperf.metrics import NOMINAL, coverage_probability, coverage_text
 from genperf.panel import Table
 from genperf.panel.read import recognised
 from genperf.panel.table import number_rows
+from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.schema import Schema, roles_of
 from genperf.result import FitResult, GroupedResult, is_model, save_model
 from genperf.table.cells import Source
@@ -23,7 +24,7 @@ from genperf.table.opened import open_files, open_source
 from genperf.verification.alarm import FEWEST_FREEDOM, Alarm, History, alarm_of
 from genperf.vocabulary import words_of
 from genperf.vocabulary.names import plain_name
-from genperf.words.numbers import join_values, three_digits, with_unit
+from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
 
 
 @dataclass(frozen=True)
@@ -153,10 +154,15 @@ def verify(
     history, configuration = _history(earlier, schema, new)
     raised = alarm_of(history, configuration, np.log(new.measured), (np.log(centre), spread, shared), alarm)
     place = np.select([new.measured < lower, new.measured > upper], ["faster", "slower"], "inside").tolist()
-    numbers = (column.tolist() for column in (new.measured, centre, lower, upper))
+    quantity, unit, values = target.name, target.unit, [new.measured, centre, lower, upper]
+    if target.throughput:
+        # Answers are in what was measured.
+        quantity, unit = target.throughput, f"{samples_called(target.throughput)}/s"
+        values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
+    numbers = (column.tolist() for column in values)
     rows = zip(_records(inputs), map(str, predicted["verdict"]), *numbers, place, strict=True)
     moved = _moved(fitted, earlier, new, model, seed) if update else ()
-    return Verification(fitted.first.model, target.name, target.unit, tuple(Checked(*r) for r in rows), raised, moved)
+    return Verification(fitted.first.model, quantity, unit, tuple(Checked(*row) for row in rows), raised, moved)
 
 
 def session_column(columns: Iterable[str]) -> str | None:
@@ -174,12 +180,13 @@ def _opened(sources: tuple[str | Path | pd.DataFrame, ...]) -> Source:
 
 def _read_as(source: Source, schema: Schema) -> Table:
     """Read new runs with the roles that their columns have in a model."""
-    reading, lets = dict(schema.reading), {n: text for n, text in schema.derived.items() if n not in source.columns}
-    roles = {**roles_of(schema), "work": schema.target.work, "unit": reading.get("unit"), "where": reading.get("where")}
+    reading = dict(schema.reading)
+    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work}
+    roles |= {"unit": reading.get("unit"), "where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
+    lets = schema.derived | dict(text.split("=", 1) for option, text in schema.reading if option == "let")
+    roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
     try:
-        return recognised(
-            source, {**roles, "skip_bad_rows": "skip-bad-rows" in reading, "let": lets}, schema.mapping
-        ).table()
+        return recognised(source, roles, schema.mapping).table()
     except TableError as error:
         hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
         raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None
@@ -239,6 +246,7 @@ def _moved(
     again = fit(table._with(pd.concat([table.frame, rows], ignore_index=True)), seed=seed)
     if earlier is None and isinstance(model, str | Path):
         save_model(again, model)
-    inputs, target = new.frame[_settings(new)].drop_duplicates(), schema.target.name
-    values = (np.asarray(one.predict_columns(inputs)[target], float).tolist() for one in (fitted, again))
+    inputs = new.frame[_settings(new)].drop_duplicates()
+    quantity = THROUGHPUT[0] if schema.target.throughput else schema.target.name
+    values = (np.asarray(one.predict_columns(inputs)[quantity], float).tolist() for one in (fitted, again))
     return tuple({"at": at, "before": a, "after": b} for at, a, b in zip(_records(inputs), *values, strict=True))

@@ -86,6 +86,27 @@ def test_reports_for_machines(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
+    ("column", "values", "unit"),
+    [
+        ("images_per_s", (410, 1530, 2905), "images/s"),
+        ("images_per_min", (24600, 91800, 174300), "images/s"),
+        ("tokens_per_s_per_gpu", (4100, 3900, 3800), "tokens/s"),
+        ("it/s", (4.1, 3.9, 3.8), "s"),
+    ],
+)
+def test_runs_are_compared_in_what_was_measured(
+    shell: Shell, column: str, values: tuple[float, ...], unit: str
+) -> None:
+    pd.DataFrame({"gpus": (1, 4, 8), column: values}).to_csv("rates.csv", index=False)
+    pd.DataFrame({"gpus": (8,), column: (0.5 * values[-1],)}).to_csv("half.csv", index=False)
+    for new, place in (("rates.csv", "inside"), ("half.csv", "slower")):
+        answer = json.loads(shell("verify", "rates.csv", new, "--json")[1])
+        assert (answer["unit"], answer["runs"][-1]["place"]) == (unit, place)
+    run = answer["runs"][0]
+    assert (run["measured"] < run["lower"]) == unit.endswith("/s")
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("history.csv", "other.csv"), "not read as the model's table: no column 'gpus'"),
