@@ -8,7 +8,7 @@ import pandas as pd
 
 from genperf.arrays import Array, Integers
 from genperf.attribution.answers import Comparison
-from genperf.attribution.draws import curves_of, quantiles
+from genperf.attribution.draws import curves_of, interval_about
 from genperf.attribution.terms import FORM, HIDDEN, PAIRED_DRAWS, TermParts, serving, term_contributions
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
@@ -89,19 +89,11 @@ def compare(
     by_draw = [_aligned(side, split, terms) for side, (split, _) in zip(drawn, sides, strict=True)]
     changes, change, difference = by_draw[1] - by_draw[0], amounts[1] - amounts[0], values[1] - values[0]
     totals = changes.sum(axis=1) if curves is None else curves[:, 1] - curves[:, 0]
-    lower, upper = quantiles(np.column_stack([changes, totals]), weights, ends_of(interval))
-    ends = (min(float(lower[-1]), difference), max(float(upper[-1]), difference))
-    table = pd.DataFrame(
-        {
-            "term": terms,
-            "a": amounts[0],
-            "b": amounts[1],
-            "change": change,
-            "lower": np.minimum(lower[:-1], change),
-            "upper": np.maximum(upper[:-1], change),
-            "share": change / difference if difference else np.nan,
-        }
-    )
+    drawn_changes = np.column_stack([changes, totals])
+    _, lower, upper = interval_about(np.append(change, difference), drawn_changes, weights, ends_of(interval))
+    share = change / difference if difference else np.nan
+    columns_of_terms = {"a": amounts[0], "b": amounts[1], "change": change, "lower": lower[:-1], "upper": upper[:-1]}
+    table = pd.DataFrame({"term": terms, **columns_of_terms, "share": share})
     name_a, name_b = names or _differences(at_a, at_b)
     hidden = [_hidden(model, *side, query) for model, side, query in zip(models, sides, queries, strict=True)]
     overlaps = [(name, *(side.get(name, 0.0) for side in hidden)) for name in {**hidden[0], **hidden[1]}]
@@ -115,9 +107,9 @@ def compare(
         value_a=values[0],
         value_b=values[1],
         change=difference,
-        lower=ends[0],
-        upper=ends[1],
-        sentence=_sentence(targets[0], (name_a, name_b), table, (difference, *ends), interval),
+        lower=float(lower[-1]),
+        upper=float(upper[-1]),
+        sentence=_sentence(targets[0], (name_a, name_b), table, (difference, lower[-1], upper[-1]), interval),
         quantity=targets[0],
     )
 

@@ -48,17 +48,19 @@ def derived_columns(
     shows: Mapping[str, str],
     price: Paid | None = None,
     interval: float = 0.9,
-    given: Mapping[str, float] | None = None,
+    training: Mapping[str, float] | None = None,
 ) -> dict[str, Array]:
     """Return what follows from a prediction: of every name the central value, `NAME_lower` and `NAME_upper`."""
     factors = {f.name for f in result.schema.factors}
     inputs = {name for text in result.schema.derived.values() for name in parse(text).names}
     cells = {name: values for name, values in predicted.items() if name in factors | inputs}
     query = read_query(source_of_columns(cells, "predictions"), result.schema)
-    known_of = quantities_of(result.panel, given, price)
-    if price is not None:
-        _check_paid(known_of, query, price)
-    paths = _Paths(result, query, predicted, interval, known_of)
+    quantities = quantities_of(result.panel, training, price)
+    if price is not None and not np.all(np.asarray(evaluate(quantities.node("machines"), query.columns)) > 0.0):
+        text = price.per or "workers"
+        what = "what is paid for is not above zero here"
+        raise FormulaError(what, text=text, column=0, width=len(text), hint="--per workers")
+    paths = _Paths(result, query, predicted, interval, quantities)
     columns: dict[str, Array] = {}
     for name, text in shows.items():
         if name != text:
@@ -68,15 +70,6 @@ def derived_columns(
         bounds = (values[0], values.min(axis=0), values.max(axis=0))
         columns |= {f"{name}{end}": column for end, column in zip(ENDS, bounds, strict=True)}
     return columns
-
-
-def _check_paid(known: Quantities, query: Query, price: Paid) -> None:
-    """Refuse a count of what is paid for that is not above zero."""
-    if not np.all(np.asarray(evaluate(known.node("machines"), query.columns)) > 0.0):
-        text = price.per or "workers"
-        raise FormulaError(
-            "what is paid for is not above zero here", text=text, column=0, width=len(text), hint="--per workers"
-        )
 
 
 def _refuse_name(name: str, result: FitResult, predicted: Mapping[str, Any]) -> None:
@@ -93,13 +86,9 @@ def _formula(name: str, text: str, paths: _Paths) -> Formula:
     texts = tuple(f.name for f in schema.factors if not f.numeric)
     formula = parse(with_amounts(text), [*paths.columns, *FOLLOWING], texts)
     if formula.logical or isinstance(formula.node, Text):
-        raise FormulaError(
-            f"'{name}' is to be a number, not a {'comparison' if formula.logical else 'text'}",
-            text=text,
-            column=0,
-            width=len(text),
-            hint=f'--show "{name}={schema.target.name}*2"',
-        )
+        what = f"'{name}' is to be a number, not a {'comparison' if formula.logical else 'text'}"
+        hint = f'--show "{name}={schema.target.name}*2"'
+        raise FormulaError(what, text=text, column=0, width=len(text), hint=hint)
     return formula
 
 
@@ -125,11 +114,11 @@ class _Paths:
     def _path(self, ends: Sequence[Array], place: int = -1) -> Array:
         """Return a path from one end to the other, evenly over the logarithm, below the central values.
 
-        It comes once for each combination of directions of the further quantities, of which this is one (`place`).
+        It comes once for each combination of directions of the further quantities; `place` is that of one of them.
         """
-        (center, lowest, last), part = ends, np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
+        (center, lowest, last), along = ends, np.linspace(0.0, 1.0, INTERVAL_POINTS)[:, None]
         with np.errstate(divide="ignore"):
-            path = np.exp((1.0 - part) * np.log(lowest) + part * np.log(last))
+            path = np.exp((1.0 - along) * np.log(lowest) + along * np.log(last))
         path[0], path[-1] = lowest, last
         turned = [path[::-1] if place >= 0 and copy >> place & 1 else path for copy in range(self.copies)]
         return np.vstack([center, *turned])
@@ -161,28 +150,23 @@ class _Paths:
                 hint=f"--at {factor.name}={factor.lower:g} or more",
             )
         rows = list(zip(*(cells.tolist() for cells in columns.values()), strict=True))
-        distinct = dict.fromkeys(rows)
+        distinct: dict[Any, Any] = dict.fromkeys(rows)
         if len(distinct) > MOST_EFFICIENCIES:
             raise GenperfError(
                 f"the efficiency of {counted(len(distinct), 'configuration')} is asked for; "
                 f"at most {MOST_EFFICIENCIES} are computed",
                 hint="ask for fewer values",
             )
-        efficiencies = (
-            efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval) for row in distinct
-        )
-        answers = dict(zip(distinct, efficiencies, strict=True))
-        center, lower, upper = np.array([answers[row] for row in rows]).T
+        for row in distinct:
+            distinct[row] = efficiency_at(self.result, dict(zip(columns, row, strict=True)), self.interval)
+        center, lower, upper = np.array([distinct[row] for row in rows]).T
         return self._path((center, upper, lower))
 
 
 def reported_of(
     result: FitResult, query: Query, expected: Expectation, training: Training, price: Paid | None = None
 ) -> dict[str, float]:
-    """Return the quantities that answers report of one configuration, each with its ends.
-
-    They are those that every answer has where the columns determine them, and those of a training that is asked about.
-    """
+    """Return the quantities that answers report of one configuration and of a training, each with its ends."""
     shows = training.shows(price is not None)
     if shows and not expected.is_time:
         raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))

@@ -130,7 +130,7 @@ def curves_of(
     result: FitResult,
     columns: Mapping[str, Any],
     members: Sequence[Member] | None = None,
-    parts: Sequence[tuple[Array, Array]] | None = None,
+    predictions: Sequence[tuple[Array, Array]] | None = None,
 ) -> Curves:
     """Return ln T of every draw, with the covariance between the rows of a process or of the form's error.
 
@@ -139,7 +139,6 @@ def curves_of(
     """
     far = distance_beyond(result.schema, columns)
     members = result.members if members is None else members
-    weights = shares(members)
     many = len(far) > Curves.most_rows
     none = np.empty((0, len(far), len(far)))
     stacked, root = none, np.empty((len(far), 0))
@@ -152,8 +151,8 @@ def curves_of(
         where = positions(result.schema.factors, columns)
         stacked, root = (none, form * features(where)) if many else (form**2 * covariance(where)[None], root)
     of_members = []
-    parts = forecasts(members, columns) if parts is None else parts
-    for member, (logarithms, variance) in zip(members, parts, strict=True):
+    predictions = forecasts(members, columns) if predictions is None else predictions
+    for member, (logarithms, variance) in zip(members, predictions, strict=True):
         mean = np.maximum(logarithms, logarithms.max(axis=0) - DEEPEST)
         covariances, scale = stacked, np.zeros(len(mean), dtype=np.intp)
         if member.discrepancy is not None and not many:
@@ -163,7 +162,7 @@ def curves_of(
         apart = len(covariances) or root.size
         shared = member.mean_variance(result.spread, far) + (0.0 if apart else variance)
         of_members.append(_Part(mean, covariances, scale, np.sqrt(shared), root))
-    return Curves(weights, tuple(of_members))
+    return Curves(shares(members), tuple(of_members))
 
 
 # Half a megabyte each at most: groups of a table have the same.
@@ -191,8 +190,14 @@ def thinned(members: Sequence[Member], max_draws: int) -> tuple[Member, ...]:
     return tuple(out)
 
 
+def interval_about(value: Array, drawn: Array, weights: Array, levels: Sequence[float]) -> Array:
+    """Return values and the ends of their intervals over draws, which hold them as in `predict`, shape (3, …)."""
+    lower, upper = quantiles(drawn, weights, levels)
+    return np.array([value, np.minimum(lower, value), np.maximum(upper, value)])
+
+
 def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
     """Return weighted quantiles over the first axis, interpolated: of shape (draws, …) → (levels, …)."""
     shares, at = weights / weights.sum(), np.asarray(levels)
-    columns_of_quantiles = [bands.quantiles(points, shares, at) for points in values.reshape(len(values), -1).T]
-    return np.stack(columns_of_quantiles, axis=-1).reshape(len(at), *values.shape[1:])
+    by_column = [bands.quantiles(points, shares, at) for points in values.reshape(len(values), -1).T]
+    return np.stack(by_column, axis=-1).reshape(len(at), *values.shape[1:])

@@ -38,17 +38,17 @@ SOBOL_DRAWS = 64
 STEPS = frozenset({"ceil", "floor", "remainder"})
 
 EXACT, SLOPE, DOUBLING = "derivative", "slope", "doubling"
+_COLUMNS = ("factor", "elasticity", "lower", "upper", "method")
 
 
 def elasticity_table(
-    result: FitResult, query: Query, shown: Sequence[str], levels: tuple[float, float]
+    result: FitResult, query: Query, varying: Sequence[str], levels: tuple[float, float]
 ) -> pd.DataFrame:
     """Return a row per configuration and numeric factor: elasticity, interval and method.
 
-    `derivative` is ∂ln T/∂ln x, exact, all members by weight. Where T has a part that is not an expression, it is
-    `slope`: ln(T(x·√2)/T(x/√2))/ln 2, the mean of the elasticity over the doubling about x. A count at one, and a
-    factor of which T is a step function, has `doubling`: ln(T(2x)/T(x))/ln 2, with what arises between alone and
-    together.
+    The method is `derivative`, ∂ln T/∂ln x of all members by weight; `slope`, ln(T(x·√2)/T(x/√2))/ln 2, where T has a
+    part that is not an expression; or `doubling`, ln(T(2x)/T(x))/ln 2, of a count at one and where T is a step
+    function.
     """
     read, frames, stack = factors_read(result), [], stack_of(result.members)
     counts = {f.name: f.role == "extrinsic" and f.integer and f.lower >= 1.0 for f in result.schema.factors}
@@ -61,17 +61,13 @@ def elasticity_table(
         ends = np.array(_slope(result, query.columns, name, low, levels))
         if smooth:
             ends = np.where(alone, ends, _derivative(result, query.columns, name, levels))
-        defined = smooth | (values > 0.0)
-        columns = zip(("elasticity", "lower", "upper"), ends, strict=True)
-        answer = {
-            "factor": name,
-            **{column: np.where(defined, column_values, np.nan) for column, column_values in columns},
-        }
-        answer["method"] = np.where(alone, DOUBLING, EXACT if smooth else SLOPE)
-        configuration = {factor: query.columns[factor] for factor in shown if factor not in answer}
+        ends = np.where(smooth | (values > 0.0), ends, np.nan)
+        method = np.where(alone, DOUBLING, EXACT if smooth else SLOPE)
+        answer = dict(zip(_COLUMNS, (name, *ends, method), strict=True))
+        configuration = {factor: query.columns[factor] for factor in varying if factor not in answer}
         frames.append(pd.DataFrame({**configuration, **answer}))
     if not frames:
-        return pd.DataFrame(columns=list(dict.fromkeys([*shown, "factor", "elasticity", "lower", "upper", "method"])))
+        return pd.DataFrame(columns=list(dict.fromkeys([*varying, *_COLUMNS])))
     return pd.concat(frames).sort_index(kind="stable").reset_index(drop=True)
 
 
@@ -231,13 +227,13 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     if samples < 2 or samples & (samples - 1):
         raise GenperfError(f"{samples} samples are not a power of two", hint=str(SOBOL_SAMPLES))
     columns_of = model_names(about.within, result.schema)
-    within = {columns_of[name]: values for name, values in about.within.items()}
-    factors = {f.name: f for f in result.schema.factors}
+    # A single value of a factor is a list of it.
+    within = {columns_of[name]: np.atleast_1d(values).tolist() for name, values in about.within.items()}
+    factors, read = {f.name: f for f in result.schema.factors}, factors_read(result)
     if unknown := [name for name in within if name not in factors]:
         raise GenperfError(f"the model has no factor '{unknown[0]}'", hint=suggest(unknown[0], factors))
-    # A single value given for a factor is a list of it.
-    listed, read = {name: np.atleast_1d(values).tolist() for name, values in within.items()}, factors_read(result)
-    domain = {name: _domain(factor, listed.get(name)) for name, factor in factors.items()}
+    measured: dict[str, Any] = {n: [f.lower, f.upper] if f.numeric else f.levels for n, f in factors.items()}
+    domain = {name: _domain(factors[name], values) for name, values in {**measured, **within}.items()}
     several = [name for name, values in domain.items() if name in read and len({*values}) > 1]
     panel, count, follow = result.panel, result.panel.counted, set[str]()
     if count is not None and count.name in several:
@@ -264,12 +260,8 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         out = np.vstack([centre, drawn])
         return out if of == "log" else np.exp(out)
 
-    indices = sobol_indices(
-        func=at_points,
-        n=samples,
-        dists=[uniform()] * len(varying),  # type: ignore[list-item]
-        rng=np.random.default_rng(about.seed),
-    )
+    uniforms: Any = [uniform()] * len(varying)
+    indices = sobol_indices(func=at_points, n=samples, dists=uniforms, rng=np.random.default_rng(about.seed))
     columns: dict[str, Array] = {}
     for name, index in (("first", indices.first_order), ("total", indices.total_order)):
         values = np.asarray(index, float).reshape(-1, len(varying))
@@ -298,17 +290,17 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     )
 
 
-def _domain(factor: Factor, given: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Return the lowest and the highest value of a factor, or its levels: the measured or the given ones."""
+def _domain(factor: Factor, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the lowest and the highest value of a factor, or its levels, of some values."""
     if factor.numeric:
-        ends, unread = numbers([factor.lower, factor.upper] if given is None else given)
+        ends, unread = numbers(values)
         for place in unread:
-            text = f"'{(given or ())[place]}' is not a value of '{factor.name}'"
+            text = f"'{values[place]}' is not a value of '{factor.name}'"
             raise GenperfError(text, hint=f"{factor.name}=LOWEST,HIGHEST")
         if factor.positive and min(ends) <= 0:
             raise GenperfError(f"'{factor.name}' is above zero, and the domain begins at {min(ends):g}")
         return float(min(ends)), float(max(ends))
-    levels = factor.levels if given is None else tuple(map(str, given))
+    levels = tuple(map(str, values))
     if unknown := [level for level in levels if level not in factor.levels]:
         hint = did_you_mean(unknown[0], factor.levels) or f"one of {', '.join(factor.levels[:8])}"
         raise GenperfError(f"'{unknown[0]}' is not a measured level of '{factor.name}'", hint=hint)

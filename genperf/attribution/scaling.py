@@ -89,7 +89,7 @@ def scaling_along(
     target, counts, name = result.schema.target, steps.counts, steps.along.name
     predictions, far = forecasts(result.members, steps.columns), distance_beyond(result.schema, steps.columns)
     forecast = forecast_of(result.members, result.spread, steps.columns, far, predictions)
-    curves = curves_of(result, steps.columns, parts=predictions)
+    curves = curves_of(result, steps.columns, predictions=predictions)
     values: dict[str, Any] = {name: counts}
     if places is not None:
         values[target.name] = forecast.central()
@@ -239,7 +239,7 @@ def efficiency_at(result: FitResult, at: Mapping[str, Any], interval: float) -> 
     return middle, lower, upper
 
 
-def first_below(counts: Array, curves: Array, level: float, whole: bool, from_largest: bool = False) -> Array:
+def first_below(counts: Array, curves: Array, level: float, integer: bool, from_largest: bool = False) -> Array:
     """Return the first count at which each curve, or its part beyond its largest value, is below a level; or infinity.
 
     Curves have shape (curves, steps). Whole counts are rounded up.
@@ -247,11 +247,11 @@ def first_below(counts: Array, curves: Array, level: float, whole: bool, from_la
     under = curves < level - AT_LEVEL
     if from_largest:
         under = under & (np.arange(len(counts)) > curves.argmax(axis=1)[:, None])
-    place = _crossing(counts, curves - level, under.argmax(axis=1), whole)
+    place = _crossing(counts, curves - level, under.argmax(axis=1), integer)
     return np.where(under.any(axis=1), place, np.inf)
 
 
-def _crossing(counts: Array, curves: Array, at: Index, whole: bool) -> Array:
+def _crossing(counts: Array, curves: Array, at: Index, integer: bool) -> Array:
     """Return where each curve, straight over the logarithm of the count, crosses zero before a step."""
     rows, before = np.arange(len(curves)), np.maximum(at - 1, 0)
     y0, y1 = curves[rows, before], curves[rows, at]
@@ -259,7 +259,7 @@ def _crossing(counts: Array, curves: Array, at: Index, whole: bool) -> Array:
         part = np.clip(np.where(y0 != y1, y0 / (y0 - y1), 1.0), 0.0, 1.0)
     place = counts[before] * (counts[at] / counts[before]) ** part
     # A curve that touches zero at a whole count is beyond it at the next.
-    return np.asarray(np.minimum(np.floor(place + 1e-9) + 1.0, counts[at]) if whole else place)
+    return np.asarray(np.minimum(np.floor(place + 1e-9) + 1.0, counts[at]) if integer else place)
 
 
 def last_smallest(counts: Array, curves: Array) -> Array:
@@ -304,12 +304,12 @@ def _changes(members: Sequence[Member], steps: Ladder, interval: float) -> Itera
         yield {"before": before, "after": after, **_ends(counts, shares(same), ends_of(interval))}
 
 
-def _overtakes(counts: Array, lead: Array, step: int, whole: bool) -> Array:
+def _overtakes(counts: Array, lead: Array, step: int, integer: bool) -> Array:
     """Return the count at which each row's lead turns positive; infinite where it never does."""
     ahead, rows = lead > 0.0, np.arange(len(lead))
     turns = ahead[:, 1:] & ~ahead[:, :-1]
     # The turn that is nearest to that of the central values, which are the first row.
     at = 1 + np.where(turns, np.abs(np.arange(1, len(counts)) - step), np.inf).argmin(axis=1)
     at[0] = step
-    place = _crossing(counts, lead, at, whole)
+    place = _crossing(counts, lead, at, integer)
     return np.where(turns.any(axis=1) | (rows == 0), place, np.where(ahead[:, 0], counts[0], np.inf))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from genperf.arrays import Array, Mask
-from genperf.attribution.draws import curves_of, quantiles, shares
+from genperf.attribution.draws import curves_of, interval_about, shares
 from genperf.attribution.elasticity import doublings_at
 from genperf.facts import Interval, Limit, Part, ends_of
 from genperf.models import MODELS
@@ -51,10 +51,7 @@ class Labelled:
 
 
 def by_label(members: Sequence[Member]) -> list[Labelled]:
-    """Return the labels of an ensemble, the heaviest first; weights of equal labels are added up.
-
-    Weights need not add up to one; shares do.
-    """
+    """Return the labels of an ensemble, the heaviest first; weights of equal labels are added up."""
     total = sum(m.weight for m in members)
     places: dict[str, list[int]] = {}
     for place in sorted(range(len(members)), key=lambda k: -members[k].weight):
@@ -138,14 +135,14 @@ def term_contributions(
         draws = np.concatenate([_split(m, columns, m.draw_values(), path, names) for m, path in member_paths], axis=1)
         draws = draws.swapaxes(0, 1)
     weights = np.array([m.central_weight for m in members])
-    whole = np.array(best) / of_members[:, None, :]
-    return TermParts(names, whole, draws, of_members, central, weights / weights.sum(), draw_shares)
+    weights = weights / weights.sum()
+    return TermParts(names, np.array(best) / of_members[:, None, :], draws, of_members, central, weights, draw_shares)
 
 
 def _split(
-    member: Member, columns: Mapping[str, Any], constants: Mapping[str, Any], whole: Array, names: Sequence[str]
+    member: Member, columns: Mapping[str, Any], constants: Mapping[str, Any], predicted: Array, names: Sequence[str]
 ) -> Array:
-    """Return the part of each term in the whole predicted value."""
+    """Return the part of each term in the predicted value."""
     terms = member.expression.term_values(columns, constants)
     total = member.expression.evaluate(columns, constants)
     out = np.zeros((len(names), *total.shape))
@@ -154,47 +151,38 @@ def _split(
     if not member.expression.is_sum:
         out[names.index(HIDDEN)] = total - out.sum(axis=0)
     if FORM in names:
-        out[names.index(FORM)] = whole - total
+        out[names.index(FORM)] = predicted - total
     return out
 
 
 def term_tables(
-    result: FitResult, query: Query, shown: Sequence[str], levels: tuple[float, float]
+    result: FitResult, query: Query, varying: Sequence[str], levels: tuple[float, float]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a row per configuration and term: part, interval and share; of all members, and of each label by itself.
+    """Return a row per configuration and term: part, interval and share; of all members, and of each of several labels.
 
-    Labels come with the heaviest first; that table is empty where there is one label.
+    Labels come with the heaviest first.
     """
     members, value = result.members, term_column(result.schema.target)
 
     def table(some: Sequence[Member], **member: Any) -> pd.DataFrame:
-        contributions = term_contributions(replace(result, members=tuple(some)), query.columns)
-        amounts, rows = contributions.amounts, np.repeat(np.arange(query.rows), len(contributions.names))
-        lower, upper = quantiles(contributions.drawn, contributions.draw_shares, levels)
-        columns = {
-            "term": np.tile(np.array(contributions.names, dtype=object), query.rows),
-            value: amounts.T.ravel(),
-            # As in predict, the interval holds the value that stands beside it.
-            "lower": np.minimum(lower, amounts).T.ravel(),
-            "upper": np.maximum(upper, amounts).T.ravel(),
-            "share": (amounts / contributions.central).T.ravel(),
-        }
-        factors = {n: query.columns[n][rows] for n in shown if n not in ("term", value, "share")}
+        split = term_contributions(replace(result, members=tuple(some)), query.columns)
+        rows, amounts = np.repeat(np.arange(query.rows), len(split.names)), split.amounts
+        columns = {"term": np.tile(np.array(split.names, dtype=object), query.rows)}
+        ends = interval_about(amounts, split.drawn, split.draw_shares, levels)
+        for name, values in zip((value, "lower", "upper", "share"), (*ends, amounts / split.central), strict=True):
+            columns[name] = values.T.ravel()
+        factors = {n: query.columns[n][rows] for n in varying if n not in ("term", value, "share")}
         return pd.DataFrame({**member, **factors, **columns})
 
     labels = by_label(members) if stack_of(members) is None else []
-    of_labels = [
-        table([members[k] for k in one.places], member=one.label, weight=one.weight)
-        for one in (labels if len(labels) > 1 else [])
-    ]
-    return table(members), pd.concat(of_labels, ignore_index=True) if of_labels else pd.DataFrame()
+    if len(labels) < 2:
+        return table(members), pd.DataFrame()
+    of_labels = [table([members[k] for k in one.places], member=one.label, weight=one.weight) for one in labels]
+    return table(members), pd.concat(of_labels, ignore_index=True)
 
 
 def aliased(result: FitResult, columns: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of terms that the data cannot tell apart.
-
-    Their draws trade against each other at every configuration given, in every member of some weight that has both.
-    """
+    """Return the pairs of terms whose draws trade against each other, in every member of some weight that has both."""
     total = sum(m.weight for m in result.members)
     trading: dict[tuple[str, str], bool] = {}
     for member in serving(result.members):
@@ -237,29 +225,27 @@ def limit_of(
     if other or not named(terms, [f.name for f in result.schema.factors]):
         return replace(about, doublings=doublings_at(result, columns)[:MAX_ATTRIBUTED_FACTORS])
     groups = _alike_terms(result, columns)
-    contributions = term_contributions(result, columns, forecast)
+    split = term_contributions(result, columns, forecast)
     label_of = {term: label for label, names in groups.items() for term in names}
-    labels = [label_of.get(name, name) for name in contributions.names]
+    labels = [label_of.get(name, name) for name in split.names]
     distinct_labels = list(dict.fromkeys(labels))
     added = np.equal.outer(np.array(distinct_labels), np.array(labels)).astype(float)
-    drawn = contributions.drawn[..., 0] @ added.T
-    share = added @ contributions.amounts[:, 0] / contributions.central[0]
-    lower, upper = quantiles(drawn / drawn.sum(axis=1, keepdims=True), contributions.draw_shares, ends_of(interval))
+    drawn = split.drawn[..., 0] @ added.T
+    share = added @ split.amounts[:, 0] / split.central[0]
+    ends = interval_about(share, drawn / drawn.sum(axis=1, keepdims=True), split.draw_shares, ends_of(interval))
     # Where the terms add up to more than the value, the largest is shown as all of it.
-    ends = np.minimum([share, np.minimum(share, lower), np.maximum(share, upper)], 1.0).T.tolist()
-    shown = [
-        Part(label, tuple(groups.get(label, (label,))), Interval(*each))
-        for label, each in zip(distinct_labels, ends, strict=True)
+    shares_of_terms = [
+        Part(label, tuple(groups.get(label, (label,))), Interval(*interval_ends))
+        for label, interval_ends in zip(distinct_labels, np.minimum(ends, 1.0).T.tolist(), strict=True)
         if label != FORM
     ]
-    return replace(about, parts=tuple(sorted(shown, key=lambda part: -part.share.value)))
+    return replace(about, parts=tuple(sorted(shares_of_terms, key=lambda part: -part.share.value)))
 
 
 def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the terms of a series by label, those together that are in one ratio at every run and at some rows.
 
-    Of a series at one batch for each worker, the computation and what stays the same at every scale are such a group:
-    only what other clusters showed parts them. Terms of other models are not compared, and none is returned.
+    So are, at one batch for each worker, the computation and what stays the same at every scale.
     """
     shapes: dict[str, Array] = {}
     for member in result.members:
@@ -272,13 +258,13 @@ def _alike_terms(result: FitResult, columns: Mapping[str, Any]) -> dict[str, tup
         shapes = {name: np.concatenate([there[name], here[name]]) for name in there} | shapes
     groups: dict[str, list[str]] = {}
     for name, shape in shapes.items():
-        first = next((head for head in groups if _proportional(shapes[head], shape)), name)
-        groups.setdefault(first, []).append(name)
-    labels = {first: " + ".join(group) for first, group in groups.items()}
-    for first, group in groups.items():
-        if len(group) > 1 and _proportional(shapes[first], np.ones(len(shapes[first]))):
-            labels[first] = SAME_WITH_COMPUTATION if "computation" in group else SAME
-    return {labels[first]: tuple(group) for first, group in groups.items()}
+        alike = next((head for head in groups if _proportional(shapes[head], shape)), name)
+        groups.setdefault(alike, []).append(name)
+    labels = {head: " + ".join(group) for head, group in groups.items()}
+    for head, group in groups.items():
+        if len(group) > 1 and _proportional(shapes[head], np.ones(len(shapes[head]))):
+            labels[head] = SAME_WITH_COMPUTATION if "computation" in group else SAME
+    return {labels[head]: tuple(group) for head, group in groups.items()}
 
 
 def _proportional(one: Array, other: Array) -> bool:

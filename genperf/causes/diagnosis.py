@@ -229,12 +229,12 @@ def _chosen(panel: Panel, at: dict[str, Any]) -> list[int]:
     return places
 
 
-def _same(value: float | str, given: Any) -> bool:
-    """Tell whether a measured value is a given one, which may be text."""
+def _same(value: float | str, wanted: Any) -> bool:
+    """Tell whether a measured value is a wanted one, which may be text."""
     try:
-        return bool(np.isclose(float(value), float(given)))
+        return bool(np.isclose(float(value), float(wanted)))
     except ValueError:
-        return str(value) == str(given)
+        return str(value) == str(wanted)
 
 
 def _batch(schema: Schema, panel: Panel, columns: Mapping[str, AnyArray], devices: Array, work: str | None) -> Array:

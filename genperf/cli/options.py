@@ -118,7 +118,7 @@ def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResu
         if ":" in text and _numeric(name, fitted):
             from genperf.search.space import read_grid
 
-            ranges = [read_grid({name: v}).axes[0].values if ":" in v else [v] for v in values[name]]
+            ranges = [read_grid({name: v})[name] if ":" in v else [v] for v in values[name]]
             values[name] = [str(value) for values_of_range in ranges for value in values_of_range]
     return values
 

@@ -20,7 +20,7 @@ from genperf.expression import Expression
 from genperf.formula import render
 from genperf.losses import penalty_named
 from genperf.models import Choice
-from genperf.models.interactions import Interaction
+from genperf.models.generic import Interaction
 from genperf.panel import Table
 from genperf.solver import IMPOSSIBLE_COST, ROUGHLY, Problem, no_values, polish
 

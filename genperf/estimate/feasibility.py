@@ -27,8 +27,8 @@ from genperf.estimate.prepare import CONTENT_SEED
 from genperf.formula import Node, Number, call, chain, evaluate, render, substitute
 from genperf.formula.parse import LIMITS
 from genperf.models import MODELS
+from genperf.models.transformer import PARTS, build_memory
 from genperf.models.transformer_layout import switch_columns
-from genperf.models.transformer_memory import PARTS, build
 from genperf.panel import Panel, Table
 from genperf.prediction.feasibility import CERTAINTY, Demand, Direction, Feasibility, Need, Values, surpassed
 from genperf.table import Factor
@@ -320,7 +320,7 @@ def _parts(factors: Panel) -> dict[str, Node]:
     """Return the size of each part over the columns: its scale factor is 1, and other levels have no effect."""
     switches = switch_columns(factors)
     without = tuple(f for f in factors.factors if f.numeric or f in switches)
-    expression = build(factors.of_factors(without))
+    expression = build_memory(factors.of_factors(without))
     ones = {constant.name: Number(1.0) for constant in expression.constants}
     terms = [t for t in expression.terms if factors.has("parameters") or not PARTS[t.name].optional]
     return {term.name: substitute(term.node, ones) for term in terms}

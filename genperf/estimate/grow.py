@@ -17,8 +17,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.expression import Expression
 from genperf.formula import Name, evaluate
-from genperf.models.generic import CONSTANT_TERM, LEVEL_BOUNDS, kinds_of
-from genperf.models.interactions import Interaction, with_interactions
+from genperf.models.generic import CONSTANT_TERM, LEVEL_BOUNDS, Interaction, kinds_of, with_interactions
 from genperf.panel import Table
 from genperf.solver import ROUGHLY, Problem, polish
 

@@ -12,8 +12,7 @@ from genperf.errors import GenperfError, Note, attempted
 from genperf.expression import Expression
 from genperf.fitting.model import Model, refuse_one_value
 from genperf.models import MODELS, family_named, held_at
-from genperf.models.generic import MAX_GROWN, STRUCTURES, Structure, generic, products_of, structures
-from genperf.models.interactions import interactions
+from genperf.models.generic import MAX_GROWN, STRUCTURES, Structure, generic, interactions, products_of, structures
 from genperf.models.user import user_expression
 from genperf.panel import Table
 from genperf.panel.table import design_notes, following_counts, one_at_a_time

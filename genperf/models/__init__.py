@@ -12,7 +12,6 @@ from genperf.models import (
     pmnf,
     s_sgd,
     transformer,
-    transformer_memory,
 )
 from genperf.models.family import Choice, Family, Overhead, held_at
 from genperf.vocabulary.names import ALIASES
@@ -21,7 +20,7 @@ _REGISTERED = (
     *(generic.FAMILY, laws.AMDAHL, laws.USL, laws.ERNEST, laws.LOGARITHMIC, laws.POWER_LAW, laws.TOPOLOGY),
     *(exchanges.RING_ALLREDUCE, exchanges.PARAMETER_SERVER, exchanges.PEER_TO_PEER),
     *(s_sgd.FAMILY, *s_sgd.OVERLAPS.values(), jobs.CNTK, jobs.ADAM, exchanges.GOODPUT),
-    *(pmnf.FAMILY, transformer.FAMILY, transformer_memory.FAMILY),
+    *(pmnf.FAMILY, transformer.FAMILY, transformer.MEMORY),
 )
 MODELS: dict[str, Family] = {family.name: family for family in _REGISTERED}
 

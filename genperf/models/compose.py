@@ -48,11 +48,11 @@ def compose(
     trees = {name: _of_known(parse(text).node, factors) for name, text in terms.items()}
     dropped = _unidentified(trees, factors, spare or {})
     trees = {name: tree for name, tree in trees.items() if name not in dropped}
-    whole = None if total is None else _without(parse(total).node, dropped)
+    law = None if total is None else _without(parse(total).node, dropped)
     kinds, columns = {shape.name: shape for shape in shapes}, {f.name for f in factors.factors}
     by_name: dict[str, Node] = {}
     constants: list[Constant] = []
-    read = [name for tree in (*trees.values(), whole) if tree is not None for name in ordered_names(tree)]
+    read = [name for tree in (*trees.values(), law) if tree is not None for name in ordered_names(tree)]
     for name in dict.fromkeys(read):
         node = factors.node(name) if name in ALIASES else None
         if name in ALIASES and node is None:
@@ -64,7 +64,7 @@ def compose(
         if node is not None:
             by_name[name] = node
     written = tuple(Term(name, tree) for name, tree in trees.items())
-    return Expression(family, written, tuple(constants), whole).substituted(by_name)
+    return Expression(family, written, tuple(constants), law).substituted(by_name)
 
 
 def _of_known(node: Node, factors: Panel) -> Node:
@@ -168,9 +168,9 @@ def unused_name(name: str, columns: Collection[str]) -> str:
 def _unidentified(trees: Mapping[str, Node], factors: Panel, spare: Mapping[str, str]) -> set[str]:
     """Return the terms that are zero, or spare beside a constant one, over the measured range."""
     ranges = {name: _corners(tree, factors) for name, tree in trees.items()}
-    known = {name: values for name, values in ranges.items() if values is not None}
-    zero = {name for name, values in known.items() if not values.any()}
-    fixed = {name for name, values in known.items() if np.ptp(values) == 0.0}
+    measured = {name: values for name, values in ranges.items() if values is not None}
+    zero = {name for name, values in measured.items() if not values.any()}
+    fixed = {name for name, values in measured.items() if np.ptp(values) == 0.0}
     unneeded = {name for name, other in spare.items() if name in trees and other in fixed - zero}
     return (zero if set(trees) - zero else set()) | unneeded
 
@@ -178,13 +178,13 @@ def _unidentified(trees: Mapping[str, Node], factors: Panel, spare: Mapping[str,
 def _corners(tree: Node, factors: Panel) -> Array | None:
     """Return a term at the corners of the measured range, every constant 1; None where the range is not known."""
     nodes = {name: factors.node(name) for name in names_in(tree) & ALIASES.keys()}
-    known = {name: node for name, node in nodes.items() if node is not None}
-    read = frozenset().union(*map(names_in, known.values()))
+    present = {name: node for name, node in nodes.items() if node is not None}
+    read = frozenset().union(*map(names_in, present.values()))
     here = {f.name: (f.lower, f.upper) for f in factors.factors if f.name in read}
-    if len(known) < len(nodes) or any(f.distinct == 0 for f in factors.factors if f.name in read):
+    if len(present) < len(nodes) or any(f.distinct == 0 for f in factors.factors if f.name in read):
         return None
     corners = dict(zip(here, np.array(list(product(*here.values()))).T, strict=True))
-    return values_of(substitute(tree, known), dict.fromkeys(names_in(tree), 1.0) | corners)
+    return values_of(substitute(tree, present), dict.fromkeys(names_in(tree), 1.0) | corners)
 
 
 def _without(node: Node, dropped: Collection[str]) -> Node | None:

@@ -106,18 +106,7 @@ class Family:
 
 
 def held_at(expressions: Sequence[Expression], values: Mapping[str, float]) -> list[Expression]:
-    """Return the expressions that have some constants, with these held at values.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from genperf.models import family_named
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "s": [1.0, 1.1, 1.3, 1.7]})
-    >>> servers = family_named("parameter-server").expressions(read_table(runs, time="s", extrinsic="workers").panel)
-    >>> len(servers), [str(e) for e in held_at(servers, {"d": 0.5})]
-    (3, ['c + a/workers + where(workers > 1, 2*beta*workers, 0) + where(workers > 1, 0.5, 0)'])
-    """
+    """Return the expressions that have some constants, with these held at values."""
     having = [e for e in expressions if set(values) <= set(e.constant_names)]
     return [e.with_fixed(values) for e in having or expressions[:1]]
 

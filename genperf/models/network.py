@@ -94,11 +94,11 @@ class Network:
         return self.each * least
 
 
-def checked_hints(given: Mapping[str, str | float]) -> dict[str, str]:
+def checked_hints(named: Mapping[str, str | float]) -> dict[str, str]:
     """Return hints by their full names."""
     hints: dict[str, str] = {}
     full_names = {word: full for full, others in HINTS.items() for word in (full, *others)}
-    for name, value in given.items():
+    for name, value in named.items():
         word = " ".join(name.lower().replace("_", " ").split())
         if word not in full_names:
             hint = did_you_mean(word, full_names) or f"one of {', '.join(HINTS)}"

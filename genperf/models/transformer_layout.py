@@ -163,8 +163,8 @@ class TransformerLayout:
             Term(name, chain("multiply", [self.over_columns(text, nodes), *scale])) for name, text in formulas.items()
         )
         used = frozenset().union(*(names_in(term.node) for term in terms))
-        kept = tuple(one for one in dict.fromkeys((*named.values(), *levels)) if one.name in used)
-        return Expression(family, terms, kept, total)
+        constants_used = tuple(one for one in dict.fromkeys((*named.values(), *levels)) if one.name in used)
+        return Expression(family, terms, constants_used, total)
 
     def known(self, name: str) -> bool:
         """Return whether the table has a factor or a switch, or what it follows from."""

@@ -42,16 +42,6 @@ def user_expression(
     `max(a*n, b*m)` and `(x**g + y**g)**(1/g)` are. It is not negative. A constant alone in
     an exponent lies in [-4, 4]. Any other (`k` in `n/(n + k)`, the second of `a*b*n`) is a positive shape in
     [0.001, 1000], as is one whose part in the structure is not clear.
-
-    Examples
-    --------
-    >>> from genperf.panel.options import roles_of
-    >>> panel = roles_of({"extrinsic": "gpus, batch"}).panel
-    >>> expression = user_expression("a*batch/workers**p + b*log2(workers) + c", panel, fix={"c": 0.1})
-    >>> print(expression)
-    a*batch/gpus**p + b*log2(gpus) + 0.1
-    >>> [(c.name, c.kind) for c in expression.constants], [t.name for t in expression.terms]
-    ([('a', 'coefficient'), ('p', 'exponent'), ('b', 'coefficient')], ['a*batch/gpus**p', 'b*log2(gpus)', '0.1'])
     """
     fix = dict(fix or {})
     node = _with_factors(text, panel)
@@ -157,9 +147,9 @@ def degree(node: Node, names: frozenset[str]) -> Node | None:
             return None
 
 
-def _together(parts: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
-    """Return the degree of several parts together: of a sum, a maximum, or the branches of a condition."""
-    degrees = {degree(p, names) for p in parts if p != NONE}
+def _together(nodes: Sequence[Node], names: frozenset[str], affine: bool) -> Node | None:
+    """Return the degree of several nodes together: of a sum, a maximum, or the branches of a condition."""
+    degrees = {degree(p, names) for p in nodes if p != NONE}
     if len(degrees) == 1:
         return degrees.pop()
     return AFFINE if affine and degrees <= {NONE, ONE, AFFINE} else None

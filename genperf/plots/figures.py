@@ -16,8 +16,26 @@ from genperf.errors import GenperfError, counted
 from genperf.facts import Curve
 from genperf.panel import read_table
 from genperf.panel.configurations import medians_along
-from genperf.plots.colors import BLUE, DASHES, FAINT, GREEN, INK, ORANGE, PALETTE, SKY, VERDICT_STYLE, VERMILION
-from genperf.plots.style import around, banded, cut, doubling_axis, legend, new_figure, plain_numbers, shown
+from genperf.plots.style import (
+    BLUE,
+    DASHES,
+    FAINT,
+    GREEN,
+    INK,
+    ORANGE,
+    PALETTE,
+    SKY,
+    VERDICT_STYLE,
+    VERMILION,
+    around,
+    banded,
+    cut,
+    doubling_axis,
+    legend,
+    new_figure,
+    plain_numbers,
+    shown,
+)
 from genperf.prediction import central_times
 from genperf.prediction.predict import THROUGHPUT
 from genperf.result import FitResult, answering
@@ -431,12 +449,11 @@ def paper(result: FitResult, explanation: Explanation, interval: float = 0.9, se
     if len(explanation.elasticities):
         out["elasticities"] = elasticities(explanation)
     schema = result.schema
-    medians, names = schema.medians, [f.name for f in schema.factors]
-    if len(medians) == schema.configurations >= LEAST_HELD_OUT:
-        frame = pd.DataFrame([m.values for m in medians], columns=names).assign(_value=[m.value for m in medians])
+    if len(schema.medians) == schema.configurations >= LEAST_HELD_OUT:
+        frame, values = fitted_rows(result)
         roles: dict[str, Any] = {role: [f.name for f in schema.factors if f.role == role] for role in get_args(Role)}
         roles |= {"time": "_value"} if schema.target.is_time else {"quantity": f"_value:{schema.target.unit}"}
-        table = read_table(frame, **{role: some for role, some in roles.items() if some})
+        table = read_table(frame.assign(_value=values), **{role: some for role, some in roles.items() if some})
         out["predicted"] = predicted_against_measured(validate(table, [result.model], "kfold:5", seed=seed))
     else:
         out["predicted"] = predicted_against_measured(result, interval=interval)

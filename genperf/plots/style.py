@@ -11,11 +11,19 @@ import numpy as np
 
 from genperf.arrays import Array
 from genperf.errors import GenperfError
-from genperf.plots.colors import BLUE, FAINT, GRID, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+#: Okabe & Ito (2008), distinguished with any kind of colour vision; the order of use.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, BLACK = PALETTE
+INK, FAINT, GRID = "#1f2328", "#8a9099", "#e3e6ea"
+#: Colour and marker of each verdict, so that neither is needed to read it.
+VERDICT_STYLE = {"ok": (GREEN, "o"), "caution": (ORANGE, "s"), "extrapolating-blind": (VERMILION, "X")}
+#: So that twice as many groups can be distinguished as there are colours.
+DASHES = ("-", "--")
 
 #: Kinds of files, and what of each tells the date or the writer.
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
@@ -85,13 +93,13 @@ def doubling_axis(ax: Axes, name: str, counts: Array) -> None:
     ax.set_xlabel(shown(name))
 
 
-def ticks_between(lowest: float, highest: float, max_ticks: int = MAX_TICKS) -> list[float]:
+def ticks_between(lowest: float, highest: float) -> list[float]:
     """Return powers of two from one end to the other."""
     lowest_power, last = int(np.ceil(np.log2(lowest) - 1e-9)), int(np.floor(np.log2(highest) + 1e-9))
     powers = [2.0**k for k in range(lowest_power, last + 1)]
     if len(powers) < 2:
         return sorted({lowest, *powers, highest})
-    return powers[:: -(-len(powers) // max_ticks)]
+    return powers[:: -(-len(powers) // MAX_TICKS)]
 
 
 def plain_numbers(ax: Axes, across: bool = False) -> None:

@@ -66,11 +66,11 @@ def predicting_levels(result: FitResult, data: pd.DataFrame) -> FitResult:
     return replace(result, schema=msgspec.structs.replace(result.schema, substituted=new)) if new else result
 
 
-def _values(given: Mapping[str, Any] | pd.DataFrame | None, factor: str, result: FitResult) -> list[Any]:
-    """Return what is given of a factor, by its name or the one that the user mapped to it."""
-    if given is None:
+def _values(at: Mapping[str, Any] | pd.DataFrame | None, factor: str, result: FitResult) -> list[Any]:
+    """Return what a configuration has of a factor, by its name or the one that the user mapped to it."""
+    if at is None:
         return []
-    values: Any = next((v for name, v in given.items() if result.schema.panel.column(str(name)) == factor), [])
+    values: Any = next((v for name, v in at.items() if result.schema.panel.column(str(name)) == factor), [])
     return [values] if isinstance(values, str) or not hasattr(values, "__iter__") else list(values)
 
 

@@ -41,18 +41,7 @@ DEFAULTS = {f.name: f.default for f in msgspec.structs.fields(layout.ConstantRec
 
 
 def dump_model(result: FitResult | GroupedResult) -> str:
-    """Return the model file's text: the same result gives the same bytes.
-
-    Examples
-    --------
-    >>> import genperf as gp
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4, 8], "seconds": [9.0, 5.0, 3.0, 2.0]})
-    >>> result = gp.fit(gp.read_table(runs, time="seconds", extrinsic="workers"), model="amdahl")
-    >>> again = parse_model(dump_model(result))
-    >>> bool((again.predict({"workers": 16}).time == result.predict({"workers": 16}).time).all())
-    True
-    """
+    """Return the model file's text: the same result gives the same bytes."""
     return "".join(model_pieces(result))
 
 
@@ -259,9 +248,9 @@ def result_of(record: layout.ModelRecord) -> FitResult:
     )
 
 
-def _member(whole: layout.ModelRecord, place: int, discrepancies: Sequence[Discrepancy]) -> Member:
+def _member(model: layout.ModelRecord, place: int, discrepancies: Sequence[Discrepancy]) -> Member:
     """Return the member at a place of a record."""
-    record, factors = whole.members[place], {f.name: f.numeric for f in whole.schema.factors}
+    record, factors = model.members[place], {f.name: f.numeric for f in model.schema.factors}
     texts = tuple(name for name, numeric in factors.items() if not numeric)
     names = {*factors, *(c.name for c in record.constants)}
 
@@ -287,7 +276,7 @@ def _member(whole: layout.ModelRecord, place: int, discrepancies: Sequence[Discr
         at_bound=tuple(c.name for c in record.constants if c.at_bound),
         unidentified=tuple(c.name for c in record.constants if not c.identified),
         discrepancy=discrepancy,
-        process=None if whole.stack is None else Process(whole.stack, place),
+        process=None if model.stack is None else Process(model.stack, place),
     )
 
 

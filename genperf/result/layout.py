@@ -308,8 +308,8 @@ def _of_stack(stack: Stack, members: int, factors: tuple[Factor, ...]) -> _Rules
         other = len(beyond.weights) != len(processes)
         yield other, f"stack.beyond: the weights beyond '{beyond.factor}' do not match the parts"
     for kernel in (part.kernel for part in processes):
-        whole = kernel.axes and set(anchors).issuperset(kernel.factors)
-        yield not whole, "stack.parts.kernel: the axes do not match the anchors"
+        complete = kernel.axes and set(anchors).issuperset(kernel.factors)
+        yield not complete, "stack.parts.kernel: the axes do not match the anchors"
         for axis in kernel.axes:
             number, at = axis.scale != "level", f"stack.parts.kernel: the axis '{axis.formula}'"
             yield numbers.issuperset(parse(axis.formula).names) is not number, f"{at} does not match the anchors"

@@ -243,10 +243,10 @@ def _predicted(predicted: pd.DataFrame, name: str, other: Mask, network: Array, 
     )
 
 
-def _joined(parts: Sequence[Array | None]) -> Array | None:
+def _joined(numbers: Sequence[Array | None]) -> Array | None:
     """Return the numbers of all models; None where one does not know them."""
-    present = [part for part in parts if part is not None]
-    return np.concatenate(present) if len(present) == len(parts) else None
+    present = [values for values in numbers if values is not None]
+    return np.concatenate(present) if len(present) == len(numbers) else None
 
 
 def _cost(result: FitResult, step: StepWork, columns: Mapping[str, Any], price: Paid | None) -> Array | None:
@@ -268,28 +268,26 @@ def _over(result: FitResult, over: str | None, at: Mapping[str, Any], groups: tu
     kinds = [f.name for f in result.schema.factors if not f.numeric and len(f.levels) > 1]
     if over in groups or (over is None and groups):
         return None
-    if over is not None:
-        if over in at:
-            raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
-        if over not in kinds:
-            hint = did_you_mean(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"
-            if any(f.numeric and f.name == over for f in result.schema.factors):
-                hint = f"genperf optimize MODEL --over {over}=… finds the best number"
-            raise GenperfError(f"'{over}' is no categorical factor with several levels", hint=hint)
-        return over
     free = [name for name in kinds if name not in at]
-    if len(free) != 1:
+    if over is None and len(free) != 1:
         what = "several factors have levels" if free else "no factor of the model has levels to compare"
         hint = f"--over {free[0]}, and --at with a value of the others" if free else "fit with --group or --categorical"
         raise GenperfError(what, hint=hint)
-    return free[0]
+    if over in at:
+        raise GenperfError(f"'{over}' is compared over and given a value", hint=f"leave --at {over} out")
+    if over is not None and over not in kinds:
+        hint = did_you_mean(over, kinds) or f"one of {', '.join(kinds) or 'no factor with levels'}"
+        if any(f.numeric and f.name == over for f in result.schema.factors):
+            hint = f"genperf optimize MODEL --over {over}=… finds the best number"
+        raise GenperfError(f"'{over}' is no categorical factor with several levels", hint=hint)
+    return over or free[0]
 
 
 def _sentence(
     ranked: pd.DataFrame, names: tuple[str, ...], quantity: Target, ends: tuple[float, float], interval: float
 ) -> str:
     """Return the answer in words."""
-    first, second = (", ".join(str(ranked[n][row]) for n in names) for row in (0, 1))
+    winner, second = (", ".join(str(ranked[n][row]) for n in names) for row in (0, 1))
     by_work = THROUGHPUT[0] in ranked
     values = ranked[THROUGHPUT[0] if by_work else quantity.name].to_numpy()[:2]
     ratio = 100.0 * (values.max() / values.min() - 1.0)
@@ -300,7 +298,7 @@ def _sentence(
     behind = f"{behind} for the same work" if by_work else behind
     best = 100.0 * float(ranked["best"][0])
     return (
-        f"{first} is {judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
+        f"{winner} is {judged}: {behind} ({100 * interval:g} %: {low:.0f} to {high:.0f} %). "
         f"It is the best of {len(ranked)} with a probability of {best:.0f} %."
     )
 
@@ -388,8 +386,8 @@ def _of_network(result: FitResult, columns: Mapping[str, Any], rates: Array, see
     return np.asarray(np.log1p(np.clip(share[chosen], 0.0, 1.0) * (rates**-exponent - 1.0)))
 
 
-def _bandwidth(result: FitResult, given: Mapping[str, Any]) -> dict[str, Any]:
+def _bandwidth(result: FitResult, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return the bandwidth of a network, by the name it is given; nothing where a factor has that name."""
     factors = {f.name for f in result.schema.factors}
     words = (BANDWIDTH, *HINTS[BANDWIDTH])
-    return {n: v for n, v in given.items() if n in words and result.schema.panel.column(n) not in factors}
+    return {n: v for n, v in at.items() if n in words and result.schema.panel.column(n) not in factors}

@@ -40,13 +40,13 @@ ZERO = Formula("0", Number(0.0))
 JOINT_DRAWS = 10_000
 
 
-def front_of(first: Array, second: Array) -> Index:
-    """Return the places of a Pareto front: no point is smaller in one number and not larger in the other.
+def front_of(times: Array, costs: Array) -> Index:
+    """Return the places of a Pareto front in order of the time, the earliest one of equal points.
 
-    They are in order of the first number; of equal points it is the first one.
+    No point is smaller in one number and not larger in the other.
     """
-    order = np.lexsort((second, first))
-    least = np.minimum.accumulate(second[order])
+    order = np.lexsort((costs, times))
+    least = np.minimum.accumulate(costs[order])
     return np.asarray(order[least < np.append(np.inf, least[:-1])])
 
 
@@ -107,9 +107,13 @@ class Search:
         """Evaluate the grid, block by block: first the constraints that read no prediction, then what they leave."""
         count = len(self.problem.constraints)
         evaluation = Evaluation(np.zeros(count, np.intp), np.zeros(count, np.intp))
-        grid, rows = np.arange(self.space.grid.size), BLOCK_ROWS
+        grid, rows = np.arange(self.space.size), BLOCK_ROWS
         if self.problem.simple:
-            grid = np.concatenate([self._possible(block, evaluation) for block in _blocks(grid, rows)])
+            blocks_of_grid = []
+            for block in _blocks(grid, rows):
+                fails = _fails(self.problem.simple, self.space.take(block), block.shape)
+                blocks_of_grid.append(block[evaluation.count(np.s_[: len(fails)], fails)])
+            grid = np.concatenate(blocks_of_grid)
         # The draws of all members, where a central time is a median over them.
         draws = sum(len(m.draws) for m in self.result.members)
         if any(m.discrepancy is not None for m in self.result.members):
@@ -124,11 +128,6 @@ class Search:
             blocks = [self._answers(block, evaluation) for block in _blocks(grid, rows)]
             evaluation.positions, evaluation.objective, evaluation.cost = map(np.concatenate, zip(*blocks, strict=True))
         return evaluation
-
-    def _possible(self, positions: Index, evaluation: Evaluation) -> Index:
-        """Return the configurations of a block that satisfy the constraints that read no prediction."""
-        fails = _fails(self.problem.simple, self.space.take(positions), positions.shape)
-        return positions[evaluation.count(np.s_[: len(fails)], fails)]
 
     def _answers(self, positions: Index, evaluation: Evaluation) -> tuple[Index, Array, Array]:
         """Return the configurations of a block that may be answers, with their objective and their cost."""
@@ -150,14 +149,14 @@ class Search:
         answers = finite & ~late
         return positions[answers], objective[answers], cost[answers]
 
-    def _fitting(self, columns: Columns, kept: Mask, evaluation: Evaluation) -> Mask:
-        """Return which configurations are likely enough to fit, and count the others of those that are kept."""
+    def _fitting(self, columns: Columns, satisfies: Mask, evaluation: Evaluation) -> Mask:
+        """Return which configurations are likely enough to fit, and count the others that satisfy the constraints."""
         feasibility, least = self.result.feasibility, self.goal.fits
         if feasibility is None:
-            return kept
+            return satisfies
         factors = self._factors(columns)
         probability, fails = feasibility.probability(factors), feasibility.known_to_fail(factors)
-        left_out = kept & (fails | (probability < least))
+        left_out = satisfies & (fails | (probability < least))
         evaluation.unfit += int(left_out.sum())
         evaluation.uncertain += int(np.sum(left_out & ~fails & (probability > 1.0 - least)))
         evaluation.likeliest = max(evaluation.likeliest, float(probability[left_out].max(initial=0.0)))
@@ -198,7 +197,7 @@ class Search:
         """Return the rows of `Optimum.best` for some positions, without `wins`."""
         columns, problem = self.space.take(positions), self.problem
         central, answer = self.predicted(columns), self._judged(columns, self.interval)
-        cells: Columns = {a.name: columns[a.name] for a in self.space.grid.axes}
+        cells: Columns = {name: columns[name] for name in self.space.axes}
         sign = 1.0 if self.goal.maximize is None else -1.0
         cells["objective"] = sign * np.broadcast_to(value(problem.objective, central), positions.shape)
         if problem.throughput is not None:
@@ -245,10 +244,7 @@ class Search:
         return np.asarray(value(self.problem.total, {**columns, self.problem.predicted: upper}))
 
     def wins(self, positions: Index) -> Array:
-        """Return the share of the ensemble's draws in which each configuration is the best of these that are feasible.
-
-        Those that are equally good in a draw share it, so that all add up to one; where none is feasible none wins.
-        """
+        """Return the share of the draws in which each configuration is the best feasible one; ties share a draw."""
         return np.asarray(shares(self.result.members) @ winners(self._objectives(positions)))
 
     def meets(self, positions: Index) -> Array:
@@ -262,10 +258,7 @@ class Search:
         return np.asarray(_fails(self.problem.further, columns, shape).any(axis=0))
 
     def regret(self, positions: Index, probability: float) -> float:
-        """Return by which share the first configuration is worse than the best of these, at most with a probability.
-
-        It is zero where it is the best in that share of the draws; infinite where it is infeasible in too many of them.
-        """
+        """Return by which share the first configuration is worse than the best of these, at most with a probability."""
         drawn, share = self._objectives(positions), shares(self.result.members)
         least = drawn.min(axis=1)
         with np.errstate(all="ignore"):

@@ -315,34 +315,35 @@ class _Solved:
     notes: tuple[Note, ...]
 
 
-def _optimum_of(each: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -> Optimum:
+def _optimum_of(solved: Sequence[_Solved], task: _Task, notes: Sequence[Note]) -> Optimum:
     """Return the best of what models answer, each with the share of joint draws in which it is the best."""
-    goal, target = each[0].search.goal, each[0].search.result.schema.target
-    frames = [one.best.assign(_model=place, _row=np.arange(len(one.best))) for place, one in enumerate(each)]
+    search = solved[0].search
+    goal, target = search.goal, search.result.schema.target
+    frames = [one.best.assign(_model=place, _row=np.arange(len(one.best))) for place, one in enumerate(solved)]
     best = pd.concat(frames, ignore_index=True)
     objective = best["objective"].to_numpy(float) * (1.0 if goal.maximize is None else -1.0)
     order = best_first(objective, best["cost"].to_numpy(float) if "cost" in best else 0.0 * objective)
     best = best.iloc[order[: task.top]].reset_index(drop=True)
     words = ["verdict", "reason"]
     plain = best.drop(columns=[*words, "_model", "_row"])
-    if each[0].search.problem.further:
+    if search.problem.further:
         rows = zip(best["_model"].tolist(), best["_row"].tolist(), strict=True)
-        plain["meets"] = [float(each[m].search.meets(each[m].positions[[row]])[0]) for m, row in rows]
-    plain["wins"] = _wins(each, best)
-    excluded = pd.concat([_excluded(one.search, one.evaluation) for one in each])
+        plain["meets"] = [float(solved[m].search.meets(solved[m].positions[[row]])[0]) for m, row in rows]
+    plain["wins"] = _wins(solved, best)
+    excluded = pd.concat([_excluded(one.search, one.evaluation) for one in solved])
     return Optimum(
-        minimize=each[0].minimize,
+        minimize=solved[0].minimize,
         interval=task.interval,
         deadline=goal.deadline,
-        configurations=sum(one.search.space.grid.size for one in each),
-        feasible=sum(one.evaluation.feasible for one in each),
+        configurations=sum(one.search.space.size for one in solved),
+        feasible=sum(one.evaluation.feasible for one in solved),
         best=plain.assign(**{word: best[word] for word in words}),
-        front=_joint_front([one.front for one in each], target.name),
+        front=_joint_front([one.front for one in solved], target.name),
         excluded=excluded.groupby("constraint", sort=False, as_index=False)[["excludes", "alone"]].sum(),
         quantity=target,
-        notes=(*dict.fromkeys(note for one in each for note in one.notes), *notes),
+        notes=(*dict.fromkeys(note for one in solved for note in one.notes), *notes),
         maximized=goal.maximize is not None,
-        regret=each[0].search.regret(each[0].positions[: len(best)], task.interval) if len(each) == 1 else None,
+        regret=search.regret(solved[0].positions[: len(best)], task.interval) if len(solved) == 1 else None,
     )
 
 
@@ -391,8 +392,8 @@ def _front_places(frame: pd.DataFrame, predicted: str) -> Index:
 def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     """Return the best configurations of one model; formulas may read its group's values."""
     columns = model_names(task.over, result.schema)
-    grid = read_grid({columns[name]: values for name, values in task.over.items()})
-    result = answering(result, {axis.name: axis.values for axis in grid.axes})
+    axes = read_grid({columns[name]: values for name, values in task.over.items()})
+    result = answering(result, axes)
     schema, goal, minimize = result.schema, task.goal, task.minimize
     _check_limits(schema, goal, task.job)
     constraints = [in_model_names(text, schema) for text in task.where]
@@ -402,7 +403,7 @@ def _solve(result: FitResult, task: _Task, group: Group) -> _Solved:
     step = result.panel.within(group).work_of_step(job.work)
     work = step.proportional
     aims = [in_model_names(text, schema) for text in (minimize, goal.maximize) if text is not None]
-    space = checked_space(grid, schema, [*constraints, *aims, *job.formulas], group)
+    space = checked_space(axes, schema, [*constraints, *aims, *job.formulas], group)
     chosen = not aims and not job.sized and goal.deadline is None and _work_varies(schema, space, work, bool(group))
     if chosen:
         goal = replace(goal, maximize="throughput")
@@ -476,25 +477,23 @@ def _best(search: Search, evaluation: Evaluation, top: int) -> tuple[Index, pd.D
     order = evaluation.positions[best_first(evaluation.objective, evaluation.cost)]
     if not search.goal.searched:
         return order[:top], search.answers(order[:top]), ""
-    feasible_positions: list[Index] = []
     frames: list[pd.DataFrame] = []
     looked, size, count, alone = 0, 2 * top, 0, dict[str, int]()
     while count < top and looked < min(len(order), MAX_INTERVALS):
         some = order[looked : looked + size]
-        frame = search.answers(some)
+        frame = search.answers(some).set_index(some)
         limits = search.keeps(frame, some)
         alone = {name: alone.get(name, 0) + int(rows.sum()) for name, rows in limits.items()}
-        keeps = np.logical_and.reduce(list(limits.values()))
-        feasible_positions.append(some[keeps])
-        frames.append(frame[keeps])
-        looked, count, size = looked + len(some), count + int(keeps.sum()), min(2 * size, MAX_BLOCK)
+        frames.append(frame[np.logical_and.reduce(list(limits.values()))])
+        looked, count, size = looked + len(some), count + len(frames[-1]), min(2 * size, MAX_BLOCK)
     if not count:
         raise _no_answer(search, evaluation, looked, alone)
     note = ""
     if count < top and looked < len(order):
         what = " and ".join(alone)
         note = f"only the {looked:,} best were looked at for {what}; {len(order) - looked:,} more may keep it"
-    return np.concatenate(feasible_positions)[:top], pd.concat(frames, ignore_index=True)[:top], note
+    best = pd.concat(frames)[:top]
+    return best.index.to_numpy(), best.reset_index(drop=True), note
 
 
 def _front(search: Search, evaluation: Evaluation, best: Index) -> tuple[pd.DataFrame, str]:
@@ -532,7 +531,7 @@ _MEASURE = "or measure more: genperf suggest"
 
 def _no_answer(search: Search, evaluation: Evaluation, looked: int, alone: Mapping[str, int]) -> GenperfError:
     """Return why there is no answer: a constraint, or a limit that intervals and verdicts decide, and how far it is."""
-    goal, size, left = search.goal, search.space.grid.size, evaluation.positions.size
+    goal, size, left = search.goal, search.space.size, evaluation.positions.size
     broken = next((name for name, count in alone.items() if not count), None)
     if not left and not evaluation.feasible and evaluation.unfit:
         text = f"{counted(evaluation.unfit, 'configuration')} may fail, and no other satisfies the constraints; the "

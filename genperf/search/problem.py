@@ -202,10 +202,10 @@ def read_problem(
             hint="leave --steps and --price out",
         )
     follow = _quantities(words, job, per_unit)
-    whole = Formula("total", follow.node("total")) if target.is_time else Formula(predicted, Name(predicted))
-    objective = whole if minimize == predicted else words.number(minimize, quantities=True)
-    parts = [Formula(render(node), node) for text in where for node in _comparisons(text, words)]
-    read = frozenset().union(*(f.names for f in (objective, *parts))) & set(words.quantities)
+    total = Formula("total", follow.node("total")) if target.is_time else Formula(predicted, Name(predicted))
+    objective = total if minimize == predicted else words.number(minimize, quantities=True)
+    comparisons = [Formula(render(node), node) for text in where for node in _comparisons(text, words)]
+    read = frozenset().union(*(f.names for f in (objective, *comparisons))) & set(words.quantities)
     if not target.is_time and read & {"total", "cost"}:
         raise ModelError(
             f"'{min(read & {'total', 'cost'})}' needs a model of a time, and this one predicts {heading(target)}",
@@ -222,17 +222,20 @@ def read_problem(
         there = [name for name in words.quantities if name in formula.names and follow.has(name)]
         return Formula(formula.text, substitute(formula.node, {name: follow.node(name) for name in there}))
 
-    constraints = [written_out(part) for part in parts]
+    constraints = [written_out(comparison) for comparison in comparisons]
     further = [c for c in constraints if c.names & {*words.predicted}]
-    known = {name: Formula(name, follow.node(name)) for name in ("throughput", "cost") if follow.has(name)}
+    throughput, cost = (
+        Formula(name, follow.node(name)) if target.is_time and follow.has(name) else None
+        for name in ("throughput", "cost")
+    )
     return SearchProblem(
         predicted=predicted,
         simple=tuple(c for c in constraints if c not in further),
         further=tuple(further),
         objective=written_out(objective),
-        total=whole,
-        throughput=known.get("throughput") if target.is_time else None,
-        cost=known.get("cost") if target.is_time else None,
+        total=total,
+        throughput=throughput,
+        cost=cost,
         one_worker=one_worker,
     )
 
@@ -240,10 +243,10 @@ def read_problem(
 def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
     """Return what follows from a prediction and the job."""
     counted = next((Name(f.name) for f in words.factors.counts if f.name in words.names), None)
-    given = {"value": Name(words.target.name), "work": words.work, "steps": ONE, "price": ONE}
-    given |= {name: words.factors.node(name) for name in read_columns()}
+    nodes = {"value": Name(words.target.name), "work": words.work, "steps": ONE, "price": ONE}
+    nodes |= {name: words.factors.node(name) for name in read_columns()}
     if job.steps is not None:
-        given["steps"] = words.count("--steps", job.steps)
+        nodes["steps"] = words.count("--steps", job.steps)
     elif job.samples is not None or per_unit:
         if words.work is None or (words.assumed and job.samples is not None):
             raise ModelError(
@@ -251,11 +254,11 @@ def _quantities(words: Vocabulary, job: Job, per_unit: bool) -> Quantities:
                 hint="--work '32*workers'; or --steps FORMULA in place of --samples, for example "
                 "--steps '1e6/(32*workers)'; of epochs --steps 90",
             )
-        given["steps"] = call("divide", 1.0 if job.samples is None else job.samples, words.work)
-    given["machines"] = counted if job.per is None else words.count("--per", job.per)
+        nodes["steps"] = call("divide", 1.0 if job.samples is None else job.samples, words.work)
+    nodes["machines"] = counted if job.per is None else words.count("--per", job.per)
     if job.priced:
-        given["price"] = words.number(str(job.price)).node
-    return Quantities({name: node for name, node in given.items() if node is not None})
+        nodes["price"] = words.number(str(job.price)).node
+    return Quantities({name: node for name, node in nodes.items() if node is not None})
 
 
 def _comparisons(text: str, words: Vocabulary) -> list[Node]:
@@ -273,19 +276,19 @@ def _split(node: Node) -> list[Node]:
 
 
 def models_of(
-    fitted: FitResult | GroupedResult, given: Mapping[str, Any]
+    fitted: FitResult | GroupedResult, at: Mapping[str, Any]
 ) -> tuple[list[tuple[dict[str, str], FitResult]], dict[str, Any]]:
     """Return the models of the groups that some values leave, with their groups, and the values of no group column."""
     if isinstance(fitted, FitResult):
-        return [({}, fitted)], dict(given)
-    wanted = {name: _levels(values) for name, values in given.items() if name in fitted.group}
+        return [({}, fitted)], dict(at)
+    wanted = {name: _levels(values) for name, values in at.items() if name in fitted.group}
     every = [(dict(zip(fitted.group, key, strict=True)), result) for key, result in fitted.results.items()]
     left = [(group, result) for group, result in every if all(group[n] in levels for n, levels in wanted.items())]
     if not left:
         some = "; ".join(", ".join(key) for key in list(fitted.results)[:4]) or "none was fitted"
-        named = join_values({name: given[name] for name in wanted})
+        named = join_values({name: at[name] for name in wanted})
         raise GenperfError(f"no group has {named}", hint=f"the groups are {some}")
-    return left, {name: values for name, values in given.items() if name not in wanted}
+    return left, {name: values for name, values in at.items() if name not in wanted}
 
 
 def _levels(values: Any) -> set[str]:

@@ -160,20 +160,13 @@ class Uncertainty:
 
 
 def knowledge(
-    result: FitResult, columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
+    result: FitResult, columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]] | None = None
 ) -> Knowledge | StackKnowledge:
-    """Return the uncertainty of a result at some configurations, with the chance that its form is wrong.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (rows,)
-    parts : sequence, optional
-        The `forecasts` of the members there, where they are known.
-    """
+    """Return the uncertainty of a result at some configurations, with the chance that its form is wrong."""
     if stack_of(result.members) is not None:
         stack, curves, places = stacked(result.members, columns)
         return StackKnowledge(stack, curves, columns, places)
-    now = uncertainty(result, columns, parts)
+    now = uncertainty(result, columns, predictions)
     centred = now.drawn - now.weights @ now.drawn
     between = (now.weights[:, None] * centred).T @ centred
     far = distance_beyond(result.schema, columns)
@@ -184,7 +177,7 @@ def knowledge(
 
 
 def uncertainty(
-    result: FitResult, columns: Mapping[str, Any], parts: Sequence[tuple[Array, Array]] | None = None
+    result: FitResult, columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]] | None = None
 ) -> Uncertainty:
     """Return what the uncertainty of a result at some configurations consists of, see `knowledge`."""
     rows = len(next(iter(columns.values())))
@@ -197,8 +190,8 @@ def uncertainty(
     means, within, noise = [], np.zeros((rows, rows)), np.zeros(rows)
     if result.spread.form:
         within += result.spread.form**2 * covariance(positions(result.schema.factors, columns))
-    parts = forecasts(result.members, columns) if parts is None else parts
-    for member, (mean, _) in zip(result.members, parts, strict=True):
+    predictions = forecasts(result.members, columns) if predictions is None else predictions
+    for member, (mean, _) in zip(result.members, predictions, strict=True):
         means.append(mean)
         share = member.weight / total
         form = member.discrepancy
@@ -478,12 +471,12 @@ def _candidates(result: FitResult, target: Query, candidates: str | Path | pd.Da
     return query_of(source_of_columns({k: v[below] for k, v in columns.items()}), result.schema)
 
 
-def _doublings(first: float, last: float, per_node: float | None) -> Array:
+def _doublings(least: float, last: float, per_node: float | None) -> Array:
     """Return powers of two from one count to below another, those on several nodes times the workers of a full node."""
-    counts = 2.0 ** np.arange(np.ceil(np.log2(first) - 1e-9), 64.0)
+    counts = 2.0 ** np.arange(np.ceil(np.log2(least) - 1e-9), 64.0)
     if per_node is not None:
         counts = np.concatenate([counts[counts < per_node], per_node * 2.0 ** np.arange(64.0)])
-    return np.asarray(counts[(counts >= first) & (counts < last)])
+    return np.asarray(counts[(counts >= least) & (counts < last)])
 
 
 def _costs(result: FitResult, query: Query, predicted: Array, cost: str, work: str | None) -> Array:

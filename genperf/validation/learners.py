@@ -238,14 +238,6 @@ def last_point(train: Table, data: pd.DataFrame, interval: float, seed: int) -> 
     scales equally far away, the larger is used.
 
     The interval comes from predicting each configuration of the training part from its others.
-
-    Examples
-    --------
-    >>> from genperf.panel import read_table
-    >>> runs = pd.DataFrame({"workers": [1, 2, 4], "batch": [32, 32, 32], "t": [1.0, 1.1, 1.2]})
-    >>> table = read_table(runs, time="t", extrinsic="workers", intrinsic="batch")
-    >>> last_point(table, pd.DataFrame({"workers": [8, 8], "batch": [32, 16]}), 0.9, 0).predicted
-    array([1.2, 0.6])
     """
     scales = [read(f, train.frame) for f in train.numeric if f.role == "extrinsic"]
     # Of configurations equally far away the first is taken.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genperf.arrays import AnyArray, Integers, Mask, Objects
+from genperf.arrays import AnyArray, Integers, Objects
 from genperf.attribution.answers import Importance
 from genperf.engine import Engine, Lost, run
 from genperf.errors import FitError, GenperfError, ModelError, Note, did_you_mean
@@ -61,19 +61,6 @@ class Outcome:
     error: GenperfError | None = None
     #: Wall time.
     seconds: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Fold:
-    """One split with its held-out configurations."""
-
-    name: str
-    train: Table
-    #: Shape (held_out,). Numbers of the configurations.
-    held_out: Integers
-    #: Shape (held_out,). Why no model can predict a configuration: its group is not in the training part, or one of its
-    #: levels is not and that has one level only. None where one can.
-    unknown: Objects
 
 
 def validate(
@@ -145,37 +132,34 @@ def validate(
     place = Engine(engine, workers, address)
     table = table.mapped(options.pop("mapping", None) or {})
     names, notes = choose_models(models, table)
-    medians = table.medians()
-    folds = [_fold(table, medians, part) for part in split(table, scheme, seed)]
-    if len(names) * len(folds) == 1 and not place.in_process:
+    medians, splits = table.medians(), split(table, scheme, seed)
+    trains = [table.take(part.train) for part in splits]
+    held_out = [_held_out(table, medians, part, train) for part, train in zip(splits, trains, strict=True)]
+    if len(names) * len(splits) == 1 and not place.in_process:
         # A single task cannot use several processes: its groups can.
         options, place = {**options, "workers": workers, "engine": engine, "address": address}, Engine()
+    data = [configurations(medians, rows["number"][rows["reason"].isna()].to_numpy(np.intp)) for rows in held_out]
     tasks = [
-        Task(name, fold.train, configurations(medians, fold.held_out[_missing(fold.unknown)]), interval, seed, options)
+        Task(name, train, rows, interval, seed, options)
         for name in names
-        for fold in folds
+        for train, rows in zip(trains, data, strict=True)
     ]
     outcomes = _outcomes(tasks, place, progress)
-    held_out, unknown = (
-        np.concatenate(arrays) for arrays in zip(*((f.held_out, f.unknown) for f in folds), strict=True)
-    )
-    of_fold = np.repeat([fold.name for fold in folds], [len(fold.held_out) for fold in folds])
-    measured = pd.DataFrame({"fold": of_fold, "measured": medians.measured[held_out]})
+    held = pd.concat(held_out, ignore_index=True)
+    numbers, predictable = held["number"].to_numpy(np.intp), held["reason"].isna().to_numpy()
+    measured = pd.DataFrame({"fold": held["fold"], "measured": medians.measured[numbers]})
     scores = []
     for i, name in enumerate(names):
-        by_fold = outcomes[i * len(folds) : (i + 1) * len(folds)]
-        answers = np.array([*[[None] * len(unknown)] * 4, unknown], dtype=object)
-        answers[:, _missing(unknown)] = np.hstack([outcome.answers for outcome in by_fold])
-        scores.append(_score(name, measured, answers, sum(outcome.seconds for outcome in by_fold)))
+        of_model = outcomes[i * len(splits) : (i + 1) * len(splits)]
+        answers = np.full((5, len(held)), None, dtype=object)
+        answers[4] = held["reason"]
+        answers[:, predictable] = np.hstack([outcome.answers for outcome in of_model])
+        scores.append(_score(name, measured, answers, sum(outcome.seconds for outcome in of_model)))
     if all(score.failed is not None for score in scores):
         errors = (outcome.error for outcome in outcomes if outcome.error is not None)
         raise next(errors, FitError(str(scores[0].failed), where=table.source))
-    held = configurations(medians, held_out)
-    return Validation(tuple(scores), held, scheme, interval, seed, table.source, notes, table.target)
-
-
-def _missing(texts: Objects) -> Mask:
-    return np.array([text is None for text in texts], dtype=bool)
+    configurations_held = configurations(medians, numbers)
+    return Validation(tuple(scores), configurations_held, scheme, interval, seed, table.source, notes, table.target)
 
 
 def choose_models(models: str | Iterable[str], table: Table) -> tuple[list[str], tuple[Note, ...]]:
@@ -217,22 +201,22 @@ def _split(text: str) -> list[str]:
     return names_read
 
 
-def _fold(table: Table, medians: Table, part: Split) -> _Fold:
-    """Gather the held-out configurations of a split, and mark those that no model can predict."""
-    train = table.take(part.train)
-    held_out = np.unique(table.configuration[part.test])
-    frame, unknown = medians.frame.iloc[held_out], np.full(len(held_out), None, dtype=object)
+def _held_out(table: Table, medians: Table, part: Split, train: Table) -> pd.DataFrame:
+    """Return the `fold`, the `number` and, where no model can predict it, a `reason` of each held-out configuration."""
+    numbers = np.unique(table.configuration[part.test])
+    frame, reasons = medians.frame.iloc[numbers], np.full(len(numbers), None, dtype=object)
     for name in (f.name for f in train.categorical):
         trained = set(keys_of(train.frame, (*train.group, name)))
         # Several levels of a group can replace another one.
         count = Counter(key[:-1] for key in trained)
         for i, key in enumerate(keys_of(frame, (*table.group, name))):
             if key not in trained and count[key[:-1]] < 2:
-                unknown[i] = f"level '{key[-1]}' of '{name}' is not in the training part, which has one"
+                reasons[i] = f"level '{key[-1]}' of '{name}' is not in the training part, which has one"
     groups = set(keys_of(train.frame, train.group))
-    absent = [key not in groups for key in keys_of(frame, table.group)]
-    unknown[absent] = "its group has no configuration in the training part"
-    return _Fold(part.name, train, held_out, unknown)
+    reasons[[key not in groups for key in keys_of(frame, table.group)]] = (
+        "its group has no configuration in the training part"
+    )
+    return pd.DataFrame({"fold": part.name, "number": numbers, "reason": pd.Series(reasons, dtype=object)})
 
 
 def configurations(medians: Table, rows: Integers) -> pd.DataFrame:

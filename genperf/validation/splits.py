@@ -123,7 +123,7 @@ def _extrapolate(table: Table, column: str, limit: float | None) -> tuple[Split,
     else:
         group = number_rows(table.frame, list(table.group)) if table.group else np.zeros(len(table), dtype=np.int64)
         # The only value where there is no second.
-        limits = pd.Series(values).groupby(group).transform(lambda each: np.unique(each)[-2:][0]).to_numpy()
+        limits = pd.Series(values).groupby(group).transform(lambda rows: np.unique(rows)[-2:][0]).to_numpy()
         at, name = " the second largest value", f"largest {column}" if table.group else f"{column} > {limits[0]:g}"
     train, test = values <= limits, values > limits
     if not test.any() or not train.any():

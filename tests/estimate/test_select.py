@@ -29,8 +29,7 @@ from genperf.estimate.outcome import last_point_error, resampled
 from genperf.estimate.problem import continued_starts, problem_of, spread_starts
 from genperf.expression import Expression
 from genperf.models import family_named
-from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic, kinds_of
-from genperf.models.interactions import interactions
+from genperf.models.generic import MAX_TERM_LEVELS, Structure, generic, interactions, kinds_of
 from genperf.prediction import central_times
 from genperf.result import GroupedResult, dump_model
 from genperf.solver import Problem, solve

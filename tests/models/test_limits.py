@@ -9,8 +9,7 @@ from helpers import panel_with
 
 import genperf as gp
 from genperf.models import MODELS
-from genperf.models.generic import MAX_EFFECTS, Structure, generic
-from genperf.models.interactions import interactions, with_interactions
+from genperf.models.generic import MAX_EFFECTS, Structure, generic, interactions, with_interactions
 from genperf.table import Factor
 
 

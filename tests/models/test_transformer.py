@@ -9,9 +9,8 @@ import genperf as gp
 from genperf.errors import ModelError, TableError
 from genperf.formula import parse
 from genperf.models import MODELS
-from genperf.models.transformer import LONGEST_LATENCY, build
+from genperf.models.transformer import LONGEST_LATENCY, build, build_memory
 from genperf.models.transformer_layout import OFFLOAD, RECOMPUTATION, ZERO
-from genperf.models.transformer_memory import build as build_transformer_memory
 from genperf.panel import read_table
 from genperf.panel.reading import read_columns
 from genperf.table import Factor
@@ -251,7 +250,7 @@ def parts(**changes):
     """Return the parts of one run with coefficients of 1; switches as `zero=3`."""
     run = {name: np.array([value]) for name, value in {**RUN_TRANSFORMER_MEMORY, **changes}.items()}
     factors = panel_with(measure(name, "extrinsic", np.r_[cells, 64.0]) for name, cells in run.items())
-    expression = build_transformer_memory(factors)
+    expression = build_memory(factors)
     ones = dict.fromkeys(expression.constant_names, 1.0)
     return {name: float(term[0]) for name, term in expression.term_values(run, ones).items()}
 
@@ -309,7 +308,7 @@ def test_selective_recomputation_leaves_out_the_scores_alone():
     run = {name: np.array([value, value]) for name, value in RUN_TRANSFORMER_MEMORY.items()}
     run["recompute"] = np.array(["none", "selective"], dtype=object)
     names = [measure(n, "categorical" if n == "recompute" else "extrinsic", v) for n, v in run.items()]
-    expression = build_transformer_memory(panel_with(names))
+    expression = build_memory(panel_with(names))
     terms = expression.term_values(run, dict.fromkeys(expression.constant_names, 1.0))
     for name in ("activations", "norms"):
         assert terms[name][0] == terms[name][1] > 0.0
