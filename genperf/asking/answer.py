@@ -19,6 +19,7 @@ from genperf.panel.assemble import EARLIER
 from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
+from genperf.vocabulary.headers import bare
 from genperf.words.answer import sentences_of
 from genperf.words.card import COLORS, MARKS, count_header, next_line, record_line, verdict_line
 from genperf.words.numbers import (
@@ -304,7 +305,9 @@ def heads_of(facts: Facts | None) -> tuple[str, str]:
 
 def _row(row: Row) -> Text:
     """Return a row of the table."""
-    name = row.name.ljust(COLUMNS[0])
+    # A column of a nested object is called by its whole path: its end says what it is.
+    name, room = bare(row.name), COLUMNS[0] + COLUMNS[1] - len(row.value) - 1
+    name = (name if len(name) <= room else f"{name[: room - 1]}…").ljust(COLUMNS[0])
     parts = [name, row.value.rjust(COLUMNS[0] + COLUMNS[1] - len(name))]
     return Text.assemble(
         parts[0], (parts[1], "bold"), row.interval.rjust(COLUMNS[2]), (row.beside.rjust(COLUMNS[3]), "dim")
@@ -358,7 +361,7 @@ def _interval_row(name: str, ends: Interval, unit: str, beside: str = "") -> Row
     _, blank, multiple = upper.partition(" ")
     # `2.5 – 8.4 million`: a multiple of both ends stands once.
     between = f"{lower.removesuffix(blank + multiple)} – {upper}" if lower != upper else ""
-    return Row(name[: COLUMNS[0] + 8], with_unit(middle, unit), between, beside)
+    return Row(name, with_unit(middle, unit), between, beside)
 
 
 def _beside(facts: Facts) -> Stage:

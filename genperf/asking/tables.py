@@ -252,7 +252,7 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
     """Return a question under the columns' names."""
     wanted: dict[str, str] = {}
     for name, text in at.items():
-        column = reading.scale if name == SCALE else column_named(name, reading.evidence)
+        column = reading.scale if name == SCALE else column_named(name, reading.evidence, reading.scale)
         part = meant_by(name)
         if column is None and part is not None and is_a_part(name, reading.evidence) and amount(text) is not None:
             # No column holds it: the others show what it is.

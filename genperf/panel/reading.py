@@ -1,5 +1,6 @@
 """The meaning of each column, from its cells, its header and the question: one score, with its reasons."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,7 +45,7 @@ from genperf.panel.evidence import (
 from genperf.panel.options import MEASURED, ColumnRoles
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
-from genperf.vocabulary import words_of
+from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
 from genperf.vocabulary.names import (
     LEVELS,
@@ -70,6 +71,8 @@ DEVICES = "devices"
 _SWITCHES = ("zero", "recomputation", "precision", "offload")
 #: Kind of a header → why its column is measured.
 _KINDS = {"": "none", "time": "a time", "rate": "a rate", "quantity": "an amount of memory, energy or power"}
+#: Names of a scale that do not say what it counts.
+_NAMELESS = any_of("headers.nameless")
 _HEADERS = {kind: f"its header or its unit is that of {what}" for kind, what in _KINDS.items()}
 #: Why a column of numbers is not predicted.
 MAY_NAME = "whole numbers without a unit, another one in each row: they may name the runs"
@@ -231,8 +234,8 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
         matched = next((there[key] for key in meant if key is not None and key in there), None)
         if matched is not None:
             return matched
-    # A scale without a name of the field's counts what the question does.
-    unnamed = scale is not None and meant_by(scale) not in LEVELS
+    # A scale whose name says nothing counts what the question does.
+    unnamed = scale is not None and re.fullmatch(_NAMELESS, plain_name(scale)) is not None
     return scale if unnamed and meant_by(name) in LEVELS else None
 
 

@@ -117,7 +117,8 @@ def possible_work(panel: Panel) -> tuple[WorkFormula, ...]:
         return (WorkFormula(f"1/{counted}", True),)
     if panel.find("global_batch") is not None and panel.has(counted):
         return (WorkFormula(f"global_batch/{counted}", True),)
-    if panel.find("batch") is not None:
+    # A batch of one pass alone does not say how many passes a step has.
+    if panel.find("batch") is not None and panel.has("batch"):
         return (WorkFormula("batch", True),)
     if fixed_workers or not panel.has(counted):
         return (WorkFormula("1", False),)

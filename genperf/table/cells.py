@@ -221,8 +221,9 @@ class Source:
 
     def renamed(self, names: Mapping[str, str]) -> Source:
         """Return the cells with some columns named otherwise."""
-        cells, read = ({names.get(n, n): column for n, column in part.items()} for part in (self.cells, self.read))
-        return replace(self, cells=cells, read=read)
+        parts = {"cells": self.cells, "read": self.read, "units": self.units, "steady": self.steady}
+        renamed: Any = {part: {names.get(n, n): item for n, item in items.items()} for part, items in parts.items()}
+        return replace(self, **renamed)
 
     def rejection(self, row: int, column: str, value: Any, reason: str) -> Rejection:
         """Return the rejection of a cell: its position, from 0, what it holds, and why it cannot be used."""

@@ -43,7 +43,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _KEY = r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\))?(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %]{1,16}\))?){0,5}"
 _DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
 _CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+m ?\d+(?:\.\d+)?s"
-_UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+(?:/[^\W\d_]+)?| per [^\W\d_]+)?|[µμ]s"
+_UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
 _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
@@ -57,7 +57,7 @@ _AVERAGED = re.compile(rf"(?<![\w.])(?P<key>[^\W\d_]\w*)\s+(?P<value>{_DIGITS})\
 #: `350.2 images/sec`, `1.44 ms per sample`: only the unit says what it is.
 _ALONE = re.compile(
     rf"(?<![\w.:=\-/])(?P<value>{_DIGITS})\s?"
-    rf"(?P<unit>[^\W\d_]+\s?/\s?[^\W\d_]+(?:/[^\W\d_]+)?|[^\W\d_]+ per [^\W\d_]+){_END}"
+    rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+){_END}"
 )
 _COUNT_WORDS = frozenset(
     word for kind in ("factors.workers", "factors.nodes", "factors.threads") for word in words_of(kind) if len(word) > 2
@@ -65,7 +65,10 @@ _COUNT_WORDS = frozenset(
 #: `16 procs`, `on 8 GPUs`.
 _COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)")
 #: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
-_BARE = re.compile(rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_DIGITS})(?=\s?(?P<unit>{_UNIT})?){_END}")
+_BARE = re.compile(
+    rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_CLOCK}|{_DIGITS})"
+    rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
+)
 #: A line that is one `key: word`.
 _WORD = re.compile(
     rf"^\W*(?P<key>{_KEY})\s*(?:[:=]|\.{{3,}})\s*(?P<value>[^\W\d_][\w\-./+]*(?: [\w\-./+]+){{0,4}})\s*$"
@@ -75,6 +78,12 @@ _JOINTS = frozenset(words_of("log.joint"))
 _BEFORE = frozenset(words_of("log.before_a_key"))
 _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
 _NUMBERED = re.compile(rf"(?:{'|'.join(words_of('log.step'))})\W*\d+", re.IGNORECASE)
+#: `step 10 loss 3.2 ` before a key and ` on 4 GPUs` behind it: facts of their own.
+_OTHER_FACTS = re.compile(
+    rf"^.*(?<!\S)(?:\d*\.\d+|(?:{'|'.join(words_of('log.step'))})\W*\d+) | {any_of('headers.preposition')} \d+ .*",
+    re.IGNORECASE,
+)
+_TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|c|h|so|go|rs)$|://")
 _UNIT_OF_LINE = re.compile(rf"\(({'|'.join(TIME_WORDS)})\)\s*(?:\||:\s*(?![\s\d.]))")
 _HEADING = re.compile(r"#{1,4} +\S")
@@ -203,9 +212,9 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 continue
             if _NUMBERED.fullmatch(key) and unit and _kind_of(unit):
                 key, unit = unit, ""  # `epoch 3: 350 images/sec`
-            if pattern is _BARE and not _stands_bare(key):
-                continue
             clock = ":" in match["value"] or match["value"].endswith("s")
+            if pattern is _BARE and not (clock or _stands_bare(key)):
+                continue
             if unit and not _kind_of(unit):
                 unit = ""
             if not unit and not header_of(key).kind:
@@ -225,6 +234,7 @@ def _called(key: str) -> str:
     bracket = re.search(r" *\(([^()]*)\)$", key)
     if bracket is not None and not is_result(f"x ({bracket[1]})"):
         key = key[: bracket.start()]
+    key = _OTHER_FACTS.sub("", key) or key
     words = key.strip(" -_.").split(" ")
     while len(words) > 1 and (words[0].strip(":[]").lower() in _BEFORE or re.search(r"\.\w", words[0])):
         words = words[1:]
@@ -247,7 +257,7 @@ def is_log(text: str) -> bool:
 
 
 def begins_with_facts(text: str) -> bool:
-    r"""Tell whether the first line of a text and most others are keys with values, so that none is a header.
+    r"""Tell whether the first line of a text and most others are keys with values, or results: none is a header.
 
     Examples
     --------
@@ -257,7 +267,10 @@ def begins_with_facts(text: str) -> bool:
     lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
     short = [line[:LONGEST_LINE] for line in lines]
     pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
-    return bool(pairs) and pairs[0] and 2 * sum(pairs) > len(pairs)
+    if not pairs or (pairs[0] and 2 * sum(pairs) > len(pairs)):
+        return bool(pairs)
+    results = [any(is_result(key, unit) for key, _, unit in facts_of(line)) for line in short]
+    return (results[0] or _TIME_OF_DAY.search(short[0]) is not None) and 2 * sum(results) > len(results)
 
 
 def runs_of(text: str) -> list[Run]:
@@ -298,7 +311,8 @@ def _runs(text: str, by_heading: bool = False, size: str = "") -> list[Run]:
         if not run.failure:
             run.failure = failure_of(line)
         tested = _TESTED.search(line) is not None
-        for key, value, unit in facts_of(line):
+        # What a line measured belongs to the count in it, wherever that stands.
+        for key, value, unit in sorted(facts_of(line), key=lambda fact: not _counts(fact[0])):
             before = run.values.get(run.spelled.get(plain_name(key), key))
             changed = not by_heading and before and isinstance(value, float) and value != before[-1]
             if changed and (_counts(key) or key == size) and run.measured:

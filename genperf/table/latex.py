@@ -38,7 +38,10 @@ def tabular_of(text: str) -> tuple[str, str] | None:
     rows = ["\n" * text.count("\n", 0, table.start())]
     for row in _ROW_END.split(table[0]):
         cells = re.split(r"(?<!\\)&", _SPAN.sub(_spread, _NO_CELL.sub(" ", row)))
-        rows.append("\n" * max(1, row.count("\n")) + "\t".join(map(_shown, cells)).rstrip())
+        first, *others = map(_shown, cells)
+        # A header such as `#GPUs` is no comment.
+        first = f'"{first}"' if first.startswith("#") else first
+        rows.append("\n" * max(1, row.count("\n")) + "\t".join([first, *others]).rstrip())
     caption = _CAPTION.search(text)
     return "".join(rows).rstrip("\n") + "\n", "" if caption is None else _shown(caption[1])
 

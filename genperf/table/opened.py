@@ -44,10 +44,15 @@ from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
 from genperf.table.text import RUNS, aligned_table, column_names, is_of_scale, read_delimited, read_records
 from genperf.vocabulary import words_of
+from genperf.vocabulary.headers import bare, canonical_time, header_of
+from genperf.vocabulary.names import plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_SECONDS = re.compile(r"(?<![^\W_])s(?:ec(?:ond)?s?)?$", re.IGNORECASE)
+#: The end of the name of a file with a job's errors, `job.err` or `job.e17`, or with what it printed.
+_ERRORS, _PRINTED = re.compile(r"\.(?:err|stderr|e)(\d*)$"), re.compile(r"\.(?:out|stdout|log|o)(\d*)$")
 #: Files of which so many are read between two reports.
 MANY_FILES = 1000
 
@@ -89,16 +94,18 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
         return _from_parquet(data, name)
     if is_workbook(data):
         return _from_workbook(data, name)
-    text = decoded(data, name)
-    text = notebook_text(text) or text
-    refuse_other_text(text, name)
-    if delimiter is not None:
-        opened = read_delimited(text, name, delimiter)
-    else:
-        opened = read_records(text, name) or _table_or_log(text, name)
+    opened = _from_text(decoded(data, name), name, delimiter)
     if not of_windows(data):
         return opened
     return replace(opened, steps=(step("read as text of Windows (cp1252), since it is not UTF-8"), *opened.steps))
+
+
+def _from_text(text: str, name: str, delimiter: str | None) -> Source:
+    text = notebook_text(text) or text
+    refuse_other_text(text, name)
+    if delimiter is not None:
+        return read_delimited(text, name, delimiter)
+    return read_records(text, name) or _table_or_log(text, name)
 
 
 def _beginning_of_log(source: str | Path) -> Source | None:
@@ -147,12 +154,24 @@ def open_files(
     files = [file for source in sources for file in ([str(source)] if str(source) == "-" else files_of(source))]
     if len(files) == 1:
         return open_source(files[0], delimiter)
+    printed = {_PRINTED.sub(r"\1", file): file for file in files if _PRINTED.search(file)}
+    errors = {p: file for file in files if _ERRORS.search(file) and (p := printed.get(_ERRORS.sub(r"\1", file)))}
+    files = [file for file in files if file not in errors.values()]
     places = {file: place for place, file in enumerate(files)}
 
     def opened(file: str) -> Source:
         if tell is not None and len(files) >= MANY_FILES and places[file] % MANY_FILES == 0:
             tell(f"reading {places[file]:,} of {len(files):,} files")
-        return open_source(file, delimiter)
+        try:
+            source = open_source(file, delimiter)
+        except TableError:
+            if file not in errors:
+                raise
+        else:
+            if file not in errors or not source.runs:
+                return source
+        # What a job printed and its errors are one log.
+        return _from_text("\n".join(read_text(one)[1] for one in (file, errors[file])), file, delimiter)
 
     return joined(files, " ".join(map(str, sources)), opened)
 
@@ -275,6 +294,16 @@ def understood(
     return read_back(tidy)
 
 
+def _unit_of_rows(source: Source) -> dict[str, str]:
+    """Return the unit that a column states for the times beside it: `real_time,time_unit`."""
+    stated = [name for name in source.cells if plain_name(name) in words_of("headers.unit_column")]
+    units = {canonical_time(label(cell)) for name in stated for cell in source.cells[name]}
+    (unit,) = units if len(units) == 1 else (None,)
+    times = [n for n in source.cells if bare(n) == n and header_of(n).kind == "time" and header_of(n).unit == "s"]
+    without = [name for name in times if not _SECONDS.search(name)]
+    return dict.fromkeys(without, unit) if unit else {}
+
+
 def _without_idle(source: Source, named: Collection[str]) -> Source:
     """Set aside the columns without a filled cell, and one without a name that numbers the rows."""
     idle = []
@@ -294,10 +323,11 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     columns = {name: cells.tolist() for name, cells in source.columns.items() if cells.dtype.kind == "O"}
     read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma) for n, cells in columns.items()}
     parsed = {name: column for name, column in read.items() if column is not None}
+    stated = _unit_of_rows(source)
     return replace(
         source,
         read={name: cells for name, (cells, _, _) in parsed.items()},
-        units={**source.units, **{name: unit for name, (_, unit, _) in parsed.items() if unit}},
+        units={**stated, **source.units, **{name: unit for name, (_, unit, _) in parsed.items() if unit}},
         steps=(*source.steps, *(done for _, _, steps in parsed.values() for done in steps)),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
 from genperf.table.cells import MOST_NAMES, Names, Source, Taken, step
-from genperf.table.clean import filled, is_number, labels, number_in
+from genperf.table.clean import filled, is_number, labels, mostly_numbers, number_in
 from genperf.table.parsed import SEPARATOR, parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
@@ -88,6 +88,13 @@ def melted(source: Source, named: Collection[str]) -> Source:
     made = {name for family in families for name in (family.count, family.value)}
     if not families or (named and (not (made - {*source.columns}) & {*named} or {*melting} & {*named})):
         return source
+    corner = next(iter(source.columns))
+    names = labels(source.columns[corner]).tolist()
+    of_headers = families[0].count == _COUNT and meant_by(corner) in LEVELS and "name" not in source.columns
+    if of_headers and not mostly_numbers(names) and not any(header_of(name).kind for name in names):
+        # `GPUs | 1 | 2 | 4` above named rows: the corner names the headers.
+        source = source.renamed({corner: "name"})
+        families = [replace(family, count=corner) for family in families]
     count, repeated = families[0].count, families[0].repeated
     numbers = sorted({n for family in families for n in family.columns.values()})
     height = len(source)

@@ -18,7 +18,7 @@ from typing import Any
 from genperf.errors import Note, TableError, UnclearTableError, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import MISSING, Rejection, is_number
-from genperf.table.facts import is_result, source_of_records
+from genperf.table.facts import is_result, source_of_records, summary
 from genperf.table.latex import tabular_of
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import words_of
@@ -601,22 +601,28 @@ def _json_records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int]
     return records, [*range(1, len(records) + 1)], "record"
 
 
-def _records_in(value: Any) -> list[dict[str, Any]] | None:
-    """Return the records that an array or an object holds; None where it holds none."""
+def _records_in(value: Any) -> list[dict[str, Any]]:
+    """Return the records that an array or an object holds, none where it holds none."""
     if isinstance(value, list):
         if value and all(isinstance(item, dict) for item in value):
             return value
         if len(value) < 2 or not all(isinstance(row, list) and len(row) == len(value[0]) for row in value):
-            return None
+            return []
         head, *rows = value
-        return [dict(zip(head, row, strict=True)) for row in rows] if all(isinstance(n, str) for n in head) else None
+        return [dict(zip(head, row, strict=True)) for row in rows] if all(isinstance(n, str) for n in head) else []
     if not isinstance(value, dict) or not value:
-        return None
+        return []
     names, data = value.get("columns"), value.get("data")
     if isinstance(names, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
         return [dict(zip(map(str, names), row, strict=False)) for row in data]
     plain = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
+    objects = [item for item in value.values() if isinstance(item, dict)]
+    shared = set.intersection(*map(set, objects)) if len(objects) == len(value) > 1 else set()
+    of_key = "count" if all(map(str.isdecimal, value)) else "name"
+    by_name = [{of_key: key, **item} for key, item in value.items()] if shared else []
+    if by_name and all(re.search(r"\d", key) for key in value):
+        return by_name
     if any(map(is_result, _keys_of(value))):
         return [value]
     if len(arrays) == 1:
@@ -630,10 +636,14 @@ def _records_in(value: Any) -> list[dict[str, Any]] | None:
     if listed:
         # The longest list has the runs; the others sum them up.
         return [{**plain, **row} for row in max(listed, key=len)]
-    objects = [item for item in value.values() if isinstance(item, dict)]
-    shared = set.intersection(*map(set, objects)) if len(objects) == len(value) > 1 else set()
-    if shared and not any(isinstance(item[key], dict) for item in objects for key in shared):
-        return [{"name": key, **item} for key, item in value.items()]
+    if by_name and not any(isinstance(item[key], dict) for item in objects for key in shared):
+        return by_name
+    inside = {key: rows for key, item in value.items() if isinstance(item, dict) and len(rows := _records_in(item)) > 1}
+    if len(inside) == 1:
+        ((key, rows),) = inside.items()
+        others = {name: item for name, item in value.items() if name != key}
+        named = {"count": key} if meant_by(key) is not None else {}
+        return [{**others, **{named.get(n, n): cell for n, cell in row.items()}} for row in rows]
     return [value]
 
 
@@ -665,6 +675,10 @@ def _numbers_devices(item: Any) -> bool:
     return bool(item) and all(type(c) is int for c in item) and item == sorted({*item}) and item[-1] < 1000
 
 
+def _are_numbers(item: Any) -> bool:
+    return isinstance(item, list) and len(item) > 1 and {*map(type, item)} <= {int, float}
+
+
 def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Counter[str]) -> Iterator[tuple[str, Any]]:
     """Yield the scalars of a record, and lists of devices, under their paths; other lists are counted."""
     for key, item in value.items():
@@ -677,6 +691,8 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
             yield from _flattened({n: v for fact in facts for n, v in fact.items()}, prefix, depth + 1, left_out)
         elif isinstance(item, Mapping) and depth < MAX_DEPTH:
             yield from _flattened(item, f"{path}.", depth + 1, left_out)
+        elif header_of(path).kind in ("time", "rate") and _are_numbers(item):
+            yield path, json.dumps(summary([float(number) for number in item])[0])
         elif isinstance(item, list | Mapping) and not _numbers_devices(item):
             left_out[path] += 1
         else:

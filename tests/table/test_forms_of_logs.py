@@ -1,0 +1,143 @@
+"""What tools print, a file a run or all in one: each form is read by its shape, and the law behind it is found."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from genperf.asking.tables import ask
+from genperf.table.opened import open_files, understood
+
+COUNTS = (1, 2, 4, 8)
+
+
+def rate(count: int) -> float:
+    return 400.0 * count**0.93
+
+
+def clock(seconds: float) -> str:
+    return f"{int(seconds // 60)}m{seconds % 60:.3f}s"
+
+
+def steps(line: Callable[[int], str], count: int = 20) -> str:
+    return "\n".join(line(step) for step in range(1, count)) + "\n"
+
+
+#: A form → the text of the run at a count, the quantity and the times its value is that of `rate`.
+A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], float]]] = {
+    "rates of each device in words": (
+        lambda n: (
+            steps(lambda i: f"Iter #{i}: {rate(n) / n:.1f} img/sec per GPU")
+            + f"Total img/sec on {n} GPU(s): {rate(n):.1f}"
+        ),
+        "Total img/sec",
+        rate,
+    ),
+    "a bare time with its unit attached": (
+        lambda n: steps(lambda i: f"iter {i}: loss {9 - i / 10:.2f}, time {1e6 / rate(n):.2f}ms, mfu 30.12%"),
+        "time",
+        lambda n: 1e6 / rate(n),
+    ),
+    "a log between bars": (
+        lambda n: (
+            f"2023-01-01 00:00:00 | INFO | train | training on {n} devices\n"
+            + steps(
+                lambda i: f"2023-01-01 00:0{i % 10}:00 | INFO | train_inner | {i} loss=2, wps={rate(n):.1f}, wall={i}"
+            )
+        ),
+        "wps",
+        rate,
+    ),
+    "the time of a shell": (
+        lambda n: f"epoch 1 done\n\nreal\t{clock(1e5 / rate(n))}\nuser\t{clock(n * 1e5 / rate(n))}\nsys\t0m1.000s\n",
+        "real",
+        lambda n: 1e5 / rate(n),
+    ),
+    "a step and a loss before the key": (
+        lambda n: steps(lambda i: f"step {i} loss 2.{i} images/sec: {rate(n):.1f}"),
+        "images/sec",
+        rate,
+    ),
+    "nested objects": (
+        lambda n: json.dumps(
+            {
+                "config": {"model": {"layers": 12}, "parallel": {"tp": 1}, "train": {"micro_batch": 4}},
+                "results": {"tokens_per_second": rate(n), "step_time_ms": 4e6 * n / rate(n)},
+            }
+        ),
+        "step_time_ms",
+        lambda n: 4e6 * n / rate(n),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", A_FILE_A_RUN)
+def test_a_file_a_run_with_its_count_in_the_name(tmp_path: Path, form: str) -> None:
+    text_of, quantity, law = A_FILE_A_RUN[form]
+    for count in COUNTS:
+        (tmp_path / f"run_{count}gpus.txt").write_text(text_of(count), encoding="utf-8")
+    answer = ask(str(tmp_path), at={"gpus": 16}, want=quantity)
+    assert answer.answers[0].value == pytest.approx(law(16), rel=0.2)
+
+
+#: A form → its text, the count that is asked for, the quantity.
+ONE_FILE: Mapping[str, tuple[str, str, str]] = {
+    "sentences": ("".join(f"With {n} GPUs we get {rate(n):.0f} samples/s.\n" for n in COUNTS), "GPUs", "samples/s"),
+    "objects by count": (
+        json.dumps({"model": "a", "results": {str(n): {"images_per_sec": rate(n), "loss": 1} for n in COUNTS}}),
+        "gpus",
+        "images_per_sec",
+    ),
+    "lists of repeats": (
+        json.dumps([{"params": {"gpus": n}, "metrics": {"throughput": [rate(n), rate(n) + 1]}} for n in COUNTS]),
+        "gpus",
+        "throughput",
+    ),
+    "counts as headers": (
+        "model," + ",".join(map(str, COUNTS)) + "\nresnet," + ",".join(f"{rate(n):.1f}" for n in COUNTS) + "\n",
+        "gpus",
+        "value",
+    ),
+    "a corner that names the headers": (
+        r"\begin{tabular}{lrrrr} \#GPUs & "
+        + " & ".join(map(str, COUNTS))
+        + r" \\ Baseline & "
+        + " & ".join(f"{rate(n):.1f}" for n in COUNTS)
+        + r" \\ \end{tabular}",
+        "GPUs",
+        "value",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ONE_FILE)
+def test_one_file_of_all_runs(tmp_path: Path, form: str) -> None:
+    text, count, quantity = ONE_FILE[form]
+    (tmp_path / "runs.txt").write_text(text, encoding="utf-8")
+    answer = ask(str(tmp_path / "runs.txt"), at={count: 16}, want=quantity)
+    assert answer.answers[0].value == pytest.approx(rate(16), rel=0.1)
+
+
+def test_the_errors_of_a_job_are_part_of_its_log(tmp_path: Path) -> None:
+    for count in (*COUNTS, 16):
+        crashed = count == 16
+        (tmp_path / f"job-{count}.out").write_text(
+            f"SLURM_NTASKS={count}\n"
+            + ("" if crashed else steps(lambda i, n=count: f"step {i} images/sec: {rate(n)}")),
+            encoding="utf-8",
+        )
+        (tmp_path / f"job-{count}.err").write_text(
+            "CUDA out of memory. Tried to allocate 2 GiB\n" if crashed else "warning: none\n", encoding="utf-8"
+        )
+    source = understood(open_files([tmp_path]))
+    assert [str(count) for count in source.columns["SLURM_NTASKS"]].count("16.0") == 1
+    assert list(source.columns["status"]).count("out of memory") == 1
+
+
+def test_a_column_states_the_unit_of_the_times_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text(
+        "threads,real_time,time_unit\n1,9000,us\n2,5000,us\n4,3000,us\n", encoding="utf-8"
+    )
+    answer = ask(str(tmp_path / "runs.csv"), at={"threads": 4})
+    assert (round(answer.answers[0].value, -1), answer.answers[0].unit) == (3000.0, "us")
