@@ -39,9 +39,9 @@ PROTOCOLS = {
     "node": "the first count beyond one node from those inside it",
 }
 #: Against the page before.
-MOVED = """**What moved** against the page before, where of 12 % of the networks nothing was known and not of 14 %: the
-second node is covered in 86.3 % (86.0) with a width of 62 % (59), the score is 65.9 (65.7), the error .550 of the last
-point's (.551). sia_azure and sia_aws gain 4 and 2 points there, gavel loses 2.
+MOVED = """**What moved** against the page before, where of 12 % of the networks nothing was known and not of 14 %:
+the second node is covered in 86.3 % (86.0) with a width of 62 % (59), the score is 65.9 (65.7), the error
+.550 of the last point's (.551). sia_azure and sia_aws gain 4 and 2 points there, gavel loses 2.
 """
 #: Cells of fewer series are not counted: a median of three says nothing.
 LEAST_SERIES = 4

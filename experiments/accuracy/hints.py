@@ -43,10 +43,10 @@ PARAMETERS = {
 HALF = ("fp16", "amp")
 #: Against the page before, of the prior of eight sources.
 MOVED = """**What moved.** With the prior of 26 sources the interval at the first count beyond the node is 61 % wide
-without a hint (267 % before) and holds 82 % (99), so that a nominal hint narrows it no more: it moves it, and the score
-falls from 208 to 183 (before: 162 and 118). sia_aws loses what the others win: its second node costs eighteen times the
-nominal exchange, and 34 % of its series are covered (93). At the largest count the score is 122 without and 117 with
-a hint."""
+without a hint (267 % before) and holds 82 % (99), so that a nominal hint narrows it no more: it moves it,
+and the score falls from 208 to 183 (before: 162 and 118). sia_aws loses what the others win: its second
+node costs eighteen times the nominal exchange, and 34 % of its series are covered (93). At the largest
+count the score is 122 without and 117 with a hint."""
 ASKED = {"node": "the first count beyond one node", "largest": "the largest count"}
 
 

@@ -50,6 +50,15 @@ FRESH: dict[str, Law] = {
     "USL": ("strong", lambda n, m: 0.03 + 4.0 / n + 0.002 * n),
     "strong tree": ("strong", lambda n, m: 3.0 / n + 0.02 * np.log2(n)),
 }
+#: What an answer says of growing, the surest first; below, the words of the sentence and which of these they are.
+SAID = ("pays", "likely pays", "undecided", "likely does not pay", "does not pay")
+DECIDED = {
+    "likely does not pay": "likely does not pay",
+    "likely pays": "likely pays",
+    "undecided": "undecided",
+    "does not pay": "does not pay",
+    "hardly pays": "does not pay",
+}
 #: Seconds of an exchange over those of the computation, where two nodes are seen in a hint alone.
 EXCHANGES = (0.1, 1.0, 10.0)
 
@@ -116,9 +125,10 @@ def answers(world: World) -> Iterator[tuple[str, float]]:
         question = "--versus, both measured" if many <= max(MEASURED) else "--versus, 32 beyond"
         yield question, compared.lower <= float(world.time(many)[0] - world.time(few)[0]) <= compared.upper
     alone = gp.explain(fitted(world, nodes=False), {"gpus": 8.0}).elasticities.iloc[0]
-    step = float(np.log2(world.time(16.0)[0] / world.time(8.0)[0]))
-    slope = float(np.log(world.time(8.0 * 1.001)[0] / world.time(8.0 / 1.001)[0]) / np.log(1.001**2))
-    yield "elasticity", bool(alone["lower"] <= (step if alone["method"] == "doubling" else slope) <= alone["upper"])
+    # A doubling from 8, or the one about it.
+    low = 8.0 if alone["method"] == "doubling" else 8.0 / np.sqrt(2.0)
+    truth = float(np.log2(world.time(2.0 * low)[0] / world.time(low)[0]))
+    yield "elasticity", bool(alone["lower"] <= truth <= alone["upper"])
     points = explained.scaling.points.set_index("what")
     whole = np.arange(1.0, explained.scaling.upto + 1)
     below = whole[world.rate(whole) / whole / world.rate(1.0) < 0.5]
@@ -138,15 +148,13 @@ def growing(world: World, result: gp.FitResult, asked: float) -> Iterator[tuple[
     sentence = ask(result, {"gpus": asked}, Question(work=work)).sentences["pays"]
     ratio = float(world.rate(asked)[0] / world.rate(16.0)[0])
     pays = ratio > 1.0 + (asked / 16.0 - 1.0) / MOST_COST
-    undecided = "may pay or not" in sentence
-    says = not undecided and "hardly pays" not in sentence and "does not pay" not in sentence
-    yield f"16 to {asked:.0f}: 'pays'", says
-    yield f"16 to {asked:.0f}: 'may pay or not'", undecided
-    yield f"16 to {asked:.0f}: 'hardly pays'", not says and not undecided
+    says = next((words for words in DECIDED if words in sentence), "pays")
+    for words in SAID:
+        yield f"16 to {asked:.0f}: '{words}'", words == DECIDED.get(says, says)
     if pays:
-        yield "false 'hardly pays'", not says and not undecided
+        yield "false 'does not pay'", DECIDED.get(says) == "does not pay"
     else:
-        yield "false 'pays'", says
+        yield "false 'pays'", says == "pays"
 
 
 def optimal(world: World, result: gp.FitResult) -> Iterator[tuple[str, float]]:
@@ -231,7 +239,7 @@ and 3 %.
 
 Shares in %. Intervals: of answers that hold the truth. *16 to 64*: how often each sentence is given;
 growth pays where a further sample costs at most {most:.0f} x one at 16. *False 'pays'*: of
-worlds in which it does not pay, those in which it is reported to. *As wide*: of worlds, those in
+worlds in which it does not pay, those in which it is reported to, without *likely*. *As wide*: of worlds, those in
 which the interval at 64 without a count of nodes is at least as wide as with one node counted, up to
 a tenth of the width, which the draws leave open. *Largest efficient count*: by `optimize`, of an
 efficiency of {least} and more, and the chance of that (`wins`). *Deadline kept*: by the
@@ -249,6 +257,14 @@ Counts 1 to 8 on one node; 16 on two, by the hinted exchange relative to the com
 exchange is one, two or four times as slow, and nothing, half or all of the computation hides it.
 
 {hints}
+
+## What moved
+
+Against the page before, of the prior of eight sources, first and fresh laws: the knee at half is held in 98 and 95 %
+(90 and 86 before), the efficiency beyond in 94 and 93 (76 and 80), *versus* beyond in 93 and 95 (76 and 83); the best
+count in 92 and 100 (92 and 89). From 16 to 64 growing is decided in 50 and 36 % of the worlds (48 and 33), and never
+falsely (7 % of the fresh ones before); *likely* and *undecided* share what was *may pay or not*. The elasticity is
+now of the doubling about a count, and of a server whose link is full between two measured counts it is never held.
 """
 
 
