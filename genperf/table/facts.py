@@ -19,7 +19,7 @@ from genperf.table.clean import number_in, seconds_of
 from genperf.table.parsed import parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_WORDS, canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, canonical_of, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, meant_by, plain_name
 
 #: Characters of a log that are read: some 30,000 lines, which take about ten seconds.
 MOST_OF_A_LOG = 4_000_000
@@ -59,6 +59,7 @@ _ALONE = re.compile(
     rf"(?<![\w.:=\-/])(?P<value>{_DIGITS})\s?"
     rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+){_END}"
 )
+_COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _COUNT_WORDS = frozenset(
     word for kind in ("factors.workers", "factors.nodes", "factors.threads") for word in words_of(kind) if len(word) > 2
 )
@@ -148,7 +149,7 @@ def _kind_of(unit: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _counts(key: str) -> bool:
-    return meant_by(key) in LEVELS
+    return meant_by(key) in _COUNTED_IN_RUNS
 
 
 @lru_cache(maxsize=20_000)
@@ -264,7 +265,7 @@ def begins_with_facts(text: str) -> bool:
     >>> begins_with_facts("Processes : 4\nTotal Time : 8 s\n"), begins_with_facts("n=8,n=16\n1.5,0.9\n")
     (True, False)
     """
-    lines = [line for line in text[: 1 << 16].splitlines() if line.strip()][:MOST_NAMES]
+    lines = [one for one in text[: 1 << 16].splitlines() if one.strip() and not one.startswith("#")][:MOST_NAMES]
     short = [line[:LONGEST_LINE] for line in lines]
     pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
     if not pairs or (pairs[0] and 2 * sum(pairs) > len(pairs)):

@@ -32,6 +32,7 @@ from genperf.table.content import (
 from genperf.table.documents import is_workbook, notebook_text, sheets_of
 from genperf.table.facts import (
     MOST_OF_A_LOG,
+    PATHS,
     begins_with_facts,
     is_log,
     read_back,
@@ -132,7 +133,7 @@ def _table_or_log(text: str, name: str) -> Source:
             raise
         return log
     # A line of a log was taken for the header.
-    facts = begins_with_facts(text) or (source.ragged and is_log(text))
+    facts = begins_with_facts(text) or ((source.ragged or len(source.cells) == 1) and is_log(text))
     return (source_of_log(text, name) if facts else None) or source
 
 
@@ -320,7 +321,9 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     """Read numbers beside units, ±, brackets and footnotes."""
     words = re.split(r"[\W\d_]+", " ".join(source.columns).lower())
     comma = any(word in words for word in words_of("headers.decimal_comma"))
-    columns = {name: cells.tolist() for name, cells in source.columns.items() if cells.dtype.kind == "O"}
+    # `8gpu.log` is a name that holds a count, and no number with a unit.
+    texts = {n: cells for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
+    columns = {name: cells.tolist() for name, cells in texts.items()}
     read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma) for n, cells in columns.items()}
     parsed = {name: column for name, column in read.items() if column is not None}
     stated = _unit_of_rows(source)

@@ -59,6 +59,11 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         "images/sec",
         rate,
     ),
+    "a settings file with sections": (
+        lambda n: f"[run]\nmodel = resnet\n[result]\nthroughput = {rate(n):.2f}\n",
+        "throughput",
+        rate,
+    ),
     "nested objects": (
         lambda n: json.dumps(
             {
@@ -76,7 +81,7 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
 def test_a_file_a_run_with_its_count_in_the_name(tmp_path: Path, form: str) -> None:
     text_of, quantity, law = A_FILE_A_RUN[form]
     for count in COUNTS:
-        (tmp_path / f"run_{count}gpus.txt").write_text(text_of(count), encoding="utf-8")
+        (tmp_path / f"{count}gpu.txt").write_text(text_of(count), encoding="utf-8")
     answer = ask(str(tmp_path), at={"gpus": 16}, want=quantity)
     assert answer.answers[0].value == pytest.approx(law(16), rel=0.2)
 
@@ -98,6 +103,16 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
         "model," + ",".join(map(str, COUNTS)) + "\nresnet," + ",".join(f"{rate(n):.1f}" for n in COUNTS) + "\n",
         "gpus",
         "value",
+    ),
+    "items of a list": (
+        "# Scaling\n\n" + "".join(f"- **{n} GPUs**: {rate(n):,.0f} tokens/s\n" for n in COUNTS),
+        "GPUs",
+        "tokens/s",
+    ),
+    "commands and what each printed": (
+        "".join(f"$ torchrun --nproc_per_node={n} train.py\nThroughput: {rate(n):.1f} samples/s\n" for n in COUNTS),
+        "nproc_per_node",
+        "Throughput",
     ),
     "a corner that names the headers": (
         r"\begin{tabular}{lrrrr} \#GPUs & "
