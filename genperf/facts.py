@@ -516,8 +516,10 @@ class Facts:
     #: What growing to the configuration brings.
     growth: GrowthCounts
     curve: Curve
-    #: What few answers show, by its name, and how it is computed where one does: `turn`, `limit`, `published`.
-    later: Mapping[str, Callable[[], Any]]
+    #: How what few answers show is computed where one does.
+    find_turn: Callable[[], Turn | None]
+    find_limit: Callable[[], Limit]
+    find_published: Callable[[], Published]
     #: Predictions of `auto` on published series that were judged like this one.
     record: Record | None
     #: What to measure next, or why nothing is proposed.
@@ -540,17 +542,14 @@ class Facts:
     @cached_property
     def turn(self) -> Turn | None:
         """Where more workers do less."""
-        turn: Turn | None = self.later["turn"]()
-        return turn
+        return self.find_turn()
 
     @cached_property
     def limit(self) -> Limit:
         """What limits the configuration."""
-        limit: Limit = self.later["limit"]()
-        return limit
+        return self.find_limit()
 
     @cached_property
     def published(self) -> Published:
         """How the series compares with published ones."""
-        published: Published = self.later["published"]()
-        return published
+        return self.find_published()

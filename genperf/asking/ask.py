@@ -196,11 +196,6 @@ def facts_of(
         lower, upper = (float(end[0]) for end in there.band(0.9, "confidence", result.floor))
         now = Interval(expected.value.value, min(lower, expected.value.value), max(upper, expected.value.value))
         advice = attempted(suggested, result, query, named, now, expected.verdict == VERDICTS[-1])
-    later = {
-        "turn": lambda: curve.turn("slower" if growth.whole else "throughput"),
-        "limit": lambda: limit_of(result, query.columns, interval, there),
-        "published": lambda: beside_published(result, curve, growth.target.count, work, question),
-    }
     return Facts(
         at=target,
         given=frozenset(map(str, named)),
@@ -210,7 +205,9 @@ def facts_of(
         source=Path(result.schema.source).name or "runs",
         runs=result.schema.rows,
         growth=growth,
-        later=later,
+        find_turn=lambda: curve.turn("slower" if growth.whole else "throughput"),
+        find_limit=lambda: limit_of(result, query.columns, interval, there),
+        find_published=lambda: beside_published(result, curve, growth.target.count, work, question),
         curve=_drawn(curve, growth, work, interval, result.floor),
         record=_record(result, query, curve, growth.target.count, expected.verdict),
         next_run=None if advice is None or isinstance(advice, GenperfError) else advice.next_run,

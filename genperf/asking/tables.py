@@ -308,7 +308,7 @@ class _Series:
 
 
 def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
-    """Return the series that a question means: of several, the one of `default_series`."""
+    """Return the series that a question means: of several that of most counts, and then the farthest."""
     names = reading.roles.group
     evidence = {name: reading.evidence[name] for name in names}
     rows = np.ones(len(next(iter(reading.evidence.values())).texts), dtype=bool)
@@ -322,17 +322,12 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {some}")
     counts = np.zeros(len(rows)) if reading.scale is None else reading.evidence[reading.scale].values
     within = {key: counts[(keys == key).all(axis=1)] for key in present}
-    best = default_series(within)
+    best = max(within, key=lambda key: (len(np.unique(within[key])), np.nanmax(within[key])))
     free = [n for n in names if n not in at and len({key[names.index(n)] for key in present}) > 1]
     open_levels = [{n: str(key[names.index(n)]) for n in free} for key in (best, *(k for k in present if k != best))]
     levels = dict(zip(names, map(str, best), strict=True))
     others = tuple(open_levels[1 : SERIES_MAX_LEVELS + 1])
     return _Series((keys == best).all(axis=1), levels, open_levels[0], others)
-
-
-def default_series(counts: Mapping[tuple[str, ...], Array]) -> tuple[str, ...]:
-    """Return which series answers where a question names none: that of most counts, and then the farthest."""
-    return max(counts, key=lambda key: (len(np.unique(counts[key])), np.nanmax(counts[key])))
 
 
 @dataclass(frozen=True, eq=False)

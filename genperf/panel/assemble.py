@@ -33,23 +33,11 @@ _HINTS = {
 
 
 class Columns:
-    """Checked columns of one source, each read once.
+    """Checked columns of one source, each read once, with those that are derived from them in order.
 
-    Parameters
-    ----------
-    source : Source
-        The cells.
-    texts : collection of str
-        Columns that are text in formulas whatever they hold (categorical ones: their levels are text). Of the
-        others a column is text if fewer than half of its cells are numbers.
-    derived : mapping of str to str
-        Columns that are computed, with their formulas, in order.
-
-    Notes
-    -----
-    A cell that cannot be used is not an error yet: a filter may leave its row out. Its value is NaN, and `reasons` has
-    its row; what is derived from it has none of its own, so that each fault is reported once, where it stands in the
-    file.
+    Some are `texts` in formulas whatever they hold: categorical ones; others where most cells are no numbers. A cell
+    that cannot be used is not an error yet: a filter may leave its row out. Its value is NaN, and `reasons` has its
+    row; what is derived from it has none, so that each fault is reported once, where it stands in the file.
     """
 
     def __init__(self, source: Source, texts: Collection[str] = (), derived: Mapping[str, str] | None = None) -> None:

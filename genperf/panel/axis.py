@@ -90,19 +90,15 @@ def axis_of(factors: Sequence[Factor], mapping: Mapping[str, str] | None = None)
     """
     mapping = mapping or {}
     levels = {f: name for name in LEVELS if (f := factor_of(name, factors, mapping)) is not None}
-    counts = [] if "workers" in mapping else _counts(factors, mapping)
+    above_zero = [f for f in factors if f.role == "extrinsic" and (f.positive or f.distinct == 0)]
+    free = [f for f in above_zero if canonical_of(f.name) not in AMOUNTS and f.name not in mapping.values()]
+    counts = [] if "workers" in mapping else free
     unnamed = _only([f for f in counts if canonical_of(f.name) not in GENERAL])
     factor = next((f for f in (*levels, unnamed) if f is not None and f.distinct != 1), None)
     factor = factor or next(iter(levels), None) or _only(counts) or unnamed
     if factor is None or factor in levels:
         return Axis(factor, "workers" if factor is None else levels[factor])
     return Axis(factor, assumed=True)
-
-
-def _counts(factors: Sequence[Factor], mapping: Mapping[str, str]) -> list[Factor]:
-    """Return the extrinsic factors above zero that may count something: no amount, and none that the mapping names."""
-    above_zero = [f for f in factors if f.role == "extrinsic" and (f.positive or f.distinct == 0)]
-    return [f for f in above_zero if canonical_of(f.name) not in AMOUNTS and f.name not in mapping.values()]
 
 
 def _only(candidates: Sequence[Factor]) -> Factor | None:

@@ -160,27 +160,9 @@ def read_columns(
 ) -> Reading:
     """Find what each column of a table is.
 
-    Parameters
-    ----------
-    given : mapping of str to str, optional
-        Roles that the user gave, as `read_table` takes them; they win.
-    mapping : mapping of str to str, optional
-        Field's name → column, as the user mapped it.
-    at : mapping of str to str, optional
-        The configuration of a question, by column: its columns are settings, also where others give them.
-    want : str, optional
-        The wanted quantity: a header, or `time`, `throughput`, `memory`.
-    units : mapping of str to str, optional
-        The units that stood in the cells of a column.
-    alone : bool
-        Whether a table that nothing scales is read as well: one of a single run.
-    names : mapping of str to sequence of str, optional
-        Columns of names that were taken apart, with the columns that hold what the names say.
-
-    Raises
-    ------
-    TableError
-        Where nothing was measured, or nothing counts what the runs are scaled by.
+    Roles that were `given`, and the `mapping`, win. Columns of a question `at` are settings, also where others give
+    them; it may `want` one quantity, by a header or a kind. `units` stood in the cells, `names` were taken apart into
+    other columns, and a table `alone` is one of a single run.
 
     Examples
     --------

@@ -61,42 +61,6 @@ class Table:
 
     Made by `read_table`.
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The rows. Numeric factors, measured values, weights and derived columns are float; categorical factors, groups
-        and repeats are text; columns in no role keep their values.
-    target : Target
-        The measured quantity, and the column of `frame` that holds it.
-    factors : tuple of Factor
-        As given: intrinsic, then extrinsic, then categorical.
-    group : tuple of str
-        Columns that split the table: one model per combination of their values.
-    weight, repeat : str or None
-        The column of weights, and the one that numbers the repeats of a configuration.
-    source : str
-        Where the rows come from.
-    rejected : tuple of Rejection
-        Rows left out because they could not be used.
-    unused : tuple of str
-        Columns in no role.
-    derived : dict of str to str
-        Columns that were computed, with their formulas.
-    notes : tuple of Note
-        What the user should know about the table.
-    reading : tuple of (str, str)
-        Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
-    failures : DataFrame
-        The runs that failed, a row each: their factors and groups. No fit of the target reads them.
-    scaling : {"weak", "strong", "job"} or None
-        Whether the work of one worker or that of all stays as the workers grow, by the work of a step or as the user
-        says; None where neither tells.
-    further : dict of str to Table
-        Further quantities with the same factors (`--also`), by the name that predictions call each: the rows in which
-        each was measured. `take` and `medians` leave them out.
-    mapping : dict of str to str
-        Field's name → column, for counts that have another name, such as `p`; a fit finds them by it.
-
     Examples
     --------
     >>> import pandas as pd
@@ -113,21 +77,36 @@ class Table:
       workers extrinsic    1    2         2
     """
 
+    #: The rows. Numeric factors, measured values, weights and derived columns are float; categorical factors, groups
+    #: and repeats are text; columns in no role keep their values.
     frame: pd.DataFrame
+    #: The measured quantity, and the column of `frame` that holds it.
     target: Target
+    #: Intrinsic, then extrinsic, then categorical, as given.
     factors: tuple[Factor, ...]
+    #: Columns that split the table: one model per combination of their values.
     group: tuple[str, ...] = ()
+    #: The column of weights, and the one that numbers the repeats of a configuration.
     weight: str | None = None
     repeat: str | None = None
     source: str = "DataFrame"
+    #: Rows left out because they could not be used.
     rejected: tuple[Rejection, ...] = ()
+    #: Columns in no role.
     unused: tuple[str, ...] = ()
+    #: Columns that were computed, with their formulas.
     derived: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    #: Options by which the rows were read, beside the roles: a filter, the column of repeats, a unit.
     reading: tuple[tuple[str, str], ...] = ()
+    #: The runs that failed, a row each: their factors and groups. No fit of the target reads them.
     failures: pd.DataFrame = field(default_factory=pd.DataFrame)
+    #: By the work of a step or as the user says; None where neither tells.
     scaling: Scaling | None = None
+    #: Further quantities with the same factors (`--also`) by name, of the rows in which each was measured; `take` and
+    #: `medians` leave them out.
     further: Mapping[str, Table] = field(default_factory=dict)
+    #: Field's name → column, for counts that have another name, such as `p`; a fit finds them by it.
     mapping: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:

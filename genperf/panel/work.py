@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,6 @@ from genperf.formula import Name, Node, evaluate, quote_name, render
 from genperf.panel.options import Roles
 from genperf.panel.panel import LEAST_FALL, Panel
 from genperf.scaling import KINDS, LISTED, Scaling
-from genperf.table import Factor
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import COUNTED, canonical_of, column_of, counts_devices, noun_of
@@ -238,55 +237,40 @@ def evaluated(work: Node, columns: Mapping[str, Array], rows: int) -> Array:
 
 
 def with_job(table: Table) -> Table:
-    """Take times of epochs and whole jobs as such by their header; say where times fall as the workers grow.
+    """Take times of epochs and whole jobs as such by their header, else say where times fall as those of jobs do.
 
     The work of all workers together is then the same at every count, whatever the batch of each.
     """
-    target = table.target
-    several = any(f.distinct > 1 for f in _counts(table))
-    if table.scaling is None and target.true_seconds and several and header_of(target.column).of == "job":
+    target, names = table.target, [*(f.name for f in table.numeric), *table.group]
+    if table.scaling is not None or not target.true_seconds:
+        return table
+    counts = {f.name: f.distinct for f in table.numeric if canonical_of(f.name) in COUNTED}
+    if max(counts.values(), default=1) > 1 and header_of(target.column).of == "job":
         read = f"'{target.column}' is read as the time of an epoch or a whole job"
         text = f"{read}: its work is the same at every count of workers; --scaling weak says otherwise"
         return replace(table, scaling="job", notes=(*table.notes, Note(text, "job")))
-    likely = by_times(table)
-    return table if likely is None else table.noted(likely)
-
-
-def by_times(table: Table) -> Note | None:
-    """Say that times fall as the workers grow, though the batch of each stays: all share one amount of work.
-
-    So they are read where no column is a batch as well: nothing then shows that each worker has one. None
-    where they do not fall, where a column is the batch of all, and where the kind of scaling is known.
-    """
-    target, names = table.target, [*(f.name for f in table.numeric), *table.group]
-    batch, whole = (column_of(canonical, names) for canonical in ("batch", "global_batch"))
-    if whole is not None or not target.true_seconds or table.scaling is not None:
-        return None
     axis = table.panel.axis
-    if axis.factor is None or axis.assumed:
-        return None
-    workers = axis.factor.name
-    counts = {workers, *(f.name for f in _counts(table))}
-    keys = list(dict.fromkeys([*(f.name for f in table.factors if f.name not in counts), *table.group]))
-    times = table.frame.groupby([*keys, workers], as_index=False, sort=True)[target.column].median()
-    cells = times.groupby(keys or np.zeros(len(times)))[[workers, target.column]]
+    if column_of("global_batch", names) is None and axis.factor is not None and not axis.assumed:
+        fall = _fall(table, axis.factor.name, counts)
+        batch = column_of("batch", names)
+        remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
+        by_batch = f"at the same {batch} the time {fall}; {remedy}"
+        text = by_batch if batch is not None else f"the time {fall}; --scaling job for work that all share"
+        return table.noted(Note(text, "job_likely")) if fall else table
+    return table
+
+
+def _fall(table: Table, workers: str, counts: Collection[str]) -> str:
+    """Return how far times fall as the workers grow and all but counts stays; empty where each may have a batch."""
+    keys = [*(f.name for f in table.factors if f.name not in {workers, *counts}), *table.group]
+    column, keys = table.target.column, list(dict.fromkeys(keys))
+    times = table.frame.groupby([*keys, workers], as_index=False, sort=True)[column].median()
+    cells = times.groupby(keys or np.zeros(len(times)))[[workers, column]]
     (few, slow), (many, fast) = (ends.to_numpy(dtype=float).T for ends in (cells.first(), cells.last()))
     several = many > few
     if not several.any() or np.median((slow / fast)[several]) < LEAST_FALL:
-        return None
+        return ""
     widest = int(np.argmax(np.where(several, many / few, 0.0)))
+    slowest, fastest = (f"{t:,.0f}" if t >= 1000.0 else f"{t:.3g}" for t in (slow[widest], fast[widest]))
     scales = f"{few[widest]:g} to {many[widest]:g} {noun_of(workers)}"
-    fall = f"falls from {_seconds(slow[widest])} to {_seconds(fast[widest])} s from {scales}: too much for a batch each"
-    if batch is None:
-        return Note(f"the time {fall}; --scaling job for work that all share", "job_likely")
-    remedy = f"--scaling job for an epoch, --map global_batch={batch} for a batch of all"
-    return Note(f"at the same {batch} the time {fall}; {remedy}", "job_likely")
-
-
-def _counts(table: Table) -> list[Factor]:
-    """Return the factors that count workers, nodes or servers by their names."""
-    return [f for f in table.factors if f.numeric and canonical_of(f.name) in COUNTED]
-
-
-def _seconds(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"
+    return f"falls from {slowest} to {fastest} s from {scales}: too much for a batch each"

@@ -92,21 +92,8 @@ def mixture_quantiles(logarithms: Array, weights: Array, sd: Array, levels: Arra
 
     Each draw's distribution is 31 equally likely points. Many rows are searched at once.
 
-    Parameters
-    ----------
-    logarithms : ndarray of shape (draws, rows)
-        Each draw's ln T.
-    weights : ndarray of shape (draws,)
-        Each draw's share.
-    sd : ndarray of shape (rows,) or (draws, rows)
-        Standard deviation of ln T around each draw.
-    levels : ndarray of shape (k,)
-        Between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (k, rows)
-        Seconds, always above zero.
+    The logarithms of draws have shape (draws, rows), their weights (draws,), their standard deviations (rows,) or
+    (draws, rows); the quantiles at k levels between 0 and 1 have shape (k, rows).
 
     Examples
     --------

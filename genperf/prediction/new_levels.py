@@ -156,7 +156,11 @@ def substituted_members(schema: Schema, members: Sequence[Member], new: Levels) 
     _refuse_many(list(new), count)
     out = []
     for k, way in enumerate(product(*(levels[name] for name in new))):
-        by = {name: _level_read(name, new[name], level) for name, level in zip(new, way, strict=True)}
+        by = dict[str, Node]()
+        for name, measured in zip(new, way, strict=True):
+            by[name] = Name(name)
+            for level in new[name]:
+                by[name] = call("where", call("equal", Name(name), Text(level)), Text(measured), by[name])
         for member in members:
             step = max(1, min(count, len(member.draws) // LEAST_DRAWS_OF_A_WAY))
             draws = np.arange(k % step, len(member.draws), step)
@@ -173,11 +177,3 @@ def substitution_notes(schema: Schema, members: Sequence[Member] = ()) -> list[s
     return [
         f"{not_measured(*one)}; intervals here contain their differences; those of predict are wider" for one in new
     ]
-
-
-def _level_read(name: str, new: Sequence[str], measured: str) -> Node:
-    """Return a factor's level, or the measured level that replaces new ones."""
-    read: Node = Name(name)
-    for level in new:
-        read = call("where", call("equal", Name(name), Text(level)), Text(measured), read)
-    return read
