@@ -13,14 +13,18 @@ from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of, section
 from genperf.vocabulary.headers import Header, header_of
-from genperf.vocabulary.names import canonical_of, plain_name
+from genperf.vocabulary.names import ALIASES, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
 #: What a column of a run means beside the factors.
 _WORDS = section("one_run")
+#: Of these and the factors the ones that are no number.
+NAMES = ("device", "network", "precision", "recomputation", "adapters")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 #: 8xh100, 2x8xA100, h100x8.
-_MACHINE = re.compile(r"(?:(\d+)[x×*])?(\d+)[x×*]([a-z][\w+-]*)|([a-z][\w+-]*?)[x×*](\d+)", re.IGNORECASE)
+_MACHINE = re.compile(
+    r"(?:([1-9]\d*)[x×*])?([1-9]\d*)[x×*]([a-z][\w+-]*)|([a-z][\w+-]*?)[x×*]([1-9]\d*)", re.IGNORECASE
+)
 _RATE = re.compile(rf"({_NUMBER})([kM]?)([A-Za-z]+(?:/[A-Za-z]+)*)")
 _TFLOPS = re.compile(r"(t|p)flops?(/s(ec)?)?(/[a-z]+)?", re.IGNORECASE)
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
@@ -103,7 +107,7 @@ def run_of_words(
         name, equals, value = word.partition("=")
         rate = _RATE.fullmatch(word)
         if equals:
-            cells[name] = value
+            cells[name] = _setting(name, value)
         elif word.endswith("%"):
             cells["mfu"] = (amount(word[:-1]) or 0.0) / 100.0
             if not cells["mfu"] > 0.0:
@@ -121,6 +125,23 @@ def run_of_words(
         elif word.lower() not in _WORDS["mfu"]:
             network.append(word)
     return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak)
+
+
+def _meaning(column: str) -> str | None:
+    """Return what a column or a setting of a run means."""
+    return next((of for of, words in _WORDS.items() if plain_name(column) in words), canonical_of(column))
+
+
+def _setting(name: str, value: str) -> str:
+    """Return the value of a setting in words, which has a meaning and, but of a name, a number."""
+    meaning = _meaning(name)
+    if meaning is None and not header_of(name).kind:
+        known = [word for words in (*ALIASES.values(), *_WORDS.values()) for word in words]
+        hint = did_you_mean(name, known, otherwise="such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B")
+        raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
+    if meaning not in NAMES and _number(value) is None:
+        raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
+    return value
 
 
 def _parted(words: tuple[str, ...]) -> list[str]:
@@ -159,8 +180,7 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingR
     cells = {name: cell for name, cell in cells.items() if not is_missing(cell) and str(cell).strip()}
     named: dict[str, Any] = {}
     for column, cell in cells.items():
-        meaning = next((of for of, words in _WORDS.items() if plain_name(column) in words), canonical_of(column))
-        named.setdefault(meaning or column, cell)
+        named.setdefault(_meaning(column) or column, cell)
     numbers = {name: value for name, cell in named.items() if (value := _number(cell)) is not None}
     text, precision = str(named.get("device", "")), precision_in(str(named.get("precision", "")))
     if (device := device_in(text)) is None and peak is None:
@@ -249,7 +269,7 @@ def _rate(
     rates: dict[str, tuple[Header, float]] = {}
     for column, cell in cells.items():
         header, value = header_of(column), _number(cell)
-        if value is not None and (header.kind == "rate" or (header.kind == "time" and header.of != "job")):
+        if value and (header.kind == "rate" or (header.kind == "time" and header.of != "job")):
             rates.setdefault(header.counted if header.kind == "rate" else "seconds", (header, value))
     # Samples of the network in one of what is counted.
     worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length)
@@ -257,7 +277,7 @@ def _rate(
     worth |= dict.fromkeys(("images", "frames") if network.sample == "images" else ("tokens",), 1.0)
     for counted, (header, value) in sorted(rates.items(), key=lambda one: one[0] != network.sample):
         each = worth.get(counted)
-        if each is not None and value > 0.0:
+        if each is not None:
             unit = DURATIONS.get(header.unit, 1.0)
             rate = each / (value * unit) if header.kind == "time" else each * value / unit
             return rate * (run.devices if header.shared else 1.0)

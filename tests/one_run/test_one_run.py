@@ -87,12 +87,19 @@ def test_a_row_is_read_by_its_headers() -> None:
         ("8xh100 toaster 76800tok/s", "no network whose size is known"),
         ("8xh100 4x13B 76800tok/s", "add active=12.9B"),
         ("8xh100 7B", "nothing measures the speed"),
+        ("8xh100 7B 0tok/s", "nothing measures the speed"),
+        ("8xh100 7B 76800tok/s sqe=2048", "did you mean 'seq'"),
+        ("8xh100 7B 76800tok/s seq=", "'seq=' holds no number"),
     ],
 )
 def test_what_is_refused_says_what_to_try(words: str, message: str) -> None:
     with pytest.raises(GenperfError) as error:
         used(words)
     assert message in str(error.value)
+
+
+def test_no_devices_are_no_machine() -> None:
+    assert run_of_words(("0xh100", "7B", "9600tok/s")) is None
 
 
 def test_a_name_means_a_published_network_or_a_size() -> None:
