@@ -14,9 +14,9 @@ import numpy.typing as npt
 from genperf.arrays import AnyArray
 from genperf.asking.answer import Answer, answer_of
 from genperf.attribution import Scaling
-from genperf.attribution.comparison import single
 from genperf.attribution.derived import curve_of, growth_of, reported_of
 from genperf.attribution.draws import curves_of
+from genperf.attribution.explain import single
 from genperf.attribution.ladder import ladder
 from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted

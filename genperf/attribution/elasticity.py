@@ -30,7 +30,7 @@ MAX_MOVED_LEVELS = 30
 #: (docs/attribution.md).
 SOBOL_SAMPLES = 1024
 #: Draws of the ensemble with which the intervals of an index are made. The standard error of an end
-#: of a 90 % interval is then 8 % of its width (see `TERMS.paired_draws`), at a sixteenth of the time of a thousand.
+#: of a 90 % interval is then 8 % of its width (see `PAIRED_DRAWS`), at a sixteenth of the time of a thousand.
 SOBOL_DRAWS = 64
 
 

@@ -32,11 +32,6 @@ TRADING_CORRELATION = -0.95
 TERMS_TOLERANCE = 1e-9
 #: Factors that are shown where a step has no named parts: they fit in a sentence.
 MAX_ATTRIBUTED_FACTORS = 3
-#: Configurations in memory together: 200 rows of 1,000 draws of ten terms are 16 MB.
-TERMS_BLOCK_ROWS = 200
-#: Pairs of draws of two models, which are independent. The standard error of an end of a 90 % interval, which is
-#: √(p(1 − p)/pairs)/f(q) at its quantile q, is then 1.4 % of the width of a normal distribution's.
-PAIRED_DRAWS = 2000
 
 
 @dataclass(frozen=True)

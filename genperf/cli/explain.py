@@ -120,8 +120,8 @@ def explain(
 ) -> None:
     """Show which terms MODEL's time, or other quantity, is made of, and how each factor changes it."""
     from genperf import attribution, validation
-    from genperf.attribution.comparison import single
     from genperf.attribution.equation import constants_table
+    from genperf.attribution.explain import single
     from genperf.cli.options import configuration, group_at, model_or_table, number, one_group, values_at
     from genperf.reporting.export import export
 

@@ -93,7 +93,7 @@ def _figure(fitted: FitResult | GroupedResult, predicted: dict[str, Cells], inte
     # What follows needs pandas, which a prediction alone does not.
     from genperf import plots
     from genperf.attribution import scaling
-    from genperf.attribution.comparison import single
+    from genperf.attribution.explain import single
     from genperf.result import answering
     from genperf.table.cells import frame_of
 

@@ -11,7 +11,7 @@ from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
 from genperf.asking.ask import Question, expectation, facts_of, plan_of, planned, work_of
 from genperf.attribution import Scaling
-from genperf.attribution.comparison import single
+from genperf.attribution.explain import single
 from genperf.attribution.ladder import Ladder, ladder
 from genperf.attribution.scaling import scaling_along
 from genperf.errors import GenperfError
