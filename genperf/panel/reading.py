@@ -131,10 +131,6 @@ class Reading:
         """Return the columns of some roles."""
         return [name for name, meaning in self.meanings.items() if meaning.role in roles]
 
-    def at(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return a configuration under the columns' names: `gpu=64` for `num_gpus`, `model=bert` for `Model`."""
-        return {column_named(name, self.meanings, self.scale) or name: value for name, value in values.items()}
-
     @property
     def options(self) -> str:
         """The roles as options of a command, quoted for a shell."""

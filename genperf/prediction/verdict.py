@@ -215,12 +215,12 @@ def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
     return terms
 
 
+@dataclass
 class _Grades:
     """The worst grade of every row so far, with the reasons for it."""
 
-    def __init__(self, rows: int) -> None:
-        self.grade = np.zeros(rows, int)
-        self.marks: list[Mark] = []
+    grade: Integers
+    marks: list[Mark] = field(default_factory=list)
 
     def mark(self, where: Mask, level: int, about: str, **values: Any) -> None:
         """Give some rows at least a grade for a reason; of values of shape (rows,) each row has its own."""
@@ -240,7 +240,7 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     short, corner = apart(schema.factors, basis.corners, columns, rows)
     nearest = nearest_runs(schema, basis.places, columns, np.flatnonzero(short > RULES.near))
     terms = {name: np.asarray(evaluate(node, columns), float) > 0.0 for name, node in basis.unmeasured.items()}
-    grades = _Grades(rows)
+    grades = _Grades(np.zeros(rows, int))
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
     if CORES in terms:
         grades.mark(terms.pop(CORES), 1, "one_machine")

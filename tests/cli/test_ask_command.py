@@ -438,5 +438,5 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(shell: Shell)
     # No sentence, cause or published series is looked for that the card does not show.
     assert not {"sentences_of", "limit_of", "why", "beside_published"} & {*times}
     functions = [code for code in runs if not code.co_name.startswith("<")]
-    assert len(functions) < 680
-    assert len({code.co_filename for code in functions}) < 92
+    assert len(functions) < 670
+    assert len({code.co_filename for code in functions}) < 91

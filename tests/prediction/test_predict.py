@@ -343,7 +343,7 @@ def test_a_batch_that_was_free_is_not_taken_to_follow(changed: pd.DataFrame) -> 
 
 
 def test_names_are_found_however_they_are_written(tmp_path: object) -> None:
-    from genperf.panel.reading import read_columns
+    from genperf.panel.reading import column_named
 
     runs = {"Nodes": [1, 2, 4], "Model": ["a", "a", "b"], "Samples/sec": [10.0, 19.0, 30.0]}
-    assert read_columns(runs).at({"nodes": "8", "model": "a"}) == {"Nodes": "8", "Model": "a"}
+    assert [column_named(name, runs) for name in ("nodes", "model", "colour")] == ["Nodes", "Model", None]
