@@ -31,7 +31,7 @@ TRADING_CORRELATION = -0.95
 #: less have one shape: rounding errors.
 TERMS_TOLERANCE = 1e-9
 #: Factors that are shown where a step has no named parts: they fit in a sentence.
-MAX_ATTRIBUTED_FACTORS = 3
+MAX_ATTRIBUTED_FACTORS = 2
 
 
 @dataclass(frozen=True)

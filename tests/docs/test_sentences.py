@@ -11,7 +11,7 @@ import genperf as gp
 EXAMPLES = sorted((Path(__file__).parents[2] / "docs" / "examples").glob("*.csv"))
 MOST_WORDS = 25
 #: Beside those of the configuration and the ends of an interval.
-MOST_NUMBERS = 3
+MOST_NUMBERS = 2
 QUESTIONS = ({}, {"count": 64}, {"count": 1024})
 
 
@@ -37,9 +37,9 @@ def written() -> list[tuple[str, str, str]]:
 
 
 def numbers_of(sentence: str) -> list[str]:
-    """Return the numbers of a sentence without intervals and values of factors."""
+    """Return the numbers of a sentence without intervals, values of factors and the counts compared with."""
     number = r"\d[\d.,]*(?: (?:million|billion))?"
-    intervals = rf"\([^)]*\)|{number} ?(?:–|to|and) {number}|=\S+"
+    intervals = rf"\([^)]*\)|{number} ?(?:–|to|and) {number}|=\S+|(?:that of|as on) {number} \w+"
     return re.findall(number, re.sub(intervals, "", sentence))
 
 
