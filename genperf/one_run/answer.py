@@ -125,12 +125,10 @@ def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace |
     """Return what usually explains a low utilisation of such a run, the likeliest first."""
     if value is None or place is None or place.percentile is None or place.percentile >= LOW:
         return []
-    network, of_each = run.network, value * run.devices
+    network, of_all = run.network, value * run.devices
+    of_each = run.rate is not None and value < place.low < of_all < place.high
     usual = (
-        (
-            run.rate is not None and value < place.low < of_each < place.high,
-            f"a rate of each device and not of all (then {100 * of_each:.0f} %)",
-        ),
+        (of_each, f"a rate of each device and not of all (then {100 * of_all:.0f} %)"),
         (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),
         (run.recomputed is not False, "activations computed again (a quarter)"),
         (network is not None and network.is_mixture, "the exchange of experts"),
@@ -161,14 +159,11 @@ def _training(
         seconds = tokens / run.rate * run.devices / devices
         days = [seconds * factor / DAY for factor in _growth(run, here, (devices, nodes), hints)]
         count, leaves = min(2.0 * run.devices, devices), here[1] < 2.0 <= nodes
-        reason, suggestion = (
-            "one run: what another count costs is that of published series",
-            f"measure {count:g} devices",
-        )
+        suggestion = f"measure {count:g} devices"
+        reason = "one run: what another count costs is that of published series"
         if leaves:
-            hinted = "what the second costs rests on the hint"
-            reason = hinted if hints else "the interval holds networks of which nothing is known"
-            reason = f"no run beyond one node: {reason}"
+            unknown = "the interval holds networks of which nothing is known"
+            reason = f"no run beyond one node: {'what the second costs rests on the hint' if hints else unknown}"
             suggestion += " on 2 nodes" if count < devices else ""
         elif devices == run.devices:
             reason, suggestion = "one run: how much its repeats differ is that of published ones", "measure it again"

@@ -55,9 +55,14 @@ class Verification:
     moved: tuple[dict[str, Any], ...] = ()
 
     @property
+    def inside(self) -> int:
+        """How many runs lie inside their interval."""
+        return sum(run.place == "inside" for run in self.runs)
+
+    @property
     def coverage(self) -> str:
         """The coverage in words."""
-        return coverage_text(sum(run.place == "inside" for run in self.runs), len(self.runs))
+        return coverage_text(self.inside, len(self.runs))
 
     @property
     def judged(self) -> str:
@@ -89,8 +94,8 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        inside, runs = sum(run.place == "inside" for run in self.runs), len(self.runs)
-        held = {"inside": inside, "runs": runs, "nominal": NOMINAL, "probability": coverage_probability(inside, runs)}
+        held = {"inside": self.inside, "runs": len(self.runs), "nominal": NOMINAL}
+        held["probability"] = coverage_probability(self.inside, len(self.runs))
         return {**asdict(self), "coverage": held}
 
     def __str__(self) -> str:
