@@ -78,7 +78,7 @@ def test_weak_and_strong_are_both_answered_where_nothing_shows_which(shell: Shel
     band, knee = found["How well does it scale?"], found["Where is the knee?"]
     weak, strong = re.fullmatch(r"weak: (\d+) % at 16 gpus; strong: (\d+) % at 16 gpus", band["short"]).groups()
     assert int(weak) > 60 > 10 > int(strong)
-    assert re.fullmatch(r"weak: \d{3} gpus; strong: \d gpus?", knee["short"])
+    assert re.fullmatch(r"weak: none found; strong: \d gpus?", knee["short"])
     for card in (band, knee):
         assert "--scaling weak or --scaling strong" in card["sentences"][0]
         assert len({*card["sentences"]}) == len(card["sentences"])
