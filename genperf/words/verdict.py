@@ -11,11 +11,11 @@ import numpy.typing as npt
 REASONS: dict[str, str] = {
     "inside": "inside the measured range",
     "one_value": "{name} was always {value:g}: its effect was not measured",
-    "outside": "{name}={value:g} is {far} outside the {known} {lower:g} to {upper:g}",
+    "outside": "{name}={value:g} is {far} beyond the {known} {lower:g} to {upper:g}",
     "known": "measured",
     "known_borrowed": "measured and borrowed",
     "few": "{name} was measured at {count:g} values only: measure a third",
-    "in_all": "{far} outside the data in all",
+    "in_all": "{far} beyond the data in all",
     "apart": "{pair} were never measured together; nearest run: {nearest}",
     "second_node": "no run beyond one node: measure 2 nodes",
     "one_machine": "all runs may share one machine: beyond its cores nothing is gained",

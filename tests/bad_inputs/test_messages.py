@@ -161,7 +161,7 @@ FORBIDDEN = {
 
 #: Messages that break a rule, and what they wait for.
 ACCEPTED = {
-    r"doublings? outside the": "verdicts that count the distance once",
+    r"doublings? beyond the": "verdicts that count the distance once",
     r"the largest term changes from": "names of members without settings",
     r"^error: λ must be": "the name of the option --lambda",
     r"the best erred by": "counts with their nouns",
@@ -194,9 +194,9 @@ def repeats_itself(line: str) -> bool:
 
 
 def test_a_repeated_clause_is_recognised() -> None:
-    assert repeats_itself("workers=64 is 2 doublings outside the measured 1 to 16; 2 doublings outside the data")
+    assert repeats_itself("workers=64 is 2 doublings beyond the measured 1 to 16; 2 doublings beyond the data")
     assert repeats_itself("the interval is wide; the interval is wide")
-    assert not repeats_itself("workers=64 is 2 doublings outside the measured 1 to 16; the interval is wide")
+    assert not repeats_itself("workers=64 is 2 doublings beyond the measured 1 to 16; the interval is wide")
 
 
 def test_no_message_says_a_thing_twice(messages: list[str]) -> None:

@@ -341,7 +341,7 @@ def test_a_batch_that_no_worker_had_needs_caution(shell: Shell) -> None:
     law = "gpus,batch_per_gpu,global_batch,step_s\n1,64,64,0.6402\n2,32,64,0.3201\n4,16,64,0.1601\n"
     Path("runs.csv").write_text(law)
     assert answer(shell, at="gpus=8")["verdict"] != "ok"
-    assert "batch_per_gpu=8 is 1 doubling outside" in str(answer(shell, at="gpus=8")["reason"])
+    assert "batch_per_gpu=8 is 1 doubling beyond" in str(answer(shell, at="gpus=8")["reason"])
 
 
 def test_a_machine_ends_somewhere_and_a_cluster_does_not(shell: Shell) -> None:

@@ -93,7 +93,7 @@ def test_cell(value: object, text: str) -> None:
 
 
 def test_reasons_are_footnotes_where_lines_are_too_long(capsys: pytest.CaptureFixture[str]) -> None:
-    reason = "workers=64 is 2 doublings outside the measured 1 to 16; the interval is wide"
+    reason = "workers=64 is 2 doublings beyond the measured 1 to 16; the interval is wide"
     table = {
         "workers": np.array([16.0, 64.0, 128.0]),
         "verdict": np.array(["ok", "caution", "caution"], dtype=object),

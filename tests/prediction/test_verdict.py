@@ -121,12 +121,12 @@ def test_nodes_that_hold_the_workers_are_one_scale_with_them() -> None:
     reasons = result.predict({"gpus": [64, 32, 64], "nodes": [8, 8, 16], "batch": 16}).iloc[[0, 4, 8]]["reason"]
     one, more_nodes, both = reasons
     # A doubling of the scale is one doubling, and the nodes go without a word.
-    assert "gpus=64 is 1 doubling outside" in one
+    assert "gpus=64 is 1 doubling beyond" in one
     assert "nodes" not in one
     assert "in all" not in one
     # Nodes that go farther than the workers are told.
-    assert "nodes=8 is 1 doubling outside" in more_nodes
-    assert "nodes=16 is 2 doublings outside" in both
+    assert "nodes=8 is 1 doubling beyond" in more_nodes
+    assert "nodes=16 is 2 doublings beyond" in both
 
 
 def test_rows_judged_together_are_those_judged_alone() -> None:
