@@ -235,7 +235,7 @@ def _title(first: FitResult, groups: list[dict[str, Any]], names: Sequence[str])
     at = f" at {configurations.pop()}" if len(configurations) == 1 else ""
     if len(groups) > 1:
         return f"Which {' and '.join(names)} of {table} needs a look{at}?"
-    return f"What to expect of {of}{table}{at}"
+    return f"{of}{table}{at}: what to expect"
 
 
 def _first_look(groups: list[dict[str, Any]]) -> str:

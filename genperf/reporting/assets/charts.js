@@ -21,6 +21,7 @@ function filled(element, attributes, children) {
 const color = (name) => `var(--${name})`;
 const TERM_COLORS = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7"];
 const VERDICT_COLORS = { ok: "ok", caution: "caution", "extrapolating-blind": "blind" };
+const VERDICT_WORDS = { ok: "ok", caution: "caution", "extrapolating-blind": "do not rely on it" };
 const VERDICT_DASHES = { ok: null, caution: "7 3", "extrapolating-blind": "2 3" };
 
 function scaleOf({ low, high, log }, from, to) {

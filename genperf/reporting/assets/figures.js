@@ -39,7 +39,7 @@ function drawOnePlace() {
     [...terms].filter(([, v]) => v).map(([name, v]) => [name, +v.toPrecision(4), +((100 * v) / value).toPrecision(3)])));
 }
 
-const axisX = (xs) => ({ label: sheet.factors[sheet.along].name, low: Math.min(...xs), high: Math.max(...xs), log: true, base: 2 });
+const axisX = (xs) => ({ label: `${sheet.factors[sheet.along].name} (log scale)`, low: Math.min(...xs), high: Math.max(...xs), log: true, base: 2 });
 
 // The prediction along the scale at x: on the first screen that of the answers, below that of the sliders, with its numbers.
 function drawScaling(id, { xs, at: configurations, rows: raw }, x, m) {
@@ -89,7 +89,10 @@ function drawScaling(id, { xs, at: configurations, rows: raw }, x, m) {
   });
   const source = points.length ? "predicted" : "predicted from other configurations";
   const used = [...new Set(rows.slice(1).map((r) => r.verdict))];
-  if (!live) return box.replaceChildren(svg, legend([...(points.length ? [[dotMark("ink"), "measured"]] : []), [lineMark("ok"), "predicted"],
+  // The curve is that of its best verdict; what the others look like is said beside it.
+  const predicted = RULES.verdicts.filter((v) => used.includes(v)).map((v, i) =>
+    [lineMark(VERDICT_COLORS[v], VERDICT_DASHES[v]), i ? VERDICT_WORDS[v] : v === "ok" ? "predicted" : `predicted, ${VERDICT_WORDS[v]}`]);
+  if (!live) return box.replaceChildren(svg, legend([...(points.length ? [[dotMark("ink"), "measured"]] : []), ...predicted,
     [boxMark("band", 0.3), `${plain(100 * PAGE.interval)} % interval`], ...(perfect.length ? [[lineMark("perfect", "1 4", 1.5), "perfect"]] : [])]));
   const entries = [
     ...RULES.verdicts.filter((v) => used.includes(v)).map((v) => [lineMark(VERDICT_COLORS[v], VERDICT_DASHES[v]), `${source}: ${v}`]),
