@@ -14,7 +14,6 @@ import numpy as np
 from genperf import datasets
 from genperf.errors import GenperfError, attempted, counted
 from genperf.formula.amounts import amount, bandwidth
-from genperf.importers.nccl_tests import RANK, ROW, SIGNATURE
 from genperf.models.network import BANDWIDTH
 from genperf.one_run.answer import LESS, OneRun
 from genperf.one_run.published import PublishedPlace
@@ -109,6 +108,10 @@ def _test_in(path: str) -> Collective | None:
     if opened is None or isinstance(opened, GenperfError):
         return None
     name, text = opened
+    if re.search(r"\bbusbw\b|\bnThread\b", text) is None:
+        return None  # without an import of the formats of other tools
+    from genperf.importers.nccl_tests import RANK, ROW, SIGNATURE
+
     cells = [(row[1], *row[5].split()[1:3]) for row in map(ROW.fullmatch, text.splitlines()) if row is not None]
     if not cells or not re.search(SIGNATURE, text):
         return None
