@@ -65,6 +65,12 @@ _COUNT_WORDS = frozenset(
 )
 #: `16 procs`, `on 8 GPUs`.
 _COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)")
+#: `took 12.5 seconds`.
+_TOOK = re.compile(
+    rf"(?<!\w)(?P<key>{any_of('log.took')})(?: about)? (?P<value>{_CLOCK}|{_DIGITS})"
+    rf" ?(?P<unit>{'|'.join(TIME_WORDS)})(?!\w)",
+    re.IGNORECASE,
+)
 #: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
 _BARE = re.compile(
     rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_CLOCK}|{_DIGITS})"
@@ -186,7 +192,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
         return
     of_line = _UNIT_OF_LINE.search(line)
     taken: list[tuple[int, int]] = []
-    for pattern in (_FLAG, _PAIR, _AVERAGED, _ALONE, _COUNTED, _BARE):
+    for pattern in (_FLAG, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _BARE):
         for match in pattern.finditer(line):
             start, end = match.span("value")
             if any(start < right and left < end for left, right in taken):

@@ -106,6 +106,7 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     header, steps = ([], []) if drawn else _commented_header(text, records[0], separator)
     records, several, title = _one_table(header + records)
     steps += several_blocks
+    records = _with_one_header(records)
     (line, head), *following = records
     if _is_header(head, [record for _, record in following[:FIRST_ROWS]]):
         columns = column_names(head, f"{name}: line {line}")
@@ -125,6 +126,10 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
             step(f"{counted(len(filled_rows), 'row')} shorter than the header: {listed(columns[-1:])} is empty there")
         )
         filled_rows = {line: [*row, *[""] * (width - len(row))] for line, row in filled_rows.items()}
+    numbers = [row[0] for row in filled_rows.values() if len(row) == width + 1]
+    if len(numbers) == len(filled_rows) > 1 and numbers == [*map(str, range(len(numbers)))]:
+        steps.append(step("the numbers of the rows, which the header does not name, left out"))
+        filled_rows = {line: row[1:] for line, row in filled_rows.items()}
     ragged = {line: row for line, row in filled_rows.items() if len(row) != width}
     rows = {line: row for line, row in filled_rows.items() if line not in ragged}
     if not filled_rows:
@@ -149,6 +154,25 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
         steps=tuple(steps),
         caption=caption or title,
     )
+
+
+def _with_one_header(records: Sequence[Record]) -> list[Record]:
+    """Return records whose header names every column once: one that repeats a name stands over the next line.
+
+    Examples
+    --------
+    >>> _with_one_header([(1, ["", "GPUs", "GPUs"]), (2, ["Method", "1", "2"]), (3, ["a", "9", "5"])])
+    [(2, ['Method', 'GPUs 1', 'GPUs 2']), (3, ['a', '9', '5'])]
+    """
+    if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
+        return list(records)
+    (_, upper), (line, lower), *rows = records
+    named = [f"{above} {below}".strip() if upper.count(above) > 1 else below or above
+             for above, below in zip(upper, lower, strict=True)]  # fmt: skip
+    filled = [above for above in upper if above]
+    if len({*filled}) == len(filled) or len({*named}) < len(named) or not all(named):
+        return list(records)
+    return [(line, named), *rows]
 
 
 def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None:
