@@ -50,6 +50,7 @@ _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
     rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf)(?P<multiple>[kKMBG](?![\w/]))?\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
 )
+_RATE_BEHIND = re.compile(rf" +(?P<value>{_DIGITS})/s(?!\w)")
 #: `--nodes 4`, `-np 2`.
 _FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
 #: `Time 0.26 (0.31)`: the value of a step, and the mean so far.
@@ -219,18 +220,22 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
                 continue
             if _NUMBERED.fullmatch(key) and unit and _kind_of(unit):
                 key, unit = unit, ""  # `epoch 3: 350 images/sec`
-            clock = ":" in match["value"] or match["value"].endswith("s")
+            value = match["value"]
+            if pattern is _PAIR and not unit and (rate := _RATE_BEHIND.match(line, end)) is not None:
+                # `requests: 7482 124.7/s`: how many, and how many a second.
+                value, unit, end = rate["value"], "1/s", rate.end()
+            clock = ":" in value or value.endswith("s")
             if pattern is _BARE and not (clock or _stands_bare(key)):
                 continue
             if unit and not _kind_of(unit):
                 unit = ""
             if not unit and not header_of(key).kind:
                 unit = "s" if clock else of_line[1] if of_line is not None else ""
-            if match["value"] in ("nan", "inf"):
+            if value in ("nan", "inf"):
                 continue
             taken.append((start, end))
             unit = canonical_time(unit) or unit
-            yield key, _number(match["value"], groups.get("multiple") or ""), unit
+            yield key, _number(value, groups.get("multiple") or ""), unit
     if not taken and (word := _WORD.match(line)) is not None:
         yield _called(word["key"]), word["value"], ""
 

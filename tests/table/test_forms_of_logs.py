@@ -59,6 +59,11 @@ A_FILE_A_RUN: Mapping[str, tuple[Callable[[int], str], str, Callable[[int], floa
         "images/sec",
         rate,
     ),
+    "a count and its rate": (
+        lambda n: f"data_received....: 3 MB 53 kB/s\nhttp_reqs........: {60 * rate(n):.0f} {rate(n):.3f}/s\n",
+        "http_reqs",
+        rate,
+    ),
     "a settings file with sections": (
         lambda n: f"[run]\nmodel = resnet\n[result]\nthroughput = {rate(n):.2f}\n",
         "throughput",
