@@ -45,12 +45,12 @@ _DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d
 _CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+m ?\d+(?:\.\d+)?s"
 _UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
 _END = r"(?![\w:]|\.\d|-\d|/\d)"
-#: `key: 0.25 s`, `key=8`, `key ..... 16`, also in quotes, as a dictionary prints it.
+#: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
     rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf)(?P<multiple>[kKMBG](?![\w/]))?\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
+    rf"(?: +(?P<rate>{_DIGITS})/s(?!\w))?"
 )
-_RATE_BEHIND = re.compile(rf" +(?P<value>{_DIGITS})/s(?!\w)")
 #: `--nodes 4`, `-np 2`.
 _FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
 #: `Time 0.26 (0.31)`: the value of a step, and the mean so far.
@@ -195,49 +195,46 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
     taken: list[tuple[int, int]] = []
     for pattern in (_FLAG, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _BARE):
         for match in pattern.finditer(line):
-            start, end = match.span("value")
+            start, end = match.start("value"), max(match.end(n) for n in ("value", "rate") if n in pattern.groupindex)
             if any(start < right and left < end for left, right in taken):
                 continue
-            groups = match.groupdict()
-            unit = (
-                re.sub(r"\s", "", groups.get("unit") or "")
-                if " per " not in (groups.get("unit") or "")
-                else groups["unit"]
-            )
-            if pattern is _ALONE:
-                if not _kind_of(unit) and not is_result(unit) and _RESULT.match(unit.lower()) is None:
-                    continue
-                key, unit = unit, ""
-            else:
-                key = _called(groups["key"])
-                if _SOURCE_FILE.search(key):
-                    continue
-            if (
-                pattern is _COUNTED
-                and plain_name(key) not in _COUNT_WORDS
-                and f"{plain_name(key)}s" not in _COUNT_WORDS
-            ):
-                continue
-            if _NUMBERED.fullmatch(key) and unit and _kind_of(unit):
-                key, unit = unit, ""  # `epoch 3: 350 images/sec`
-            value = match["value"]
-            if pattern is _PAIR and not unit and (rate := _RATE_BEHIND.match(line, end)) is not None:
-                # `requests: 7482 124.7/s`: how many, and how many a second.
-                value, unit, end = rate["value"], "1/s", rate.end()
-            clock = ":" in value or value.endswith("s")
-            if pattern is _BARE and not (clock or _stands_bare(key)):
-                continue
-            if unit and not _kind_of(unit):
-                unit = ""
-            if not unit and not header_of(key).kind:
-                unit = "s" if clock else of_line[1] if of_line is not None else ""
-            if value in ("nan", "inf"):
-                continue
-            taken.append((start, end))
-            unit = canonical_time(unit) or unit
-            yield key, _number(value, groups.get("multiple") or ""), unit
+            fact = _fact(pattern, match, "" if of_line is None else of_line[1])
+            if fact is not None:
+                taken.append((start, end))
+                yield fact
     if not taken and (word := _WORD.match(line)) is not None:
         yield _called(word["key"]), word["value"], ""
+
+
+def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, float, str] | None:
+    """Return the key, the value and the unit that a match of a pattern holds; None where it is no fact."""
+    groups = {name: text or "" for name, text in match.groupdict().items()}
+    value, unit = groups["value"], groups.get("unit", "")
+    unit = unit if " per " in unit else re.sub(r"\s", "", unit)
+    if groups.get("rate") and not unit:
+        # `requests: 7482 124.7/s`: how many, and how many a second.
+        value, unit = groups["rate"], "1/s"
+    if pattern is _ALONE:
+        if not _kind_of(unit) and not is_result(unit) and _RESULT.match(unit.lower()) is None:
+            return None
+        key, unit = unit, ""
+    else:
+        key = _called(groups["key"])
+    clock = ":" in value or value.endswith("s")
+    counts = plain_name(key) in _COUNT_WORDS or f"{plain_name(key)}s" in _COUNT_WORDS
+    if (
+        value in ("nan", "inf")
+        or (pattern is _COUNTED and not counts)
+        or (pattern is not _ALONE and _SOURCE_FILE.search(key))
+        or (pattern is _BARE and not (clock or _stands_bare(key)))
+    ):
+        return None
+    unit = unit if _kind_of(unit) else ""
+    if _NUMBERED.fullmatch(key) and unit:
+        key, unit = unit, ""  # `epoch 3: 350 images/sec`
+    if not unit and not header_of(key).kind:
+        unit = "s" if clock else unit_of_line
+    return key, _number(value, groups.get("multiple", "")), canonical_time(unit) or unit
 
 
 @lru_cache(maxsize=50_000)
@@ -279,8 +276,10 @@ def begins_with_facts(text: str) -> bool:
     lines = [one for one in text[: 1 << 16].splitlines() if one.strip() and not one.startswith("#")][:MOST_NAMES]
     short = [line[:LONGEST_LINE] for line in lines]
     pairs = [bool(_PAIR.search(line) or _WORD.match(line) or failure_of(line)) for line in short]
-    if not pairs or (pairs[0] and 2 * sum(pairs) > len(pairs)):
-        return bool(pairs)
+    if not short:
+        return False
+    if pairs[0] and 2 * sum(pairs) > len(pairs):
+        return True
     results = [any(is_result(key, unit) for key, _, unit in facts_of(line)) for line in short]
     return (results[0] or _TIME_OF_DAY.search(short[0]) is not None) and 2 * sum(results) > len(results)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genperf.errors import TableError, listed
+from genperf.errors import GenperfError, TableError, attempted, listed
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
 from genperf.table.content import (
@@ -163,16 +163,15 @@ def open_files(
     def opened(file: str) -> Source:
         if tell is not None and len(files) >= MANY_FILES and places[file] % MANY_FILES == 0:
             tell(f"reading {places[file]:,} of {len(files):,} files")
-        try:
-            source = open_source(file, delimiter)
-        except TableError:
-            if file not in errors:
-                raise
-        else:
-            if file not in errors or not source.runs:
-                return source
-        # What a job printed and its errors are one log.
-        return _from_text("\n".join(read_text(one)[1] for one in (file, errors[file])), file, delimiter)
+        source = attempted(open_source, file, delimiter)
+        if file in errors and (isinstance(source, GenperfError) or source.runs):
+            # What a job printed and its errors are one log, where both can be read whole.
+            both = attempted(lambda: "\n".join(read_text(one)[1] for one in (file, errors[file])))
+            log = both if isinstance(both, GenperfError) else attempted(_from_text, both, file, delimiter)
+            source = source if isinstance(log, GenperfError) else log
+        if isinstance(source, GenperfError):
+            raise source
+        return source
 
     return joined(files, " ".join(map(str, sources)), opened)
 

@@ -167,8 +167,8 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
-    named = [f"{above} {below}".strip() if upper.count(above) > 1 else below or above
-             for above, below in zip(upper, lower, strict=True)]  # fmt: skip
+    above_below = zip(upper, lower, strict=True)
+    named = [f"{above} {below}".strip() if upper.count(above) > 1 else below or above for above, below in above_below]
     filled = [above for above in upper if above]
     if len({*filled}) == len(filled) or len({*named}) < len(named) or not all(named):
         return list(records)
@@ -625,15 +625,10 @@ def _json_records(text: str, name: str) -> tuple[list[dict[str, Any]], list[int]
     return records, [*range(1, len(records) + 1)], "record"
 
 
-def _records_in(value: Any) -> list[dict[str, Any]]:
+def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     """Return the records that an array or an object holds, none where it holds none."""
     if isinstance(value, list):
-        if value and all(isinstance(item, dict) for item in value):
-            return value
-        if len(value) < 2 or not all(isinstance(row, list) and len(row) == len(value[0]) for row in value):
-            return []
-        head, *rows = value
-        return [dict(zip(head, row, strict=True)) for row in rows] if all(isinstance(n, str) for n in head) else []
+        return _rows_in(value)
     if not isinstance(value, dict) or not value:
         return []
     names, data = value.get("columns"), value.get("data")
@@ -641,34 +636,55 @@ def _records_in(value: Any) -> list[dict[str, Any]]:
         return [dict(zip(map(str, names), row, strict=False)) for row in data]
     plain = {key: item for key, item in value.items() if not isinstance(item, list | dict)}
     arrays = {key: item for key, item in value.items() if isinstance(item, list)}
-    objects = [item for item in value.values() if isinstance(item, dict)]
-    shared = set.intersection(*map(set, objects)) if len(objects) == len(value) > 1 else set()
-    of_key = "count" if all(map(str.isdecimal, value)) else "name"
-    by_name = [{of_key: key, **item} for key, item in value.items()] if shared else []
-    if by_name and all(re.search(r"\d", key) for key in value):
+    objects = {key: item for key, item in value.items() if isinstance(item, dict)}
+    by_name = _records_by_name(objects) if len(objects) == len(value) else []
+    if by_name and all(re.search(r"\d", key) for key in objects):
         return by_name
     if any(map(is_result, _keys_of(value))):
         return [value]
-    if len(arrays) == 1:
-        (rows,) = arrays.values()
-        if rows and all(isinstance(row, dict) for row in rows):
-            return [{**plain, **row} for row in rows]
     nested = any(isinstance(cell, list | dict) for item in arrays.values() for cell in item)
     if len(arrays) > 1 and not nested and len(set(map(len, arrays.values()))) == 1:
         return [dict(zip(arrays, row, strict=True)) | plain for row in zip(*arrays.values(), strict=True)]
-    listed = [rows for rows in arrays.values() if len(rows) > 1 and all(isinstance(row, dict) for row in rows)]
+    fewest = 1 if len(arrays) == 1 else 2
+    listed = [rows for rows in arrays.values() if len(rows) >= fewest and all(isinstance(row, dict) for row in rows)]
     if listed:
         # The longest list has the runs; the others sum them up.
         return [{**plain, **row} for row in max(listed, key=len)]
-    if by_name and not any(isinstance(item[key], dict) for item in objects for key in shared):
+    if by_name and not any(
+        isinstance(row[key], dict) for row in by_name for key in set.intersection(*map(set, by_name))
+    ):
         return by_name
-    inside = {key: rows for key, item in value.items() if isinstance(item, dict) and len(rows := _records_in(item)) > 1}
-    if len(inside) == 1:
-        ((key, rows),) = inside.items()
-        others = {name: item for name, item in value.items() if name != key}
-        named = {"count": key} if meant_by(key) is not None else {}
-        return [{**others, **{named.get(n, n): cell for n, cell in row.items()}} for row in rows]
-    return [value]
+    inside = {key: _records_in(item, depth + 1) for key, item in objects.items()} if depth < MAX_DEPTH else {}
+    several = [(key, rows) for key, rows in inside.items() if len(rows) > 1]
+    if len(several) != 1:
+        return [value]
+    # Beside the runs stand the settings that they share.
+    ((key, rows),) = several
+    shared = {name: item for name, item in value.items() if name != key}
+    called = key if meant_by(key) is not None else _COUNT
+    return [{**shared, **{called if n == _COUNT else n: cell for n, cell in row.items()}} for row in rows]
+
+
+#: What records by bare numbers have these as: `{"1": {…}, "2": {…}}`.
+_COUNT = "count"
+
+
+def _records_by_name(objects: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return objects that share a key as records with their names; none of others."""
+    if len(objects) < 2 or not set.intersection(*map(set, objects.values())):
+        return []
+    called = _COUNT if all(map(str.isdecimal, objects)) else "name"
+    return [{called: key, **item} for key, item in objects.items()]
+
+
+def _rows_in(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the records of an array: objects, or arrays below one of names."""
+    if rows and all(isinstance(row, dict) for row in rows):
+        return list(rows)
+    if len(rows) < 2 or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
+        return []
+    head, *others = rows
+    return [dict(zip(head, row, strict=True)) for row in others] if all(isinstance(n, str) for n in head) else []
 
 
 #: Under what a record has the name of a fact.

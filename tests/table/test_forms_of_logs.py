@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from genperf.asking.tables import ask
+from genperf.errors import TableError
 from genperf.table.opened import open_files, understood
 
 COUNTS = (1, 2, 4, 8)
@@ -91,6 +92,12 @@ def test_a_file_a_run_with_its_count_in_the_name(tmp_path: Path, form: str) -> N
     assert answer.answers[0].value == pytest.approx(law(16), rel=0.2)
 
 
+def tabular(corner: str, name: str) -> str:
+    """A table in LaTeX: counts in its header, rates in its row."""
+    counts, rates = " & ".join(map(str, COUNTS)), " & ".join(f"{rate(n):.1f}" for n in COUNTS)
+    return rf"\begin{{tabular}}{{lcccc}} {corner} & {counts} \\ {name} & {rates} \\ \end{{tabular}}"
+
+
 #: A form → its text, the count that is asked for, the quantity.
 ONE_FILE: Mapping[str, tuple[str, str, str]] = {
     "sentences": ("".join(f"With {n} GPUs we get {rate(n):.0f} samples/s.\n" for n in COUNTS), "GPUs", "samples/s"),
@@ -105,11 +112,7 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
         "images_per_s",
     ),
     "a header over several columns": (
-        r"\begin{tabular}{lcccc} & \multicolumn{4}{c}{Number of GPUs} \\ Method & "
-        + " & ".join(map(str, COUNTS))
-        + r" \\ DDP & "
-        + " & ".join(f"{rate(n):.1f}" for n in COUNTS)
-        + r" \\ \end{tabular}",
+        tabular(r"& \multicolumn{4}{c}{Number of GPUs} \\ Method", "DDP"),
         "GPUs",
         "value",
     ),
@@ -138,15 +141,7 @@ ONE_FILE: Mapping[str, tuple[str, str, str]] = {
         "nproc_per_node",
         "Throughput",
     ),
-    "a corner that names the headers": (
-        r"\begin{tabular}{lrrrr} \#GPUs & "
-        + " & ".join(map(str, COUNTS))
-        + r" \\ Baseline & "
-        + " & ".join(f"{rate(n):.1f}" for n in COUNTS)
-        + r" \\ \end{tabular}",
-        "GPUs",
-        "value",
-    ),
+    "a corner that names the headers": (tabular(r"\#GPUs", "Baseline"), "GPUs", "value"),
 }
 
 
@@ -181,3 +176,19 @@ def test_a_column_states_the_unit_of_the_times_beside_it(tmp_path: Path) -> None
     )
     answer = ask(str(tmp_path / "runs.csv"), at={"threads": 4})
     assert (round(answer.answers[0].value, -1), answer.answers[0].unit) == (3000.0, "us")
+
+
+def test_errors_that_are_no_text_lose_no_run(tmp_path: Path) -> None:
+    for count in COUNTS:
+        text = f"gpus: {count}\n" + steps(lambda i, n=count: f"step {i} images/sec: {rate(n)}")
+        (tmp_path / f"job-{count}.out").write_text(text, encoding="utf-8")
+        (tmp_path / f"job-{count}.err").write_bytes(b"\x00\xff\xfe" * 9)
+    assert len(understood(open_files([tmp_path]))) == len(COUNTS)
+
+
+@pytest.mark.parametrize("depth", [50, 900])
+def test_objects_inside_objects_end_in_an_answer_or_a_message(tmp_path: Path, depth: int) -> None:
+    text = '{"a": ' * depth + '{"gpus": 1, "time_s": 2}' + "}" * depth
+    (tmp_path / "deep.json").write_text(text, encoding="utf-8")
+    with pytest.raises(TableError):
+        understood(tmp_path / "deep.json")
