@@ -10,6 +10,7 @@ from genperf.arrays import Index
 from genperf.attribution import Scaling
 from genperf.attribution.answers import doublings_for_people
 from genperf.attribution.elasticity import doublings_by_level
+from genperf.attribution.equation import equation, written_lines
 from genperf.attribution.ladder import Ladder
 from genperf.attribution.terms import by_label, term_contributions
 from genperf.errors import GenperfError, TableError
@@ -47,11 +48,13 @@ from genperf.words.quantity import constant_unit, heading
 def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> dict[str, Any]:
     """Return the contents of the page for one model; where it is not live, with predictions at the slider's counts."""
     result, interval, model = place.result, place.question.interval, PageModel(place.result)
-    names = [*model.places]
+    names, target = [*model.places], result.schema.target
+    symbol = "T" if target.is_time else target.name
     return {
         **_predicting(result, place, live),
         "model": result.model,
-        "formula": result.best.expression.text(result.best.values),
+        "formula": "\n".join(written_lines(result)) or f"{symbol} = {result.best.expression.text(result.best.values)}",
+        "latex": equation(result) if result.is_formula else None,
         "answers": [vars(a) for a in answers(place)],
         "summary": summary(place),
         "glance": glance(place),

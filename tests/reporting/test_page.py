@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import genperf as gp
+from genperf.attribution.equation import equation
 from genperf.errors import GenperfError
 from genperf.prediction import Spread
 from genperf.reporting import PageJob, View, html, page
@@ -391,3 +392,15 @@ def test_a_count_whose_name_has_a_space_is_paid_for(per: str | None) -> None:
     frame = pd.DataFrame({"Num GPUs": [1, 2, 4, 8], "batch": 32, "s": [0.5, 0.52, 0.55, 0.57]})
     result = fitted(frame, extrinsic="Num GPUs", intrinsic="batch")
     assert re.search(r'"paidName": ?"Num GPUs"', page(result, View(job=PageJob(price="2/h", per=per))))
+
+
+def test_the_page_has_the_equation_to_read_and_to_take_away() -> None:
+    frame = pd.DataFrame([(b, n) for b in (8, 16, 32) for n in (1, 2, 4, 8)], columns=["batch", "workers"])
+    generic = fitted(frame.assign(s=0.1 * frame.batch * frame.workers**0.5), "generic", intrinsic="batch")
+    sheet = data_of(page(generic))["groups"][0]["sheet"]
+    assert sheet["formula"].splitlines()[0] == "time (s) ="
+    assert "(workers/" in sheet["formula"]
+    assert sheet["latex"] == equation(generic)
+    ensemble = data_of(page(fitted(runs(), "auto")))["groups"][0]["sheet"]
+    assert ensemble["formula"].startswith("T = ")
+    assert ensemble["latex"] is None

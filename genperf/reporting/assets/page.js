@@ -250,7 +250,9 @@ function measuredFact(facts) {
 function showTables() {
   const { facts } = sheet;
   const several = sheet.members.length > 1;
-  text("formula", `${QUANTITY.isTime ? "T" : QUANTITY.name} = ${sheet.formula}`);
+  text("formula", sheet.formula);
+  text("latex", sheet.latex ?? "");
+  $("latex-box").hidden = sheet.latex === null;
   put("members", several ? [h("p", { class: "note" }, "The heaviest member is shown above; the prediction weighs all of them:"),
     table("Members of the ensemble", ["member", "weight (%)"], sheet.members.map(([n, w]) => [n, +(100 * w).toPrecision(3)]))] : null);
   put("constants", table(`Constants with ${plain(100 * PAGE.interval)} % intervals`,
