@@ -15,12 +15,12 @@ Examples
 """
 
 import tomllib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from msgspec.structs import replace
 
 from genperf.errors import TableError, suggest
 from genperf.panel import Table, read_table

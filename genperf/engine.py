@@ -7,18 +7,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from genperf.errors import GenperfError, known_name
 
 ENGINES = ("local", "dask")
 
 
-@dataclass(frozen=True)
-class Engine:
+class Engine(Struct, frozen=True):
     """Where tasks run.
 
     Examples
@@ -156,22 +156,19 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """The outcome of a task whose worker died twice."""
 
     reason: str
 
 
-@dataclass(frozen=True)
-class _Raised:
+class _Raised(Struct, frozen=True):
     """An error of the work itself, which the engine passes on."""
 
     error: Exception
 
 
-@dataclass(frozen=True)
-class _Guarded(Generic[T, R]):
+class _Guarded(Struct, Generic[T, R], frozen=True):
     """The work and the task's number, with one thread of linear algebra: more threads round differently."""
 
     work: Callable[[T], R]

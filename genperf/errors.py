@@ -5,8 +5,9 @@ so no traceback reaches anyone for bad input.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 R = TypeVar("R")
 
@@ -121,8 +122,7 @@ class FormulaError(GenperfError):
         return "\n".join([*lines, f"  try: {self.hint}"] if self.hint else lines)
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct, frozen=True):
     """Advice to the user that does not stop the work."""
 
     #: One sentence, with the advice in it.

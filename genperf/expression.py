@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.errors import ModelError, suggest
@@ -39,8 +40,7 @@ class ConstantMeaning(NamedTuple):
         return self.categorical or self.factor
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A constant of an expression, to be fitted."""
 
     name: str
@@ -84,16 +84,14 @@ def exponent(name: str, lower: float, upper: float, start: float = 0.0) -> Const
     return Constant(name, "exponent", float(lower), float(upper), start)
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A named part of the total, in the target's unit."""
 
     name: str
     node: Node
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(Struct, frozen=True, dict=True):
     """An execution-time expression: `T = total(terms)`, by default their sum.
 
     Examples
@@ -256,8 +254,7 @@ def _is_linear(node: Node, names: frozenset[str]) -> bool:
             return isinstance(node, Name) or names.isdisjoint(names_in(node))
 
 
-@dataclass(frozen=True)
-class BoundExpression:
+class BoundExpression(Struct, frozen=True, dict=True):
     """An expression with a table's columns put in: constants (sets, n) → predicted values (sets, rows)."""
 
     expression: Expression

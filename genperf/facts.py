@@ -3,9 +3,11 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from genperf.errors import GenperfError
 
@@ -29,8 +31,7 @@ CURRENCY = r"[$€£¥]|[A-Z]{3}"
 ENDS = ("", "_lower", "_upper")
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """A number with its interval, whose ends may be infinite."""
 
     value: float
@@ -43,8 +44,7 @@ class Interval:
         return self.value, self.lower, self.upper
 
 
-@dataclass(frozen=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """The prediction at a configuration."""
 
     #: The predicted quantity, its unit, and whether it is a time.
@@ -63,8 +63,7 @@ class Expectation:
     held_out_of: str = ""
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """A count of workers on the way to a configuration, and what is predicted there."""
 
     count: float
@@ -80,8 +79,7 @@ class Stage:
     cost: float | None = None
 
 
-@dataclass(frozen=True)
-class Paid:
+class Paid(Struct, frozen=True):
     """A price: what it is for, and how it was given."""
 
     per_second: float
@@ -95,8 +93,7 @@ class Paid:
         return "".join(re.findall(CURRENCY, self.text))
 
 
-@dataclass(frozen=True)
-class GrowthCounts:
+class GrowthCounts(Struct, frozen=True):
     """Counts of workers side by side: the smallest, the one that growth begins at, and that of the configuration."""
 
     #: The column that counts the workers, and that of what is paid for.
@@ -149,8 +146,7 @@ class GrowthCounts:
         return Interval(self.target.rate, work / value.upper, work / value.lower)
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A term of the predicted value, or several of one shape."""
 
     label: str
@@ -159,8 +155,7 @@ class Part:
     share: Interval
 
 
-@dataclass(frozen=True)
-class Doubling:
+class Doubling(Struct, frozen=True):
     """By what the value is multiplied when a factor doubles, with the factors that follow it."""
 
     factor: str
@@ -168,8 +163,7 @@ class Doubling:
     ratio: float
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """What limits a configuration: the largest parts, or the strongest factors where no part has a name."""
 
     #: The predicted quantity, and what is reported first of it (a throughput where one was measured).
@@ -187,8 +181,7 @@ class Limit:
     worker: str = "workers"
 
 
-@dataclass(frozen=True)
-class Training:
+class Training(Struct, frozen=True):
     """What is asked about a training."""
 
     #: How many it has.
@@ -211,8 +204,7 @@ class Training:
         return {name: value for name, value in (("tokens", self.tokens), ("peak", self.peak)) if value is not None}
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """How much is to be done, by when, and for how much."""
 
     #: In the unit of the throughput or the batch; whole jobs where all workers share one.
@@ -222,8 +214,7 @@ class Plan:
     budget: float | None = None
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A count of workers that does the work in all."""
 
     count: float
@@ -239,8 +230,7 @@ class Choice:
         return {name: self.count, **amounts, "verdict": self.verdict}
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """The cheapest count that keeps a plan."""
 
     plan: Plan
@@ -286,8 +276,7 @@ class Planned:
         return {"plan": {**self.cheapest.to_dict(self.name), "best": self.best, "fastest": fastest, **there}}
 
 
-@dataclass(frozen=True)
-class NextRun:
+class NextRun(Struct, frozen=True):
     """What to measure next, so that the interval at a configuration narrows."""
 
     #: The configuration as it was named, and the configurations to measure: what differs from it.
@@ -316,8 +305,7 @@ def growth_between(before: tuple[float, float], after: tuple[float, float]) -> f
     return after[by] / before[by]
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """Two counts of one series, and how the rate grew between them."""
 
     #: `inside` a node, from one node to the `second` (or at once to more), or `beyond` the first count of several.
@@ -334,8 +322,7 @@ class Step:
         return round(math.log2(growth_between(self.before, self.after)), 3)
 
 
-@dataclass(frozen=True)
-class Normal:
+class Normal(Struct, frozen=True):
     """Where an efficiency stands: fractions, but for the percentile; `low` and `high` hold 90 % of the series."""
 
     step: Step
@@ -358,8 +345,7 @@ class Normal:
         return {"of": "efficiency", "step": self.step.kind, **rounded, "narrowed": list(self.narrowed)}
 
 
-@dataclass(frozen=True)
-class Lack:
+class Lack(Struct, frozen=True):
     """Why an efficiency is not compared: too few series are published of such a step."""
 
     step: Step
@@ -370,8 +356,7 @@ class Lack:
     fewest_clusters: int
 
 
-@dataclass(frozen=True)
-class AmongPublished:
+class AmongPublished(Struct, frozen=True):
     """Where the efficiency of a series lies among published ones, or why that is not known."""
 
     placed: Normal | Lack
@@ -385,8 +370,7 @@ class AmongPublished:
     low: bool
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """The least time of the exchange between nodes, beside what the step to several nodes cost."""
 
     #: Of the nominal rate, what the step to the second node used on four published clusters whose links are known: the
@@ -406,8 +390,7 @@ class Exchange:
         return {**self.ways, "least": min(self.ways.values()), "cost": self.cost}
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """Predictions of one protocol, and of one verdict."""
 
     #: `near`, `far`: counts over the largest measured one up to which a prediction is like those of the protocols near
@@ -426,8 +409,7 @@ class Record:
     nine_in_ten: float
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """A cause, with its probability among the causes and none, and what speaks for and against it."""
 
     cause: str
@@ -438,12 +420,11 @@ class Cause:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        plain = {"for" if name == "supports" else name: value for name, value in vars(self).items()}
+        plain = {"for" if name == "supports" else name: value for name, value in asdict(self).items()}
         return {**plain, "probability": round(self.probability, 3)}
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """Where a curve along the count of workers turns, or that it does not."""
 
     #: `throughput`, `slower`, `efficiency` or `efficiency of the best`.
@@ -463,8 +444,7 @@ class Turn:
     of: float = math.nan
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Struct, frozen=True):
     """How a measured series compares with published ones, what its exchange should cost, and why it is slow."""
 
     normal: AmongPublished | None = None
@@ -484,8 +464,7 @@ class Published:
         return {**numbers, **({"causes": [cause.to_dict() for cause in self.causes]} if self.training else {})}
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """Predictions along the count of workers, for a picture: what is reported first of each, and the measured runs."""
 
     along: str
@@ -499,8 +478,7 @@ class Curve:
     measured: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Facts:
+class Facts(Struct, frozen=True, eq=False, dict=True):
     """What is known of one configuration: numbers with names, each computed once."""
 
     #: The configuration, the factors of it that were named, and those that vary and follow no named one.

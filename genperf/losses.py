@@ -8,10 +8,10 @@ it, any loss is solved as a sequence of weighted least squares.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import Array
 from genperf.errors import FitError, known_name
@@ -31,8 +31,7 @@ ABSOLUTE_ROUNDING = 1e-4
 LEAST_RATIO = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """A loss of predicted against measured values."""
 
     #: `(T, t, scale) -> loss` for each row; `scale` is the weighted mean measured value, a number or one for each set
@@ -117,8 +116,7 @@ def loss_named(name: str) -> Loss:
     return LOSSES[known_name("loss", name, LOSSES, FitError)]
 
 
-@dataclass(frozen=True, slots=True)
-class Penalty:
+class Penalty(Struct, frozen=True):
     """The elastic-net penalty `λ·[(1 − ρ)·½‖θ_s‖² + ρ·‖θ_s‖₁]` on the scaled constants θ_s.
 
     Examples

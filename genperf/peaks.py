@@ -2,10 +2,11 @@
 
 import csv
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import amount, bandwidth
@@ -32,8 +33,7 @@ _OTHER_NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(Struct, frozen=True):
     """A device and its nominal rates: operations per second of dense products, by `PRECISIONS`."""
 
     name: str

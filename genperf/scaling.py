@@ -6,8 +6,9 @@ A kind is a line of `KINDS`; the command line, the checks of files and `genperf.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from genperf.arrays import Array
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 Scaling = Literal["weak", "strong", "job"]
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of scaling."""
 
     #: The work of one worker at n workers is in proportion to n to this power.

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from msgspec import structs
 
 import genperf as gp
 from experiments.accuracy.corpus import FACTORS, Case, auto, error, inside, interval_score, markdown, pair, sources
@@ -101,7 +102,7 @@ def answers(listed: list[tuple[Case, float]], times: float | None, learned: bool
     found, rows = ratios(listed), []
     for case, seconds in listed:
         hinting.HINT = learned_without(found, case.source) if learned else HINT
-        hinted = case if times is None else replace(case, series=replace(case.series, exchange=seconds / times))
+        hinted = case if times is None else replace(case, series=structs.replace(case.series, exchange=seconds / times))
         answer = auto(hinted, (), TableShares())
         rows.append({"source": case.source, "protocol": case.protocol, "measured": case.truth, **answer})
     hinting.HINT = HINT

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -47,8 +48,7 @@ PICTURE_ROWS = 4
 MOST_ROWS = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Value:
+class Value(Struct, frozen=True, eq=False, dict=True):
     """The predicted value of one measured column, in the column's unit."""
 
     quantity: str
@@ -88,8 +88,7 @@ class Value:
         return f"{with_unit(value, self.unit)} ({lower} to {upper}; {self.verdict})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Answer:
+class Answer(Struct, frozen=True, eq=False, dict=True):
     """What is known of one configuration: the likeliest quantity in sentences, every measured one as a value."""
 
     #: The quantities, the likeliest first.

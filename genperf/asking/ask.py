@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from genperf.arrays import AnyArray
 from genperf.asking.answer import Answer, answer_of
@@ -54,13 +54,13 @@ from genperf.search.evaluation import best_first, winners
 from genperf.search.problem import Goal
 from genperf.search.suggest import suggested
 from genperf.table.cells import source_of_columns
+from genperf.words.verdict import LIKELY_TO_FIT
 
 #: The cheapest counts that are compared with each other in every draw.
 COMPARED = 10
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """What is asked beside the configuration."""
 
     #: The samples of a step, a formula over the columns; from the batch columns where None.
@@ -338,7 +338,7 @@ def planned(
     late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
     fails = np.zeros(len(counts), dtype=bool)
     if result.feasibility is not None:
-        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < Goal.fits)
+        fails = result.feasibility.known_to_fail(columns) | (result.feasibility.probability(columns) < LIKELY_TO_FIT)
     ends = np.array([value, lower, upper]) / value
 
     def choice(place: int) -> Choice:

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from genperf.arrays import Mask
 from genperf.errors import TableError, counted, listed
@@ -20,8 +20,7 @@ from genperf.vocabulary.names import canonical_of, meant_by, plain_name
 from genperf.words.numbers import join_values, three_digits, with_unit
 
 
-@dataclass(frozen=True)
-class Requested:
+class Requested(Struct, frozen=True):
     """A question under the columns of a table."""
 
     at: Mapping[str, str]

@@ -3,13 +3,14 @@
 import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.asking.answer import Answer, Value
@@ -294,8 +295,7 @@ def _no_level(name: str, text: str, evidence: ColumnEvidence) -> TableError:
     return TableError(f"no run has {name}={text}", hint=f"one of {', '.join(near)}")
 
 
-@dataclass(frozen=True, eq=False)
-class _Series:
+class _Series(Struct, frozen=True, eq=False):
     """The series of a table that a question means; all rows where the table is read as one."""
 
     #: Shape (rows,).
@@ -330,8 +330,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
     return _Series((keys == best).all(axis=1), levels, open_levels[0], others)
 
 
-@dataclass(frozen=True, eq=False)
-class _SeriesAnswers:
+class _SeriesAnswers(Struct, frozen=True, eq=False):
     """The answers of one series of a table, each quantity by a model of its own."""
 
     opened: Recognised

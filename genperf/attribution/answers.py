@@ -1,13 +1,13 @@
 """The answers of attribution: frozen, printable, plain values for JSON. Definitions: docs/attribution.md."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from genperf.attribution.draws import Curves
 from genperf.attribution.ladder import Ladder
@@ -73,33 +73,32 @@ def doublings_for_people(doublings: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()))
 
 
-class PrintedAnswer(ABC):
+class PrintedAnswer(Struct, frozen=True, eq=False):
     """An answer that is printed as tables and sentences; its first table is its frame."""
 
     @property
-    @abstractmethod
     def content(self) -> Iterable[Line]:
         """What a person reads, in order."""
+        raise NotImplementedError
 
     def frame(self) -> pd.DataFrame:
         """Return the first table."""
-        return next(value for value in vars(self).values() if isinstance(value, pd.DataFrame))
+        return next(value for value in asdict(self).values() if isinstance(value, pd.DataFrame))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON: the fields by name, frames as rows, the answers beside it by theirs."""
         plain: dict[str, Any] = {}
-        for one_field in fields(self):  # type: ignore[arg-type]  # every answer is a dataclass
-            value = getattr(self, one_field.name)
+        for name, value in asdict(self).items():
             if isinstance(value, Target):
                 plain = {"quantity": described(value)} | plain
             elif isinstance(value, pd.DataFrame):
-                plain[one_field.name] = records(value)
+                plain[name] = records(value)
             elif isinstance(value, tuple):
-                plain[one_field.name] = [list(one) if isinstance(one, tuple) else one for one in value]
+                plain[name] = [list(one) if isinstance(one, tuple) else one for one in value]
             elif isinstance(value, PrintedAnswer):
-                plain[one_field.name] = value.to_dict()
+                plain[name] = value.to_dict()
             elif not isinstance(value, (Curves, MixtureForecast, Ladder)):
-                plain[one_field.name] = value
+                plain[name] = value
         return plain
 
     def __str__(self) -> str:
@@ -121,8 +120,7 @@ def _text(frame: pd.DataFrame) -> str:
     return frame.to_string(index=False, na_rep="–") if len(frame) else "–"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Scaling(PrintedAnswer):
+class Scaling(PrintedAnswer, frozen=True, eq=False):
     """The predicted value along the count of workers; for a time also how well more workers are used."""
 
     #: The factor that counts the workers.
@@ -226,8 +224,7 @@ class Scaling(PrintedAnswer):
         return plain | ({"refusal": self.refusal} if self.refusal else {})
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Sensitivity(PrintedAnswer):
+class Sensitivity(PrintedAnswer, frozen=True, eq=False):
     """The share of the prediction's variance over a domain that each factor makes (Sobol indices)."""
 
     #: Variance of the predicted quantity (whatever it is), or of its logarithm.
@@ -256,8 +253,7 @@ class Sensitivity(PrintedAnswer):
         yield from self.notes
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Importance(PrintedAnswer):
+class Importance(PrintedAnswer, frozen=True, eq=False):
     """By how much a learner's error grows when a factor's values are shuffled."""
 
     #: A row per model and factor: `model, factor, importance, deviation, error`; in per cent.
@@ -271,8 +267,7 @@ class Importance(PrintedAnswer):
         yield "by how many % the error grows when a factor is shuffled", self.scores
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(PrintedAnswer):
+class Comparison(PrintedAnswer, frozen=True, eq=False):
     """Why the predicted value differs between configurations A and B."""
 
     #: `a`, `b`: the two configurations (with the group, where two models are compared).
@@ -326,8 +321,7 @@ class Comparison(PrintedAnswer):
             yield "what each overlap hides", self.hidden
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Explanation(PrintedAnswer):
+class Explanation(PrintedAnswer, frozen=True, eq=False):
     """The parts of a predicted value, and how the factors move it."""
 
     model: str

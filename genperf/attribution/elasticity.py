@@ -1,11 +1,11 @@
 """How factors move the predicted value: elasticities, what a doubling does at each level, and Sobol indices."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct, field
 
 from genperf.arrays import AnyArray, Array
 from genperf.attribution.answers import Sensitivity
@@ -181,8 +181,7 @@ def _effects(
     return [middle, upper, lower]
 
 
-@dataclass(frozen=True)
-class Sobol:
+class Sobol(Struct, frozen=True):
     """What `explain` tells of sensitivity."""
 
     #: Variance of the predicted value T, or of ln T.

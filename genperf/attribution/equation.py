@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.errors import LISTED, GenperfError, counted
@@ -27,8 +28,7 @@ LEAST_DEVIATION = 0.02
 MOST_DEVIATIONS = 6
 
 
-@dataclass(frozen=True)
-class _Factor:
+class _Factor(Struct, frozen=True):
     """A factor of a term as text; empty where it is left out."""
 
     text: str
@@ -155,8 +155,7 @@ def _number(value: float) -> str:
 POWERS = ("intrinsic", "extrinsic")
 
 
-@dataclass(frozen=True)
-class LevelExponent:
+class LevelExponent(Struct, frozen=True):
     """An exponent that differs at a level."""
 
     #: `level`, `categorical`, `factor`: the level, or levels with colons between, the factor or factors they are of,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import asdict
 
 from genperf.arrays import Array, Integers
 from genperf.attribution.answers import Comparison, Explanation
@@ -106,7 +107,7 @@ def explain(
     # A count that nobody gave is no point of the curve.
     counts = {f.name for f in result.panel.counts}
     there = one if at is not None and counts & base.keys() else {n: v for n, v in one.items() if n not in counts}
-    about = vars(Knee() if knee is True else knee) if knee else {}
+    about = asdict(Knee() if knee is True else knee) if knee else {}
     predicted = result.predict_columns(frame_of(query.columns), interval)
     judged = [*varying, result.schema.target.name, "lower", "upper", "verdict", "reason"]
     ends = [np.asarray(predicted[name], float) for name in (result.schema.target.name, "lower", "upper")]

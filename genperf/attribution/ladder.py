@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import GenperfError
@@ -23,8 +24,7 @@ from genperf.table import Factor
 from genperf.table.cells import Source, source_of_columns
 
 
-@dataclass(frozen=True, eq=False)
-class Ladder:
+class Ladder(Struct, frozen=True, eq=False, dict=True):
     """Configurations that differ in the count of workers."""
 
     #: Counts between n and 2·n. Between them curves are straight over ln n, which errs by h²/8·|y″| at most. At 16 that

@@ -1,11 +1,12 @@
 """Efficiency and its band, the knee, the count beyond which more workers make it slower, and the crossovers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Scaling
@@ -26,13 +27,15 @@ from genperf.scaling import Scaling as Kind
 from genperf.words.numbers import MOST_EFFICIENCY
 from genperf.words.quantity import scaling_question
 
+#: The efficiency below which a curve is past its knee. A convention: one half.
+KNEE_LEVEL = 0.5
 
-@dataclass(frozen=True)
-class Knee:
+
+class Knee(Struct, frozen=True):
     """What `explain` tells of scaling."""
 
-    #: The efficiency below which a curve is past its knee. A convention: one half.
-    level: float = 0.5
+    #: The efficiency below which a curve is past its knee.
+    level: float = KNEE_LEVEL
     #: The factor that counts the workers; chosen by the field's names where omitted.
     along: str | None = None
     #: The largest count that is evaluated; 16 times the largest measured where omitted.
@@ -53,7 +56,7 @@ def scaling(
     at: Mapping[str, Any],
     *,
     along: str | None = None,
-    level: float = Knee.level,
+    level: float = KNEE_LEVEL,
     upto: float | None = None,
     kind: Kind | None = None,
     interval: float = 0.9,
@@ -83,7 +86,7 @@ def scaling(
 
 
 def scaling_along(
-    result: FitResult, steps: Ladder, level: float = Knee.level, interval: float = 0.9, places: Index | None = None
+    result: FitResult, steps: Ladder, level: float = KNEE_LEVEL, interval: float = 0.9, places: Index | None = None
 ) -> Scaling:
     """Return the predictions at the steps of a ladder, see `scaling`; without the crossovers of terms."""
     target, counts, name = result.schema.target, steps.counts, steps.along.name
@@ -130,7 +133,7 @@ def of_each_kind(result: FitResult, unknown: Scaling, places: Index) -> list[Sca
         for kind, work in works.items()
         if work is not None and work[last] * values[0] / values[last] <= MOST_EFFICIENCY
     }
-    return _of_kinds(unknown, result, able or works, Knee.level, places)
+    return _of_kinds(unknown, result, able or works, KNEE_LEVEL, places)
 
 
 def _of_kinds(

@@ -1,12 +1,14 @@
 """The part of each term in a predicted value, of each member and of all by weight; and what limits a configuration."""
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.attribution.draws import curves_of, interval_about, shares
@@ -34,8 +36,7 @@ TERMS_TOLERANCE = 1e-9
 MAX_ATTRIBUTED_FACTORS = 2
 
 
-@dataclass(frozen=True)
-class Labelled:
+class Labelled(Struct, frozen=True):
     """The members with one plain label."""
 
     label: str
@@ -74,8 +75,7 @@ HIDDEN = "hidden by overlap"
 FORM = "unexplained"
 
 
-@dataclass(frozen=True, eq=False)
-class TermParts:
+class TermParts(Struct, frozen=True, eq=False):
     """The parts of the predicted values at some configurations, in the unit of the target."""
 
     #: The terms of all members, then `HIDDEN` and `FORM` where they are needed.
@@ -160,7 +160,7 @@ def term_tables(
     members, value = result.members, term_column(result.schema.target)
 
     def table(some: Sequence[Member], **member: Any) -> pd.DataFrame:
-        split = term_contributions(replace(result, members=tuple(some)), query.columns)
+        split = term_contributions(dataclasses.replace(result, members=tuple(some)), query.columns)
         rows, amounts = np.repeat(np.arange(query.rows), len(split.names)), split.amounts
         columns = {"term": np.tile(np.array(split.names, dtype=object), query.rows)}
         ends = interval_about(amounts, split.drawn, split.draw_shares, levels)

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 from scipy.special import softmax
 
 from genperf.arrays import AnyArray, Array
@@ -50,8 +51,7 @@ CONTRADICTING_MISFITS = 2.5
 AS_WELL = 0.5
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """Why steps are slow: the causes, the likeliest first."""
 
     #: The probability that nothing is wrong.

@@ -1,9 +1,9 @@
 """The time of a step by the one thing that is wrong with it, and the evidence of runs for each such law."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from scipy.special import logsumexp, softmax
 
 from genperf.arrays import Array, Mask
@@ -13,8 +13,7 @@ from genperf.panel.axis import several_nodes
 Prior = tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Runs:
+class Runs(Struct, frozen=True, eq=False):
     """Measured configurations; arrays of shape (rows,)."""
 
     #: All devices of a run, and its nodes.
@@ -42,8 +41,7 @@ class Runs:
         return float(np.median(self.batch))
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """A law of a slow step: what differs from a sound one, and what is said of it."""
 
     cause: str
@@ -185,8 +183,7 @@ WIDER_COVARIANCE = 1.5
 LEAST_LAW_VARIANCE = 0.02
 
 
-@dataclass(frozen=True, eq=False)
-class CauseEvidence:
+class CauseEvidence(Struct, frozen=True, eq=False):
     """What runs show of one form: ln of their density, and the step at the likeliest parameters."""
 
     form: Form

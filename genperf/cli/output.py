@@ -8,10 +8,10 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import click
+from msgspec import Struct
 
 from genperf.cli.writing import write_whole
 
@@ -36,8 +36,7 @@ SHOWING = ("as_json", "quiet", "no_color", "raw", "output", "plot")
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(Struct, frozen=True):
     """How one call of a command shows its result."""
 
     as_json: bool = False

@@ -10,9 +10,10 @@ on which others are fitted beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index, Integers, Mask
 from genperf.errors import FitError
@@ -29,8 +30,7 @@ from genperf.solver import blocks, no_values, penalised_least_squares
 from genperf.solver.search import LEAST_COEFFICIENT
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
+class Batch(Struct, frozen=True, eq=False):
     """Series with the same linear expression and the same number of configurations."""
 
     #: Shape (series, rows, n). Derivative of the prediction by each coefficient.

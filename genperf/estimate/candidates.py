@@ -5,10 +5,11 @@ nearly as well as the best one continue along the path of λ. Some may grow inte
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, Note, counted
@@ -68,8 +69,7 @@ WORSE_SIZES = 3
 CLEAR_GAIN = 0.01
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+class Candidate(Struct, frozen=True, eq=False):
     """An expression with a penalty, and its errors on held-out configurations."""
 
     expression: Expression
@@ -223,8 +223,7 @@ def candidates_of(
     return [*candidates, *sized.values(), *grown.values()]
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
+class _Parts(Struct, frozen=True, eq=False):
     """The rows that the candidates are fitted to, and how."""
 
     #: One row per configuration.

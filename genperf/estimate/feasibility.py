@@ -12,13 +12,13 @@ what the runs leave open: κ ≤ 1 is what makes the outcomes of held-out runs m
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import NormalDist
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Integers, Mask
 from genperf.errors import ModelError
@@ -103,8 +103,7 @@ def feasibility_of(table: Table) -> Feasibility | None:
     return _bounded(fitted, runs)
 
 
-@dataclass(frozen=True, eq=False)
-class _Outcomes:
+class _Outcomes(Struct, frozen=True, eq=False, dict=True):
     """The distinct configurations: their factors, and whether each succeeded."""
 
     factors: tuple[Factor, ...]

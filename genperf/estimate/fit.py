@@ -1,9 +1,9 @@
 """One family on one table: choose, fit, draw replicates, look back."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from genperf.errors import FitError, Note
 from genperf.estimate.alike import at_once, estimate_alike

@@ -9,10 +9,11 @@ learned, where none are offered: a factor that matters little then has small one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.expression import Expression
@@ -127,8 +128,7 @@ def _shrunk(
     return constants, sizes, variance
 
 
-@dataclass(frozen=True)
-class GrowthRules:
+class GrowthRules(Struct, frozen=True):
     """Which expressions may grow, and by what."""
 
     #: Fewest terms first.
@@ -143,8 +143,7 @@ class GrowthRules:
 NO_GROWTH = GrowthRules()
 
 
-@dataclass(frozen=True, eq=False)
-class GrowthProblem:
+class GrowthProblem(Struct, frozen=True, eq=False, dict=True):
     """An expression on a table: the interactions that it may grow, or without any the sizes that it may learn."""
 
     base: Expression
@@ -201,8 +200,7 @@ class GrowthProblem:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class GrownPart:
+class GrownPart(Struct, frozen=True, eq=False):
     """How far an expression has grown on a part of the rows."""
 
     #: Shape (rows,). The rows that count.

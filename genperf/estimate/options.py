@@ -1,8 +1,10 @@
 """The options of a fit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import fields, force_setattr
 
 from genperf.errors import FitError, known_name
 from genperf.losses import loss_named, penalty_named
@@ -23,8 +25,7 @@ BOOTSTRAP_DRAWS = 200
 QUICK_DRAWS = 50
 
 
-@dataclass(frozen=True)
-class FitOptions:
+class FitOptions(Struct, frozen=True):
     """How constants are fitted."""
 
     #: Of the generic expression; `auto` chooses by cross-validation.
@@ -42,7 +43,7 @@ class FitOptions:
     hints: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hints", checked_hints(self.hints))
+        force_setattr(self, "hints", checked_hints(self.hints))
         loss_named(self.loss)
         penalty_named(self.penalty, self.strength if self.lam != "cv" else 0.0)
         solver_named(self.solver)

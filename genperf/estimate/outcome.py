@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index, Mask
 from genperf.discrepancy.form import deviation, features, positions
@@ -61,8 +62,7 @@ def resampled(rows: int, draws: int) -> Array:
     return np.array(counts, float).reshape(draws, rows)
 
 
-@dataclass(frozen=True, eq=False)
-class PhaseTimes:
+class PhaseTimes(Struct, frozen=True, eq=False):
     """The measured times of a phase."""
 
     #: `phase`, `name`: the phase, and the column it is measured in.
@@ -78,8 +78,7 @@ class PhaseTimes:
         return np.asarray(law.evaluate(self.medians.columns, dict.fromkeys(law.constant_names, 1.0)) != 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedPhase:
+class FittedPhase(Struct, frozen=True, eq=False):
     """A measured phase, fitted to its column by itself."""
 
     column: PhaseTimes
@@ -103,8 +102,7 @@ class FittedPhase:
         return dict(zip(names, constants.tolist(), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
+class Fitted(Struct, frozen=True, eq=False, dict=True):
     """An expression fitted to configurations; the constants of measured phases are held at those of their parts."""
 
     expression: Expression

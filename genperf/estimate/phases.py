@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.errors import FitError, Note, counted
@@ -63,8 +64,7 @@ def estimate_phases(family: Family, table: Table, options: FitOptions, seed: int
     return estimated(composed_nearest, table, fit.medians, options, [_note(composed_nearest), *notes])
 
 
-@dataclass(frozen=True, eq=False)
-class _PhaseFit:
+class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
     """Fits the phases of a table, and the total that they make up."""
 
     table: Table

@@ -85,7 +85,7 @@ class Auto(Model):
             ensemble = fit_series(table, series, shared)
         # An ensemble has many draws of sums of terms above zero: half precision is far finer than they spread.
         members = tuple(_in_half_precision(member) for member in ensemble.members)
-        complete = replace(ensemble, members=members, notes=(*ensemble.notes, *self.notes))
+        complete = msgspec.structs.replace(ensemble, members=members, notes=(*ensemble.notes, *self.notes))
         return self.assembled(table, complete, seed)
 
 
@@ -97,7 +97,9 @@ def _in_half_precision(member: Member) -> Member:
         scales = in_half_precision(discrepancy.scales)
         discrepancy = msgspec.structs.replace(discrepancy, scales=scales, offsets=offsets)
     central = None if member.central is None else in_half_precision(member.central)
-    return replace(member, draws=in_half_precision(member.draws), discrepancy=discrepancy, central=central)
+    return msgspec.structs.replace(
+        member, draws=in_half_precision(member.draws), discrepancy=discrepancy, central=central
+    )
 
 
 def could_name(table: Table) -> list[str]:

@@ -1,12 +1,13 @@
 """`fit`: a table, a model and where the fits run → a result."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
+from msgspec import structs
 
 from genperf.engine import Engine, one_blas_thread
 from genperf.errors import FitError
@@ -277,8 +278,8 @@ def model_for(
             hint = f"--also {quantity}=COLUMN:UNIT"
             raise FitError(f"'{quantity}' is no further quantity of the table ({names})", hint=hint)
     # A hint is about the time of a step.
-    free, further = replace(options, fix={}, hints={}), {}
+    free, further = structs.replace(options, fix={}, hints={}), {}
     for quantity, part in table.further.items():
         other = also_models.get(quantity, AUTO)
         further[quantity] = model_named(other, free, pool and other == AUTO).prepared(part)
-    return replace(model_named(name, options, pool).prepared(table), further=further)
+    return dataclasses.replace(model_named(name, options, pool).prepared(table), further=further)

@@ -2,9 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
+from msgspec.structs import replace
 from msgspec.structs import replace as replace_struct
 
 from genperf import estimate

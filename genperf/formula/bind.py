@@ -6,11 +6,12 @@ What is left of most expressions is a sum of products of powers, which `PowerSum
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.formula.evaluate import evaluate
@@ -76,8 +77,7 @@ def bind(node: Node, columns: Mapping[str, Any]) -> Node:
 _KNOWN = (Column, Number, Text)
 
 
-@dataclass(frozen=True, eq=False)
-class _Term:
+class _Term(Struct, frozen=True, eq=False, dict=True):
     """One addend."""
 
     #: Columns and numbers.

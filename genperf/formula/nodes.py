@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from genperf.arrays import Array, Index
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """A literal number."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A literal text, only ever compared with a text column."""
 
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """A column, a factor, a constant or a term, by its name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """An operator or a function of `genperf.formula.nodes.FUNCTIONS` and its arguments."""
 
     function: str
     arguments: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class Column(Struct, frozen=True, eq=False):
     """A bound name's values: shape (rows,), or a scalar."""
 
     values: npt.NDArray[np.generic]
@@ -53,8 +48,7 @@ class Column:
 NO_CONSTANT = -1
 
 
-@dataclass(frozen=True, eq=False)
-class PowerSum:
+class PowerSum(Struct, frozen=True, eq=False, dict=True):
     """A sum of products of powers, in constants f and p by their positions among `names`: few calls give all terms.
 
     T = Σ_t f_t · g_t · exp(Σ_k p_tk · L_tk)
@@ -272,8 +266,7 @@ def bind_values(node: Node, values: Mapping[str, float]) -> Node:
 Values = Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """One operator or function."""
 
     #: Arrays in, array out.

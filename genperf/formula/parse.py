@@ -5,19 +5,18 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NoReturn
 
 import numpy.typing as npt
+from msgspec import Struct
 
 from genperf.errors import FormulaError, did_you_mean
 from genperf.formula.evaluate import evaluate, spread
 from genperf.formula.nodes import CALLABLE, FUNCTIONS, LOGICAL, Call, Name, Node, Number, Text, chain, names_in
 
 
-@dataclass(frozen=True)
-class FormulaLimits:
+class FormulaLimits(Struct, frozen=True):
     """What is read at most: a formula may come from a file of someone else."""
 
     #: Far above any formula that is written by hand.
@@ -52,8 +51,7 @@ _OPERATORS = {
 Value = Literal["any", "number", "number or comparison"]
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(Struct, frozen=True):
     """A checked formula.
 
     Examples

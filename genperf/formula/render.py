@@ -8,8 +8,9 @@ import json
 import keyword
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
+
+from msgspec import Struct
 
 from genperf.formula.nodes import CALLABLE, FUNCTIONS, Call, Function, Name, Node, Number, Text
 
@@ -20,8 +21,7 @@ _MULTIPLY, _NEGATIVE, _POWER = (FUNCTIONS[name].precedence for name in ("multipl
 _Part = tuple[str, int]
 
 
-@dataclass(frozen=True)
-class FunctionForm:
+class FunctionForm(Struct, frozen=True):
     """What a function is written as."""
 
     #: `{0}` is the first argument.
@@ -32,8 +32,7 @@ class FunctionForm:
     least: tuple[int, ...] = (0, 0, 0)
 
 
-@dataclass(frozen=True)
-class Language:
+class Language(Struct, frozen=True):
     """How a language writes what a formula may hold."""
 
     #: By function; a template alone has the brackets that it needs. One whose name ends in ` text` is for arguments of

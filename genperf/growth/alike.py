@@ -9,10 +9,10 @@ for the last g), and μ₀, sp the median and spread of v that the bank predicts
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import Array, Index
 
@@ -40,8 +40,7 @@ CALIBRATING_BLOCKS = 20.0
 PARAMETER_REACH = 9.0
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """A way to count the change from a time to a later one: (first, second) → change, and (first, change) → second."""
 
     of: Callable[[Array, Array], Array]

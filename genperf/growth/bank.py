@@ -7,11 +7,11 @@ doubling, with few overheads. `prior.json` holds the numbers and where they come
 """
 
 import json
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Mask
 from genperf.formula import Node, Number, evaluate, parse, substitute
@@ -51,8 +51,7 @@ CENTRAL_ABSENT = 1.25
 DOUBLING, STEP, LATENCY = 1, 3, 5
 
 
-@dataclass(frozen=True, eq=False)
-class Prior:
+class Prior(Struct, frozen=True, eq=False, dict=True):
     """What `prior.json` holds of the overheads, in its order, and of the walk."""
 
     overheads: tuple[Overhead, ...]
@@ -124,8 +123,7 @@ def prior() -> Prior:
 CONSTANT = len(prior().overheads) - 1
 
 
-@dataclass(frozen=True, eq=False)
-class Bank:
+class Bank(Struct, frozen=True, eq=False, dict=True):
     """Curves of the prior."""
 
     #: Shape (curves, overheads). Relative to the computation at the largest scale; 0 where an overhead does not arise.

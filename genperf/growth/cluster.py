@@ -5,11 +5,12 @@ table wander alike.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.growth.bank import COMMON_STRENGTH_SD, STEP, UNSEEN_MEDIAN, UNSEEN_NETWORKS, UNSEEN_SPREAD, bank, prior
@@ -71,8 +72,7 @@ def _kinds(values: Array, spread: float, share: float, count: int) -> Kinds:
     return Kinds(weight / weight.sum(), np.exp(0.5 * (values / spread) ** 2 - 0.5 * away**2) * spread / inner)
 
 
-@dataclass(frozen=True, eq=False)
-class Cluster:
+class Cluster(Struct, frozen=True, eq=False, dict=True):
     """What one series or several show of their cluster."""
 
     #: Log-likelihoods of the kinds of step and of the kinds of strength, and the shares of the walks, summed.

@@ -6,9 +6,8 @@ links are shared, messages are cut, part is hidden behind computation. A step on
 exchange.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import Array
 from genperf.errors import Note
@@ -17,8 +16,7 @@ from genperf.growth.measured import MeasuredSeries
 from genperf.panel.axis import several_nodes
 
 
-@dataclass(frozen=True)
-class HintSettings:
+class HintSettings(Struct, frozen=True):
     """What a hinted exchange says of the step to the second node."""
 
     #: `median`, `spread`: of the step over the exchange: the median, and the standard deviation of its ln. On four

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Index, Mask
 from genperf.errors import Note
@@ -34,8 +36,7 @@ _COUNTS = (*LEVELS, "devices_per_node")
 _SCALES = (*_COUNTS, "batch", "global_batch")
 
 
-@dataclass(frozen=True, eq=False)
-class Anchors:
+class Anchors(Struct, frozen=True, eq=False):
     """What is known of ln T at larger counts beside the runs of a series or a table."""
 
     columns: dict[str, AnyArray]
@@ -46,8 +47,7 @@ class Anchors:
     points: Array | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class MeasuredSeries:
+class MeasuredSeries(Struct, frozen=True, eq=False, dict=True):
     """A measured series: configurations that differ in how far they are scaled."""
 
     factors: Panel
@@ -73,7 +73,11 @@ class MeasuredSeries:
     limits: tuple[tuple[float, float], ...] = ()
     #: The last configurations where they are what other series show.
     anchors: Anchors | None = None
-    _known: dict[str, Array] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def _known(self) -> dict[str, Array]:
+        """Formulas over canonical names at every configuration that were evaluated so far."""
+        return {}
 
     def take(self, rows: Mask | Index) -> MeasuredSeries:
         """Return some of the configurations."""

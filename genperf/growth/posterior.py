@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import Array, Index
 from genperf.growth.bank import CONSTANT, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
@@ -27,8 +27,7 @@ KEPT_COUNTS = 192
 LEAST_POSTERIOR_VARIANCE = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Struct, frozen=True, eq=False, dict=True):
     """Where a series is measured or asked about."""
 
     #: Shape (counts,).
@@ -44,8 +43,7 @@ class Counts:
         return tuple(zip(*columns, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
+class Series(Struct, frozen=True, eq=False):
     """The times of a series, as arrays."""
 
     #: Of different workers, or nodes, or work; the largest last.
@@ -138,8 +136,7 @@ def _layout(key: tuple[tuple[float, float, float], ...], variances: tuple[float,
     return Layout(Counts(*np.array(key).T), np.array(variances))
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Struct, frozen=True, eq=False):
     """A series with its weighted curves."""
 
     series: Series
@@ -162,8 +159,7 @@ class Posterior:
         return Draws(self, walk, curve)
 
 
-@dataclass(frozen=True, eq=False)
-class Draws:
+class Draws(Struct, frozen=True, eq=False, dict=True):
     """Equally likely curves of a posterior, each with a walk."""
 
     posterior: Posterior
@@ -210,8 +206,7 @@ class Draws:
         return mean + MEAN_SLOPE * (slope * ahead.max(axis=1))[self.walk], variance[self.walk]
 
 
-@dataclass(frozen=True, eq=False)
-class Forecast:
+class Forecast(Struct, frozen=True, eq=False):
     """ln T of a new run at some counts: normal distributions, one of each draw of some readings."""
 
     #: Shape (draws, counts).

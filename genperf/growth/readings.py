@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
@@ -41,8 +42,7 @@ UNKNOWN_NODE = 0.995
 LEAST_READING_WEIGHT = 2e-3
 
 
-@dataclass(frozen=True)
-class CountReading:
+class CountReading(Struct, frozen=True):
     """How the counts of a series may be meant."""
 
     #: `workers`, `nodes`, `work`: over canonical names: the workers, their nodes, the work of one worker.
@@ -96,8 +96,7 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class Weighed:
+class Weighed(Struct, frozen=True, eq=False, dict=True):
     """A reading of a series with its posterior."""
 
     reading: CountReading

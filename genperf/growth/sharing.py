@@ -6,12 +6,13 @@ Groups, `--pool`, and levels whose rows form series (`genperf.process.growth`) a
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Mask
 from genperf.errors import GenperfError, Note
@@ -46,8 +47,7 @@ SAME_STANDARDISED = 1e-9
 QUANTILE_POINTS = 31
 
 
-@dataclass(frozen=True, eq=False)
-class NamedSeries:
+class NamedSeries(Struct, frozen=True, eq=False, dict=True):
     """A series, and what it is called."""
 
     key: Key
@@ -81,8 +81,7 @@ class NamedSeries:
         return float(self.series.columns[name][self.counts.index(count)]) if number is None else number
 
 
-@dataclass(frozen=True, eq=False)
-class Shared:
+class Shared(Struct, frozen=True, eq=False, dict=True):
     """What the other series of a table show of one of them."""
 
     #: Of their cluster; None beside similar series, which show more.
@@ -174,8 +173,7 @@ def shared_by(curves: Sequence[NamedSeries]) -> list[Shared]:
     return [*out, others]
 
 
-@dataclass(frozen=True)
-class TableShares:
+class TableShares(Struct, frozen=True):
     """What the groups of a table show each other."""
 
     groups: Mapping[Key, Shared] = field(default_factory=dict)

@@ -5,11 +5,11 @@ A format is a file with a `read(text, name)` and a line in `FORMATS`: the comman
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from genperf.errors import GenperfError, Note, TableError, listed, suggest
 from genperf.importers import (

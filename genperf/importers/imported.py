@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.errors import GenperfError, Note, TableError, listed
 from genperf.table.cells import csv_pieces
@@ -24,8 +25,7 @@ Row = Mapping[str, Cell]
 SOURCE, REPEAT = "source", "repeat"
 
 
-@dataclass(frozen=True, eq=False)
-class Imported:
+class Imported(Struct, frozen=True, eq=False):
     """Measurements of one file or several."""
 
     rows: tuple[Row, ...]
@@ -273,8 +273,7 @@ def export_of(text: str, name: str, key: str, what: str, hint: str) -> Json:
     return file
 
 
-@dataclass(frozen=True)
-class Json:
+class Json(Struct, frozen=True):
     """A value of a JSON file and its place there.
 
     Examples

@@ -10,9 +10,10 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from genperf.errors import TableError
 from genperf.importers.imported import Cell, Imported, joined

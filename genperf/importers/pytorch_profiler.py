@@ -9,8 +9,9 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from genperf.errors import Note, TableError
 from genperf.importers.imported import Cell, Imported, read_json
@@ -23,8 +24,7 @@ _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 _WORK = frozenset({"cpu_op", "user_annotation", "operator"})
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """An operation with its start and length."""
 
     name: str
@@ -41,8 +41,7 @@ class Span:
         return self.start + self.length
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Struct, frozen=True, eq=False):
     """A trace's events."""
 
     #: The steps with at least one operation, in order.

@@ -5,10 +5,10 @@ Terms that the rows cannot identify are left out.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
+from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.errors import ModelError

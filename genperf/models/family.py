@@ -1,8 +1,9 @@
 """A family of execution-time expressions, the factors of a table that it reads, and its overheads on a series."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from genperf.errors import ModelError
 from genperf.expression import Expression
@@ -14,8 +15,7 @@ from genperf.vocabulary.names import ALIASES, column_of
 Place = Literal["constant", "inside", "between", "growing", "doubling", "anywhere"]
 
 
-@dataclass(frozen=True)
-class Overhead:
+class Overhead(Struct, frozen=True):
     """A term of a series beside its computation, with one coefficient above zero.
 
     m nodes hold g = n/m workers each. `auto` (`genperf.growth`) draws a bank of curves from the overheads that
@@ -41,8 +41,7 @@ class Overhead:
 Choice = Literal["search", "laws", "largest"]
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     """A family of expressions."""
 
     name: str

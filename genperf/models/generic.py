@@ -2,11 +2,12 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.errors import ModelError
 from genperf.expression import Constant, ConstantMeaning, Expression, Part, Term, coefficient, exponent
@@ -59,8 +60,7 @@ MAX_EFFECTS = 300
 MAX_FACTORS = 100
 
 
-@dataclass(frozen=True)
-class Structure:
+class Structure(Struct, frozen=True):
     """The form of the generic expression."""
 
     #: `separable`: one term per intrinsic factor, one exponent per extrinsic factor shared by all terms (the fewest
@@ -284,8 +284,7 @@ class Effect(NamedTuple):
     meaning: ConstantMeaning
 
 
-@dataclass(frozen=True)
-class Interaction:
+class Interaction(Struct, frozen=True):
     """Effects of one kind: all levels of one categorical factor on the exponent of one factor, for example."""
 
     #: `batch × net`.

@@ -1,6 +1,6 @@
 """Laws of few constants along the workers: Amdahl, USL, Ernest, the logarithm, a power, rings of nodes."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from genperf.expression import Expression, exponent
 from genperf.models.compose import compose, with_computation

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.errors import FitError, Note, did_you_mean
 from genperf.formula import Name, Node, Number, evaluate, names_in, values_of
@@ -32,8 +33,7 @@ GRADIENT_BYTES = 4.0
 LONGEST = 3600.0
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(Struct, frozen=True):
     """The network between nodes, as a user describes it."""
 
     #: Bytes per second of a node's link, as a single transfer reaches them.

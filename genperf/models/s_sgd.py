@@ -1,8 +1,9 @@
 """Synchronous SGD phase by phase: input, transfer, forward, backward, exchange and update, overlapped or not."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from genperf.expression import Expression
 from genperf.models.compose import LEAST_COUNTS, SERIAL, compose

@@ -1,8 +1,10 @@
 """The time of a transformer's step split by data, tensor, pipeline and context parallelism, and a device's memory."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.expression import Expression, coefficient
 from genperf.formula import Node, parse, substitute
@@ -181,8 +183,7 @@ _KEPT = f"({_LAYERS}*(1 - layers_recomputed) + layers_recomputed)"
 _SCORED = f"({_LAYERS}*(1 - scores_recomputed) + scores_recomputed)"
 
 
-@dataclass(frozen=True)
-class MemoryPart:
+class MemoryPart(Struct, frozen=True):
     """What is known of a part's memory before any is measured."""
 
     #: Bytes of its size in 16-bit training with Adam (Korthikanti et al. 2022).

@@ -6,7 +6,9 @@ multiply the terms by exp(level); a factor that the table lacks is supposed.
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.errors import ModelError, did_you_mean
 from genperf.expression import Constant, ConstantMeaning, Expression, Term
@@ -18,8 +20,7 @@ from genperf.table import Factor
 from genperf.vocabulary.names import ALIASES, WAYS
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """The words of one switch."""
 
     #: The factor.

@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array
 from genperf.facts import AmongPublished, Lack, Normal, Step, growth_between
@@ -149,8 +149,7 @@ _COUNTED = frozenset(section("counted"))
 _PLAIN_RATES = frozenset(words_of("headers.rate"))
 
 
-@dataclass(frozen=True, eq=False)
-class MeasuredRates:
+class MeasuredRates(Struct, frozen=True, eq=False):
     """The measured counts of one series, in order, with the work of all devices in a second."""
 
     #: The column of the count.

@@ -2,11 +2,12 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from genperf.errors import GenperfError, counted
 from genperf.facts import ENDS, Paid
@@ -34,8 +35,7 @@ RUN_VARIANCE = 0.02**2
 DAY = 86400.0
 
 
-@dataclass(frozen=True)
-class OneRun:
+class OneRun(Struct, frozen=True):
     """The answer about one run, or about a test of collectives."""
 
     #: Labels and texts of the card.

@@ -6,10 +6,11 @@ all-reduce, (n − 1)/n of an all-gather, a reduce-scatter and an all-to-all, el
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from genperf import datasets
 from genperf.errors import GenperfError, attempted, counted
@@ -32,8 +33,7 @@ _INSIDE = "no peer access (ACS, IOMMU), PCIe in the place of NVLink, a link that
 _BETWEEN = "sockets in the place of RDMA (NCCL_DEBUG=INFO prints NET/Socket), one of several adapters, no GPUDirect"
 
 
-@dataclass(frozen=True)
-class Collective:
+class Collective(Struct, frozen=True):
     """A test of a collective: where it ran, the bytes a second of its bus, and the bytes of its largest message."""
 
     collective: str
@@ -71,7 +71,7 @@ def bus_named(words: tuple[str, ...], hints: Mapping[str, str]) -> OneRun | None
         rows.append(("among", f"{tests} {place.among} from {sources}: {ends}{median} GB/s"))
     if test.busbw < LOW * max(rate or 0.0, 0.0 if place is None else place.median):
         rows.append((LESS, _BETWEEN if several else _INSIDE))
-    numbers = {name: value for name, value in vars(test).items() if name not in ("device", "size")}
+    numbers = {name: value for name, value in asdict(test).items() if name not in ("device", "size")}
     numbers |= {"link": link, "link_rate": rate, "share": None if rate is None else test.busbw / rate}
     return OneRun(tuple(rows), {**numbers, "normal": None if place is None else asdict(place)})
 

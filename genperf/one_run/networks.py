@@ -2,9 +2,10 @@
 
 import re
 from csv import DictReader
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import MULTIPLES, amount
@@ -16,8 +17,7 @@ _EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])"
 SHAPE_7B, SHAPE_EXPONENT = 32.0 * 4096.0, 0.70
 
 
-@dataclass(frozen=True)
-class TrainedNetwork:
+class TrainedNetwork(Struct, frozen=True):
     """A network, as far as its name shows it."""
 
     name: str

@@ -6,11 +6,11 @@ size or the kind of network count less. The cumulative share of published runs b
     F(u) = Σ w_i Φ((logit u − logit u_i)/h),   w_i ∝ Π similarity / (runs of the source alike)
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from genperf import datasets
 from genperf.one_run.run import TrainingRun
@@ -30,8 +30,7 @@ FEWEST_RUNS = 8
 _GRID = np.linspace(-6.0, 3.5, 400)
 
 
-@dataclass(frozen=True)
-class PublishedPlace:
+class PublishedPlace(Struct, frozen=True):
     """Where a value lies among published ones; fractions, but for the percentile."""
 
     of: str

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.errors import GenperfError, attempted, did_you_mean
 from genperf.formula.amounts import DURATIONS, MULTIPLES, amount
@@ -34,8 +36,7 @@ _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
 PRINTED_SIZE = 0.1
 
 
-@dataclass(frozen=True)
-class TrainingRun:
+class TrainingRun(Struct, frozen=True):
     """One run: what it ran on, what it trained, and how fast."""
 
     #: None where only a peak is given.

@@ -7,7 +7,7 @@ input embedding that is looked up (PaLM, Chowdhery et al. 2022), or half of the 
 With activations computed again they are four thirds of that, and the share is called HFU.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from genperf.errors import GenperfError
 from genperf.one_run.run import TrainingRun
@@ -38,8 +38,7 @@ PLAIN, KAPLAN, FULL, EMBEDDED, CAUSAL, HARDWARE, LORA = (
 IMAGES, PRINTED, STATED = "6 x multiply-adds an image", "TFLOP/s as the run prints them", "as the run states it"
 
 
-@dataclass(frozen=True)
-class Utilisation:
+class Utilisation(Struct, frozen=True):
     """How much of the dense peak a run uses: the fields of the JSON."""
 
     #: With its ends from what is not known; fractions.

@@ -5,10 +5,10 @@ workers.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from genperf.arrays import Mask
 from genperf.table import Factor
@@ -23,8 +23,7 @@ AMOUNTS = frozenset({*UNITS, *words_of("columns.amount")})
 COUNTS = frozenset({*WAYS, *words_of("columns.divisor")})
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """The factor along which the runs of a table are scaled."""
 
     #: It counts the workers, or the nodes where no column counts workers. None where neither is there.

@@ -8,10 +8,11 @@ import itertools
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index, Mask, Objects
 from genperf.errors import LISTED, TableError, UnclearTableError
@@ -71,8 +72,7 @@ ARITHMETIC_ROWS = 64
 ARITHMETIC_COLUMNS = 60
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnEvidence:
+class ColumnEvidence(Struct, frozen=True, eq=False):
     """The cells of a column, and what they say."""
 
     texts: Objects
@@ -177,8 +177,7 @@ def _digits(value: float) -> int:
     return max(1, len(f"{value:.12g}".partition("e")[0].replace(".", "").strip("0")))
 
 
-@dataclass(frozen=True)
-class Consequence:
+class Consequence(Struct, frozen=True):
     """A column as a constant times a product of powers of others: c·a, c/a, c·a·b, c·a/b or c/(a·b)."""
 
     factors: Mapping[str, int]

@@ -8,7 +8,6 @@ are held at once.
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from genperf.arrays import Array, Integers
 from genperf.errors import Note, TableError, counted
@@ -84,8 +85,7 @@ def _parquet_rows(path: str) -> int:
     return 0
 
 
-@dataclass(frozen=True, eq=False)
-class Aggregation:
+class Aggregation(Struct, frozen=True, eq=False):
     """The columns of an aggregation."""
 
     #: Columns whose combinations of values are the configurations.
@@ -247,7 +247,7 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-class AggregatedTable(Table):
+class AggregatedTable(Table, frozen=True, eq=False, dict=True):
     r"""A table whose rows were counted and summarised while they were read.
 
     The frame has a row per configuration: its measured value is the median, its weight the sum, and beside the

@@ -10,12 +10,12 @@ beside data stay, and the samples of a step grow with the devices, or stay, as t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Columns
 from genperf.errors import TableError
@@ -73,8 +73,7 @@ def _one(values: Array) -> bool:
     return bool(np.ptp(values) <= SAME * np.max(values))
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True, dict=True):
     """The parts of a machine and of its work that the columns of a table hold, and how each follows from others.
 
     Examples
@@ -92,7 +91,7 @@ class Machine:
     named: Mapping[str, Factor]
     factors: tuple[Factor, ...]
     #: The measured configurations, each with its factors by name.
-    runs: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    runs: Sequence[Mapping[str, Any]] = ()
     #: Columns that are computed from others.
     derived: Collection[str] = ()
     #: Whether the batch is that of one pass (`Panel.batch_is_of_a_pass`).

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self, get_args
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from genperf.arrays import AnyArray, Mask, Objects
 from genperf.errors import TableError, did_you_mean, listed, suggest
@@ -25,8 +26,7 @@ _FAILED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class FailureRule:
+class FailureRule(Struct, frozen=True):
     """By which columns and words a run failed."""
 
     #: A column that says how each run ended.
@@ -127,8 +127,7 @@ OF_THE_MEASURED = (*MEASURED, "unit", "work", "scaling")
 SEVERAL = ("extrinsic", "group", "categorical", "intrinsic")
 
 
-@dataclass(frozen=True)
-class ColumnRoles:
+class ColumnRoles(Struct, frozen=True, dict=True):
     """The columns that a user names, or that their cells and headers show, by role; texts are read once, here.
 
     Examples
@@ -197,8 +196,7 @@ class ColumnRoles:
         return {option: ",".join(names) for option, names in quoted.items()}
 
 
-@dataclass(frozen=True)
-class Roles:
+class Roles(Struct, frozen=True, dict=True):
     """Which column plays which part."""
 
     #: Intrinsic, then extrinsic, then categorical factors.
@@ -226,8 +224,7 @@ class Roles:
         return [*factors, *((name, "group") for name in self.group), *measured, *others]
 
 
-@dataclass(frozen=True)
-class ReadOptions:
+class ReadOptions(Struct, frozen=True):
     """How the cells of a source become a table."""
 
     roles: Roles

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array
 from genperf.errors import FormulaError, ModelError, TableError, did_you_mean, listed, suggest
@@ -81,8 +82,7 @@ LEAST_FALL = 1.5
 ONE = Number(1.0)
 
 
-@dataclass(frozen=True)
-class StepWork:
+class StepWork(Struct, frozen=True):
     """The work of a step: what a throughput is the work per second of."""
 
     #: Its samples, over the factors; one where all workers share one amount; None where nothing shows them.
@@ -131,8 +131,7 @@ def panel_of(
     return Panel(factors, mapping, frozenset(), group, scaling, target, derived or {}, medians)
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(Struct, frozen=True, dict=True):
     """What the factors of a table mean; `panel_of` makes it.
 
     Examples
@@ -158,7 +157,7 @@ class Panel:
     #: Factors that are computed from other columns, with their formulas.
     derived: Mapping[str, str] = field(default_factory=dict)
     #: What was measured; known of a fitted model.
-    medians: tuple[Median, ...] = field(default=(), repr=False)
+    medians: tuple[Median, ...] = ()
     #: Columns of one value that are no factors, such as the batch of a group.
     constants: Mapping[str, float] = field(default_factory=dict)
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array
 from genperf.errors import GenperfError, ModelError, TableError
@@ -17,8 +17,7 @@ from genperf.panel.panel import ONE, Panel
 from genperf.vocabulary.names import LEVELS
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """What follows from a predicted value by a formula."""
 
     #: Over the predicted `value`, over other quantities, and over what the columns or the question give: the `work` of
@@ -67,8 +66,7 @@ def read_columns() -> tuple[str, ...]:
     return tuple(sorted(read - GIVEN - {*QUANTITIES}))
 
 
-@dataclass(frozen=True)
-class Quantities:
+class Quantities(Struct, frozen=True):
     """The quantities of one model, as formulas over its factors and the predicted value.
 
     Examples

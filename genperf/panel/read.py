@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.errors import Note, TableError, counted, suggest
 from genperf.panel.assemble import Columns, assemble
@@ -225,8 +226,7 @@ def _beside(table: Table, parts: Mapping[str, Table], options: ReadOptions) -> T
 OPTIONS = tuple(inspect.signature(read_with_roles).parameters)[1:]
 
 
-@dataclass(frozen=True, eq=False)
-class Recognised:
+class Recognised(Struct, frozen=True, eq=False, dict=True):
     """A table with the meaning of its columns, which is looked for only where no option names what was measured."""
 
     source: Source

@@ -3,11 +3,12 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.arrays import Index
 from genperf.errors import TableError, listed
@@ -80,8 +81,7 @@ MAY_NAME = "whole numbers without a unit, another one in each row: they may name
 TIME_HEADERS = {"s": "s", "t": "s", "ms": "ms", "us": "us", "ns": "ns"}
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What a column is, and why."""
 
     role: Role
@@ -94,8 +94,7 @@ class Meaning:
         return f"{self.role}: {', '.join([*self.reasons, *arithmetic])}"
 
 
-@dataclass(frozen=True, eq=False)
-class Reading:
+class Reading(Struct, frozen=True, eq=False, dict=True):
     """What the columns of a table mean, and the roles that say it to `read_table`."""
 
     meanings: Mapping[str, Meaning]

@@ -7,7 +7,6 @@ import itertools
 import json
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -15,6 +14,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Integers
 from genperf.errors import Note, TableError, counted, listed, suggest
@@ -55,8 +56,7 @@ MAX_SETTING_VALUES = 20
 REPEATS_APART = 2.0
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+class Table(Struct, frozen=True, eq=False, dict=True):
     """Measured values with the factors they may depend on, a row per run.
 
     Made by `read_table`.

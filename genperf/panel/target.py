@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import Array
 from genperf.errors import Note, TableError
@@ -73,8 +73,7 @@ _ALIASES = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
 PREDICTION_COLUMNS = ("lower", "upper", "fits", "verdict", "reason")
 
 
-@dataclass(frozen=True)
-class Measurement:
+class Measurement(Struct, frozen=True):
     """The measured column and what it holds."""
 
     #: As it is named in the source.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array
 from genperf.errors import FormulaError, Note, TableError
@@ -49,8 +50,7 @@ class WorkFormula(NamedTuple):
     from_table: bool
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(Struct, frozen=True):
     """The work that one worker does, as families write it."""
 
     #: One worker's work, as a formula over canonical names.

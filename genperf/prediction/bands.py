@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.facts import ends_of
@@ -41,8 +42,7 @@ _BELOW = np.concatenate([[0.0], _EDGES])
 _UP_TO = np.concatenate([_EDGES, [float(POINTS)]])
 
 
-@dataclass(frozen=True, eq=False)
-class MixtureForecast:
+class MixtureForecast(Struct, frozen=True, eq=False):
     """ln T of some rows, a mixture of normal distributions: one for each draw, or a single one."""
 
     #: Shape (draws, rows).

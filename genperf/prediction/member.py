@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array
 from genperf.discrepancy import Discrepancy, Process, Stack
@@ -58,8 +59,7 @@ class Spread(msgspec.Struct, frozen=True):
     form: Deviation = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
+class Member(Struct, frozen=True, eq=False, dict=True):
     """One expression with its constants."""
 
     expression: Expression

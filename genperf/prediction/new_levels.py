@@ -9,10 +9,11 @@ level by itself.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Columns, Index, Mask
 from genperf.errors import TableError, did_you_mean
@@ -36,8 +37,7 @@ SHOWN_STAND_INS = 4
 LEAST_DRAWS_OF_A_WAY = 20
 
 
-@dataclass(frozen=True, eq=False)
-class StandIns:
+class StandIns(Struct, frozen=True, eq=False):
     """Rows, each once for every way to put measured levels in the place of those that were not."""
 
     #: By factor: which rows have a level that was not measured.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Columns, Index, Mask
 from genperf.engine import doing
@@ -34,8 +35,7 @@ ROWS = 1_000
 FLOOR = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Ensemble:
+class Ensemble(Struct, frozen=True, eq=False):
     """Fitted members with their weights, and what is known of their errors."""
 
     #: Weights add up to one.

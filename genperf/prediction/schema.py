@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import msgspec
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Index, Mask
 from genperf.discrepancy.product import NotNegative
@@ -134,8 +135,7 @@ def schema_of(table: Table) -> Schema:
 # --- what is requested ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Query:
+class Query(Struct, frozen=True, eq=False):
     """Rows to predict."""
 
     rows: int

@@ -12,13 +12,13 @@ everywhere inside a full factorial design.
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 import numpy as np
+from msgspec import Struct, field
 
 from genperf.arrays import AnyArray, Array, Columns, Index, Integers, Mask
 from genperf.discrepancy.product import NotNegative
@@ -37,8 +37,7 @@ STEP = "leaving the node"
 CORES = "one machine"
 
 
-@dataclass(frozen=True)
-class CombinationSettings:
+class CombinationSettings(Struct, frozen=True):
     """How distances between combinations are counted."""
 
     #: Doublings that another level of a categorical factor counts as. More than one and less than two: two levels that
@@ -57,8 +56,7 @@ class CombinationSettings:
 COMBINATIONS = CombinationSettings()
 
 
-@dataclass(frozen=True)
-class VerdictSettings:
+class VerdictSettings(Struct, frozen=True):
     """Thresholds of the verdicts; the widths beyond the range by published forecasts (`experiments corpus`)."""
 
     #: `near`, `blind`: doublings beyond the measured range up to which a prediction is near, and beyond which it is
@@ -120,8 +118,7 @@ class Corner(NamedTuple):
     runs: Array
 
 
-@dataclass(frozen=True, eq=False)
-class Basis:
+class Basis(Struct, frozen=True, eq=False, dict=True):
     """What the verdicts of a model rest on, whatever it predicts."""
 
     schema: Schema
@@ -215,8 +212,7 @@ def _unmeasured(members: Sequence[Member]) -> dict[str, Node]:
     return terms
 
 
-@dataclass
-class _Grades:
+class _Grades(Struct):
     """The worst grade of every row so far, with the reasons for it."""
 
     grade: Integers

@@ -1,9 +1,9 @@
 """`auto` on a table of many factors: one process about several means, stacked."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from msgspec.structs import replace as replace_struct
 
 from genperf.arrays import Array

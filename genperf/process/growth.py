@@ -1,9 +1,10 @@
 """Growth beyond the largest count: what the bank of curves forecasts of a table's series, as further rows."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Index
 from genperf.discrepancy.stack import NORMAL
@@ -16,8 +17,7 @@ from genperf.panel.table import number_rows
 from genperf.process.settings import FORECAST_MULTIPLES, LEAST_RUN_NOISE, MOST_SERIES
 
 
-@dataclass(frozen=True, eq=False)
-class FactorSeries:
+class FactorSeries(Struct, frozen=True, eq=False):
     """The series of a table of many factors: rows that differ in nothing but their count."""
 
     table: Table

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, islice, product
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Mask
 from genperf.discrepancy.form import deviation, features
@@ -77,8 +78,7 @@ class Bent(NamedTuple):
     stiffness: Array
 
 
-@dataclass(frozen=True, eq=False)
-class SumBasis:
+class SumBasis(Struct, frozen=True, eq=False):
     """The columns of a sum, at the rows of a table.
 
     ln m = Σ_l d_l·1[level l] + ln Σ_j c_j·φ_j·Π_i x_i^(p_i − 1),   c ≥ 0, i of the powers that φ_j has
@@ -219,8 +219,7 @@ def _log(total: Array) -> Array:
     return np.asarray(np.log(np.maximum(total, 1e-300)))
 
 
-@dataclass(frozen=True, eq=False)
-class Mean:
+class Mean(Struct, frozen=True, eq=False):
     """An expression Σ c_j·φ_j times the levels' effects."""
 
     kind: str

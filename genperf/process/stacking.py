@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from scipy.linalg import cholesky, solve_triangular
 
 from genperf.arrays import AnyArray, Array, Index, Mask
@@ -40,8 +41,7 @@ from genperf.process.sizes import Fit
 Split = tuple[Index, Index]
 
 
-@dataclass(frozen=True, eq=False)
-class StackCandidate:
+class StackCandidate(Struct, frozen=True, eq=False):
     """A mean with its process, fitted to all rows."""
 
     mean: Mean
@@ -86,8 +86,7 @@ class StackCandidate:
         return mean, np.sqrt(np.maximum(left, 0.0) + self.fit.noise**2), constants
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOut(Struct, frozen=True, eq=False):
     """What the members predicted of held-out rows."""
 
     #: Shape (held out,).
@@ -193,8 +192,7 @@ def common_error(back: HeldOut, weights: Array, table: Table) -> float:
     return float(np.clip((2.0 * z[i] @ z[j] + least) / (np.sum(z[i] ** 2 + z[j] ** 2) + 2.0 * least), 0.0, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Members:
+class Members(Struct, frozen=True, eq=False):
     """The means with their processes, and how they predict held-out rows inside the range."""
 
     #: A row for each configuration.

@@ -1,12 +1,13 @@
 """The answers in plain sentences: efficiency band, knee, largest part, what to measure next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.asking.answer import heads_of, rows_of
 from genperf.attribution import Scaling
@@ -31,8 +32,7 @@ from genperf.words.scaling import turn_sentence
 from genperf.words.verdict import fits_text
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """One of the answers."""
 
     question: str

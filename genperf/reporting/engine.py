@@ -5,13 +5,14 @@ The page's side of it is `assets/engine.js`, with `assets/discrepancy.js` for wh
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from genperf.attribution.terms import serving
 from genperf.discrepancy import Discrepancy, Stack
@@ -27,8 +28,7 @@ from genperf.result.arrays import packed
 from genperf.words.verdict import REASONS
 
 
-@dataclass(frozen=True)
-class PageFormula:
+class PageFormula(Struct, frozen=True):
     """JavaScript over the factors x, the constants c and the terms t; in the page's data it is a number."""
 
     script: str

@@ -1,11 +1,12 @@
 """What a page is about: what is asked, the configuration, and the predictions along the count of workers."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index
 from genperf.asking.answer import Answer, Value, answer_of
@@ -75,8 +76,7 @@ PROPOSAL_ROWS = 20
 ONE = "a report is about one target"
 
 
-@dataclass(frozen=True)
-class PageJob:
+class PageJob(Struct, frozen=True):
     """What the page takes as price and as work in all; both can be changed on it."""
 
     #: Of one worker, or of what `per` counts: `2/h`.
@@ -105,8 +105,7 @@ class PageJob:
         return {"price": hourly, "size": None if self.plan is None else self.plan.samples}
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """What a report page is about."""
 
     #: The configuration that the answers are about; twice the largest measured count of workers where omitted.
@@ -123,8 +122,7 @@ class View:
     capacity: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
+class Place(Struct, frozen=True, eq=False, dict=True):
     """A model at the configuration that a page answers for."""
 
     result: FitResult

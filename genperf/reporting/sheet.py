@@ -55,7 +55,7 @@ def sheet(place: Place, live: bool, group: Mapping[str, str], job: PageJob) -> d
         "model": result.model,
         "formula": "\n".join(written_lines(result)) or f"{symbol} = {result.best.expression.text(result.best.values)}",
         "latex": equation(result) if result.is_formula else None,
-        "answers": [vars(a) for a in answers(place)],
+        "answers": [msgspec.structs.asdict(a) for a in answers(place)],
         "summary": summary(place),
         "glance": glance(place),
         "ladder": ladder(place),

@@ -1,7 +1,6 @@
 """`compare`: groups, levels of a factor or changes of a configuration, ranked, with the probability of being best."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +40,7 @@ CHANGE, NOTHING = "change", "as it is"
 SAME_WORK = 1e-9
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranking(PrintedAnswer):
+class Ranking(PrintedAnswer, frozen=True, eq=False):
     """Alternatives at one configuration, the best first."""
 
     #: The configuration, as it was given.

@@ -1,10 +1,10 @@
 """The search behind `optimize`: a model evaluated at every point of a space, block by block."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct, field
 
 from genperf.arrays import Array, Index, Mask
 from genperf.attribution.draws import curves_of, shares
@@ -50,8 +50,7 @@ def front_of(times: Array, costs: Array) -> Index:
     return np.asarray(order[least < np.append(np.inf, least[:-1])])
 
 
-@dataclass(eq=False)
-class Evaluation:
+class Evaluation(Struct, eq=False):
     """The whole grid, evaluated: the feasible configurations with a finite objective."""
 
     #: Shape (constraints,). How many configurations fail each constraint, and how many fail it and no other.
@@ -92,8 +91,7 @@ class Evaluation:
         self.front = both[:, front_of(*both[:2])]
 
 
-@dataclass(frozen=True, eq=False)
-class Search:
+class Search(Struct, frozen=True, eq=False):
     """A model, a space and a problem."""
 
     result: FitResult

@@ -1,10 +1,10 @@
 """The splits of a transformer over a number of devices: a grid and the conditions that a layout must keep."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.errors import GenperfError, Note
 from genperf.formula import Name, parse, quote_name, render, substitute, values_of
@@ -22,8 +22,7 @@ CONDITIONS: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Layouts:
+class Layouts(Struct, frozen=True):
     """A grid of layouts."""
 
     #: For `optimize`.
@@ -34,8 +33,7 @@ class Layouts:
     notes: tuple[Note, ...]
 
 
-@dataclass(frozen=True)
-class LayoutColumns:
+class LayoutColumns(Struct, frozen=True):
     """The columns of a model that tell how a transformer is split."""
 
     #: By canonical name.

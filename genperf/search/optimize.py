@@ -1,11 +1,12 @@
 """`optimize`: the best configurations of a grid, exactly, with how certain their order is."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from genperf.arrays import Array, Index
 from genperf.attribution.answers import Line, PrintedAnswer
@@ -37,8 +38,7 @@ from genperf.words.numbers import duration_text, three_digits
 from genperf.words.quantity import heading, only_for_times
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Optimum(PrintedAnswer):
+class Optimum(PrintedAnswer, frozen=True, eq=False):
     """The best configurations of a grid."""
 
     #: What is least, or most where it is `maximized`.
@@ -85,7 +85,7 @@ class Optimum(PrintedAnswer):
         return plain | {
             "maximize" if maximized else "minimize": aim,
             "regret": self.regret if self.regret is not None and np.isfinite(self.regret) else None,
-            "notes": [vars(note) for note in self.notes],
+            "notes": [asdict(note) for note in self.notes],
         }
 
     @property
@@ -285,8 +285,7 @@ def optimize(
     return _optimum_of([one for _, one in attempts if isinstance(one, _Solved)], task, notes[:LISTED])
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(Struct, frozen=True):
     """What `optimize` is asked for."""
 
     over: Mapping[str, Any]
@@ -298,8 +297,7 @@ class _Task:
     top: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Solved:
+class _Solved(Struct, frozen=True, eq=False):
     """The best configurations of one model."""
 
     #: With the problem as it was read.

@@ -1,10 +1,10 @@
 """What `optimize` looks for: the job, the goal, and formulas over the factors and what follows from a prediction."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from genperf.arrays import Array, Columns
 from genperf.errors import FormulaError, GenperfError, ModelError
@@ -21,8 +21,7 @@ from genperf.words.quantity import heading
 from genperf.words.verdict import LIKELY_TO_FIT
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """What is to be run, and what it costs."""
 
     #: How many steps there are, a formula: `90*1281167/(workers*batch)`. One where omitted.
@@ -59,8 +58,7 @@ class Job:
 TRUSTED = ("ok", "caution")
 
 
-@dataclass(frozen=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """What a recommended configuration must be, beside the constraints of `where`."""
 
     #: A formula that is to be large, in place of one that is to be small.
@@ -106,8 +104,7 @@ class Goal:
         return 2.0 * self.fits - 1.0
 
 
-@dataclass(frozen=True)
-class SearchProblem:
+class SearchProblem(Struct, frozen=True):
     """The objective and the constraints, as formulas over the factors and the predicted values alone."""
 
     #: The name of the predicted value.
@@ -146,8 +143,7 @@ def value(formula: Formula, columns: Columns) -> Array:
     return np.asarray(formula.evaluate({name: columns[name] for name in formula.names}), float)
 
 
-@dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True):
     """The names that formulas may read."""
 
     #: What the model predicts; `time` by default.

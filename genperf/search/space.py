@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from genperf.arrays import AnyArray, Array, Index
 from genperf.errors import FormulaError, GenperfError, TableError, suggest
@@ -120,8 +120,7 @@ def _refuse_size(counts: Mapping[str, int], longest: str, low: float, high: floa
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Space:
+class Space(Struct, frozen=True, eq=False, dict=True):
     """Every combination of some values of a model's factors, and of names that only the formulas read."""
 
     #: The values of each name; the last one runs fastest.

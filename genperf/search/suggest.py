@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Columns
 from genperf.attribution.answers import Line, PrintedAnswer
@@ -50,8 +51,7 @@ NEW_REGIME = 0.1
 REGIME_JUMP = 0.7
 
 
-@dataclass(frozen=True, eq=False)
-class Knowledge:
+class Knowledge(Struct, frozen=True, eq=False):
     """The uncertainty of the mean predictions T at some configurations."""
 
     #: Shape (rows, rows). Of ln T: over the draws of all members by weight (constants and families), plus that of each
@@ -83,8 +83,7 @@ class Knowledge:
         return Knowledge(left, self.noise, self.chance)
 
 
-@dataclass(frozen=True, eq=False)
-class StackKnowledge:
+class StackKnowledge(Struct, frozen=True, eq=False):
     """The same of stacked processes: what they would predict with one more row.
 
     The row has the value that the pool predicts, and the range reaches up to it: beyond it the interval widens from
@@ -136,8 +135,7 @@ class StackKnowledge:
         return replace(self, stack=measured)
 
 
-@dataclass(frozen=True, eq=False)
-class Uncertainty:
+class Uncertainty(Struct, frozen=True, eq=False):
     """What the uncertainty of ln T at some configurations consists of."""
 
     #: Shape (draws, rows). ln T of every draw of every member.
@@ -200,8 +198,7 @@ def uncertainty(
     return Uncertainty(np.vstack(means), shares(result.members), within, noise)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Suggestions(PrintedAnswer):
+class Suggestions(PrintedAnswer, frozen=True, eq=False):
     """Which configurations to measure next, so that the interval at a target narrows."""
 
     #: The configuration that the decision is about.
@@ -251,8 +248,7 @@ class Suggestions(PrintedAnswer):
         return [("what to measure next", self.chosen), self.sentence]
 
 
-@dataclass(frozen=True)
-class Measurements:
+class Measurements(Struct, frozen=True):
     """What could be measured, what it costs, and what is to be reached by it: see `suggest`."""
 
     cost: str = "workers"
@@ -262,6 +258,9 @@ class Measurements:
     interval: float = 0.9
     band: Band = "confidence"
     work: str | None = None
+
+
+USUAL_MEASUREMENTS = Measurements()
 
 
 def suggest(
@@ -341,7 +340,7 @@ def suggested(
     target: Collection[str],
     now: Interval,
     blind: bool,
-    options: Measurements = Measurements(),
+    options: Measurements = USUAL_MEASUREMENTS,
 ) -> Suggestions:
     """Return what to measure next where the interval at the target is known `now`, and whether its verdict is blind."""
     within, work = options.within, options.work
@@ -380,8 +379,7 @@ def suggested(
 LEAST_SHARE = 0.75
 
 
-@dataclass(frozen=True, eq=False)
-class _Ranking:
+class _Ranking(Struct, frozen=True, eq=False):
     """The candidates, and what one measurement at each would do to the target's interval."""
 
     #: A row per candidate: the factors, the predicted value, `cost`.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Array, Index, Mask
 from genperf.solver.nonnegative import diagonal, nonnegative_least_squares
 from genperf.solver.problem import Conditions, Problem, blocks
 
 
-@dataclass(frozen=True)
-class PolishSettings:
+class PolishSettings(Struct, frozen=True):
     """Levenberg-Marquardt steps."""
 
     #: Steps of a set at most. The hardest problems of `tests/solver/test_search.py` converge within them.
@@ -51,8 +50,7 @@ ROUGHLY = PolishSettings(max_steps=60, relative_tolerance=1e-5)
 FROM_START = -1
 
 
-@dataclass(frozen=True)
-class Optima:
+class Optima(Struct, frozen=True):
     """Local optima that sets of constants were polished to, and the searches that these are from."""
 
     #: Shape (sets, n).

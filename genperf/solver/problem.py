@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Array, Mask
 from genperf.losses import Loss, Penalty
@@ -38,8 +39,7 @@ def blocks(count: int, numbers: int, max_numbers: int | None = None) -> list[sli
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]
 
 
-@dataclass(frozen=True, eq=False)
-class Conditions:
+class Conditions(Struct, frozen=True, eq=False):
     """What the cost of a set of constants counts: one row for each set, or one for all."""
 
     #: Shape (sets, rows). Weights of the rows, as shares of one.
@@ -61,8 +61,7 @@ class Conditions:
         return Conditions(*(part if len(part) == 1 else part[sets] for part in arrays))
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True, dict=True):
     """Predicted values as a function of constants, and the measured values they should match."""
 
     #: Constants (sets, n) → predicted values (sets, rows), in the target's unit.

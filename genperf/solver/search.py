@@ -1,10 +1,10 @@
 """Searching the constants of least cost without a good start: by variable projection, or by evolving all of them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import Array, Index, Mask
 from genperf.errors import FitError, known_name
@@ -89,8 +89,7 @@ def projected_search(problem: Problem, rngs: Sequence[np.random.Generator]) -> O
     return optima.joined(polished.of_searches(searches, 0, evaluations), again=True)
 
 
-@dataclass(frozen=True)
-class _Space:
+class _Space(Struct, frozen=True):
     """The searched space: constants by their positions, some of them by their logarithms."""
 
     #: Shape (n,). Values of the constants that are not searched.
@@ -206,8 +205,7 @@ def _evolved(
 Solver: TypeAlias = Callable[[Problem, Sequence[np.random.Generator]], Optima]
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(Struct, frozen=True):
     """The constants of least cost, and how the searches ended."""
 
     #: Shape (n,).

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Index, Integers, Objects
 from genperf.errors import Note
@@ -128,8 +129,7 @@ def step(text: str) -> Note:
 Taken = tuple[dict[str, float], str]
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(Struct, frozen=True):
     """A column of names that was taken apart."""
 
     #: The word beside each number, and the column that has the numbers.
@@ -164,8 +164,7 @@ class Names:
         return {**numbers, **({self.kind_column: read_name[1]} if self.kind_column else {})}
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
+class Source(Struct, frozen=True, eq=False, dict=True):
     """Unchecked cells, and what is understood of them."""
 
     #: What messages call it.

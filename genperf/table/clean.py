@@ -3,10 +3,10 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from genperf.arrays import Array, Mask, Objects
 from genperf.vocabulary import words_of
@@ -44,8 +44,7 @@ _FAULTS = (
 Reasons = dict[int, str]
 
 
-@dataclass(frozen=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """One cell, or one row, that cannot be used.
 
     Examples

@@ -7,11 +7,12 @@ never changes, is a setting. A run ends at a heading, or where a count changes a
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
@@ -100,8 +101,7 @@ _MEMORY = re.compile(any_of("log.out_of_memory"), re.IGNORECASE)
 _CRASH = re.compile(any_of("log.crash"))
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """What the lines of one run say."""
 
     #: The values of each key, in order.

@@ -9,12 +9,12 @@ import io
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from genperf.errors import GenperfError, TableError, attempted, listed
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step

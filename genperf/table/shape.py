@@ -5,10 +5,11 @@ Headers: `1 GPU | 4 GPUs`, `run 1 | run 2`. Names: `8x A100 80GB`, `n=8, m=32`, 
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Objects
 from genperf.errors import counted, listed
@@ -55,8 +56,7 @@ _LETTER_FIRST = re.compile(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})
 _LAST_NUMBER = re.compile(r"[\s_\-]+(\d+)$")
 
 
-@dataclass(frozen=True)
-class Wide:
+class Wide(Struct, frozen=True):
     """Columns that measure one thing at several counts, or several times."""
 
     count: str

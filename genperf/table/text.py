@@ -12,8 +12,9 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from genperf.errors import Note, TableError, UnclearTableError, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step

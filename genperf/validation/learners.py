@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from genperf.arrays import Array, Integers
 from genperf.errors import FitError
@@ -102,8 +102,7 @@ def half_width(residuals: Array, interval: float) -> float:
 Learner = Callable[[Table, pd.DataFrame, float, int], LearnerForecast]
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
+class _Rows(Struct, frozen=True, eq=False):
     """Features of a training part and of the configurations to predict."""
 
     #: Shape (training rows, features).

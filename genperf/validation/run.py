@@ -4,11 +4,12 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import AnyArray, Integers, Objects
 from genperf.attribution.answers import Importance
@@ -34,8 +35,7 @@ _FORMULA = re.compile(r"[+*/()]")
 Key = tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
+class Task(Struct, frozen=True, eq=False):
     """One model on one split: plain data, so that it can be sent to another process."""
 
     #: A learner, a family, a formula or ``auto``.
@@ -50,8 +50,7 @@ class Task:
     options: Mapping[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+class Outcome(Struct, frozen=True, eq=False):
     """The predictions of a task."""
 
     #: Shape (5, rows). The prediction and the ends of its interval in the target's unit, the verdict, which a learner

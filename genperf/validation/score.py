@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
+from msgspec import Struct
 
 from genperf.attribution.answers import records
 from genperf.errors import LISTED, Note
@@ -67,8 +68,7 @@ class ModelScore:
         return {name: getattr(self, name) for name in _METRICS}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Validation:
+class Validation(Struct, frozen=True, eq=False):
     """The scores of several models on the same held-out configurations.
 
     Examples

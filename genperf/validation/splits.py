@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from genperf.arrays import AnyArray, Integers, Mask, Objects
 from genperf.errors import TableError, did_you_mean, suggest
@@ -24,8 +24,7 @@ SCHEMES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
+class Split(Struct, frozen=True, eq=False):
     """One fold."""
 
     #: What is held out, in words or as a number.

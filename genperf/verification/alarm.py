@@ -14,10 +14,10 @@ random walk with a deviation of each session (the local level model of Harvey 19
 Student's t of the next session is averaged over the ratios d and q by their posterior probability.
 """
 
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, field
 from scipy.stats import cauchy, false_discovery_control
 from scipy.stats import t as student
 
@@ -35,8 +35,7 @@ LEAST_NOISE = 1e-4
 MOST_PROBABILITY = 0.99
 
 
-@dataclass(frozen=True, eq=False)
-class History:
+class History(Struct, frozen=True, eq=False, dict=True):
     """Earlier runs: ln T less the mean of their configuration."""
 
     #: Shape (configurations,). ln of the mean, and the number of runs.
@@ -89,8 +88,7 @@ class History:
         return centre[:, None], squares[:, None] / freedom, spread[:, None], weight / weight.sum()
 
 
-@dataclass(frozen=True)
-class Alarm:
+class Alarm(Struct, frozen=True):
     """Whether runs are slower; the fields of the JSON."""
 
     #: The rate of false alarms that is kept.

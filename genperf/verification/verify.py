@@ -1,12 +1,13 @@
 """`verify`: new runs beside the predictions of a model, or of a history that is fitted."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 from scipy.stats import norm
 
 from genperf.arrays import Index
@@ -27,8 +28,7 @@ from genperf.vocabulary.names import plain_name
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """One new run beside its prediction, whose verdict is ok, caution or extrapolating-blind."""
 
     at: dict[str, Any]
@@ -41,8 +41,7 @@ class Checked:
     place: str
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """New runs beside their predictions, how many intervals held, and the alarm."""
 
     model: str
@@ -96,7 +95,7 @@ class Verification:
         """Return it as plain values, for JSON."""
         held = {"inside": self.inside, "runs": len(self.runs), "nominal": NOMINAL}
         held["probability"] = coverage_probability(self.inside, len(self.runs))
-        return {**asdict(self), "coverage": held}
+        return {**msgspec.to_builtins(self, enc_hook=lambda number: number.item()), "coverage": held}
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

@@ -1,9 +1,11 @@
 """What a header says of the numbers below it: a time, a rate, memory; in which unit, of what; and units of cells."""
 
 import re
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.vocabulary import any_of, section, words_of
 
@@ -45,8 +47,7 @@ _OF_A_CLOCK = re.compile(r"(d+-)?h{1,2}:mm:ss")
 Kind = Literal["time", "rate", "quantity", ""]
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(Struct, frozen=True):
     """What a column's header says."""
 
     #: A rate is a throughput. Empty where the header tells none of them.
@@ -61,7 +62,7 @@ class Header:
     #: What a time is of: a step, or work that all workers share (an epoch, a job), however many they are.
     of: Literal["step", "job", ""] = ""
     #: What a rate is of one of.
-    level: Literal["workers", "nodes"] = field(default="workers", repr=False)
+    level: Literal["workers", "nodes"] = "workers"
 
 
 def bare(column: str) -> str:

@@ -1,8 +1,9 @@
 """What to measure next, in a sentence."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from genperf.facts import Interval, NextRun
 from genperf.words.numbers import join_values, prose, three_digits, with_unit

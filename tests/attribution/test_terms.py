@@ -5,7 +5,6 @@ import io
 import itertools
 import json
 import re
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
 from helpers import shell_of
+from msgspec.structs import replace
 from worked_models import BATCH, WORKERS, member, model
 
 import genperf as gp

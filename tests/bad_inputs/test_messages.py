@@ -14,13 +14,16 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import cases
 import commands
 import pytest
 from helpers import PACKAGE
 
+import genperf
 from genperf.cli.main import run
 from genperf.errors import Note
 
@@ -86,13 +89,14 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., l
     notes: list[Note] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "80")
-        original = Note.__init__
 
-        def recorded(self: Note, text: str, kind: str = "note") -> None:
-            original(self, text, kind)
-            notes.append(self)
+        class Recorded(Note, frozen=True):
+            def __post_init__(self) -> None:
+                notes.append(self)
 
-        patch.setattr(Note, "__init__", recorded)
+        for module in (import_module(found.name) for found in walk_packages(genperf.__path__, "genperf.")):
+            if hasattr(module, "Note"):
+                patch.setattr(module, "Note", Recorded)
 
         def answers(prepare: Callable[[Path], None], listed: list[tuple[str, ...]]) -> list[Answer]:
             folder = tmp_path_factory.mktemp("messages")

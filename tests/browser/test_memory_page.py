@@ -1,10 +1,9 @@
 """The page of a model of memory: its name and unit, and no word of times."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 from chromium import Browser
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.panel.target import Target

@@ -1,6 +1,6 @@
 """The report in a real browser: the same numbers as Python, no complaint, no request, any width, light and dark."""
 
-from dataclasses import replace
+import dataclasses
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from chromium import NARROW, WIDE, Browser
 from discrepancies import stacked
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.attribution.terms import FORM, HIDDEN
@@ -69,7 +70,9 @@ def ensemble(many: FitResult) -> FitResult:
     stack = msgspec.structs.replace(processes[0].stack, parts=parts, beyond=beyond, width=1.2, repeats=0.05)
     other = replace(many.best, draws=1.1 * many.best.draws, constants=1.1 * many.best.constants, weight=0.3, label="b")
     members = (replace(many.best, weight=0.7), other)
-    return replace(many, members=tuple(replace(m, process=Process(stack, k)) for k, m in enumerate(members)))
+    return dataclasses.replace(
+        many, members=tuple(replace(m, process=Process(stack, k)) for k, m in enumerate(members))
+    )
 
 
 @pytest.fixture(scope="module")

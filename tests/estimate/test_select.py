@@ -1,12 +1,12 @@
 """The choice of structure and penalty, alone and for many series alike."""
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 from scipy.optimize import nnls
 
 import genperf as gp

@@ -79,7 +79,9 @@ DOORS = {"fitting/door.py": {"fit"}}
 
 def constructions(name: str) -> dict[str, int]:
     """Return how often a file writes a call of a name, in its code, its examples and its comments."""
-    counts = {path: len(re.findall(rf"(?<!def )\b{name}\(", ast.unparse(tree))) for path, tree in trees().items()}
+    counts = {
+        path: len(re.findall(rf"(?<!def )(?<!class )\b{name}\(", ast.unparse(tree))) for path, tree in trees().items()
+    }
     return {path: count for path, count in counts.items() if count}
 
 

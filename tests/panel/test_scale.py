@@ -1,10 +1,9 @@
 """What is the scale of a table: the cases of series, of groups that share constants, and of efficiency."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from helpers import panel_with
+from msgspec.structs import replace
 
 from genperf.errors import ModelError
 from genperf.formula import parse, render

@@ -1,14 +1,15 @@
 """The figures."""
 
+import dataclasses
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf import plots
@@ -136,9 +137,8 @@ def test_held_out_predictions_of_several_models(table: Table) -> None:
 
 
 def test_a_model_without_measurements_says_so(result: FitResult) -> None:
-    from dataclasses import replace
 
-    bare = replace(result, schema=msgspec.structs.replace(result.schema, medians=()))
+    bare = dataclasses.replace(result, schema=msgspec.structs.replace(result.schema, medians=()))
     with pytest.raises(GenperfError, match="has no measured configurations"):
         plots.residuals(bare)
 

@@ -1,10 +1,9 @@
 """Verdicts: what each reason does to the grade."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.formula import parse

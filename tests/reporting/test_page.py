@@ -1,14 +1,15 @@
 """The page's text: whole in itself, the same bytes, names as text; what is odd still answers, or says why not."""
 
+import dataclasses
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.attribution.equation import equation
@@ -194,7 +195,7 @@ def test_a_model_without_an_interval() -> None:
     """One draw, no noise: the interval is a point, which is not printed as an interval."""
     result = fitted(runs())
     member = replace(result.best, draws=result.best.constants[None, :])
-    sure = replace(result, members=(member,), spread=Spread())
+    sure = dataclasses.replace(result, members=(member,), spread=Spread())
     answers = data_of(page(sure))["groups"][0]["sheet"]["answers"]
     assert re.search(r"a worker is predicted to do \d+ % of the work", answers[0]["sentences"][0])
     assert not any("interval" in sentence for a in answers[:3] for sentence in a["sentences"])
@@ -349,7 +350,7 @@ def test_members_with_equal_labels_are_one() -> None:
     result = fitted(runs())
     labels = [("growing overheads", 0.3), ("growing overheads (2)", 0.45), ("overheads", 0.25)]
     members = tuple(replace(result.best, weight=weight, label=label) for label, weight in labels)
-    sheet = data_of(page(replace(result, members=members)))["groups"][0]["sheet"]
+    sheet = data_of(page(dataclasses.replace(result, members=members)))["groups"][0]["sheet"]
     assert sheet["members"] == [["growing overheads", 0.75], ["overheads", 0.25]]
     assert [row[0] for row in sheet["constants"]] == ["growing overheads"] * 2 + ["overheads"] * 2
 

@@ -1,8 +1,8 @@
 """Results, and the model file."""
 
+import dataclasses
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.attribution.equation import level_exponents, written_lines
@@ -183,7 +184,9 @@ def stack(result: FitResult) -> FitResult:
     beyond = (Beyond("`gpu count`", 8.0, (0.9, 0.1), 1.5),)
     whole = msgspec.structs.replace(processes[0].stack, beyond=beyond)
     members = (replace(result.best, weight=p.stack.parts[p.place].weight) for p in processes)
-    return replace(result, members=tuple(replace(m, process=Process(whole, k)) for k, m in enumerate(members)))
+    return dataclasses.replace(
+        result, members=tuple(replace(m, process=Process(whole, k)) for k, m in enumerate(members))
+    )
 
 
 def test_a_stack_is_written_once(stack: FitResult) -> None:
@@ -245,7 +248,7 @@ def walks(result: FitResult) -> FitResult:
     near = msgspec.structs.replace(near, kernel=kernel, anchors=anchors, extrapolation=beyond)
     best = replace(result.best, weight=0.5, discrepancy=near)
     wider = msgspec.structs.replace(near, scales=2.0 * near.scales)
-    return replace(result, members=(best, replace(best, discrepancy=wider)))
+    return dataclasses.replace(result, members=(best, replace(best, discrepancy=wider)))
 
 
 def test_what_discrepancies_have_alike_is_written_once(walks: FitResult) -> None:

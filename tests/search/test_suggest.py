@@ -1,7 +1,6 @@
 """The next run to measure, of times and of memory."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from statistics import NormalDist
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked, walk_along
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.discrepancy import Discrepancy, KernelAxis

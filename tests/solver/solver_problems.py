@@ -1,8 +1,9 @@
 """Small problems that the solver's tests share."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
 from genperf.formula import parse

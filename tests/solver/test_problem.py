@@ -1,12 +1,12 @@
 """Problems of constants: costs and derivatives, and batched non-negative least squares."""
 
-from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy.optimize import lsq_linear, minimize, nnls
 from solver_problems import ERNEST, GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 
@@ -127,7 +127,7 @@ def test_projection_through_a_total_that_is_not_a_sum(case: Case) -> None:
 
 def test_basis_given_or_read_from_the_jacobian_is_the_same() -> None:
     problem = problem_of(GENERIC, "log", noise=0.1)
-    bare = type(problem)(**{f: getattr(problem, f) for f in problem.__dataclass_fields__ if f != "basis"})
+    bare = type(problem)(**{f: getattr(problem, f) for f in problem.__struct_fields__ if f != "basis"})
     at = np.tile(problem.start, (2, 1))
     np.testing.assert_allclose(problem.projected(at)[0], bare.projected(at)[0], rtol=1e-12)
 

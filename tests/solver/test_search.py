@@ -1,9 +1,8 @@
 """The search of the constants, and its polish."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.optimize import least_squares
 from solver_problems import ERNEST, GENERIC, MAXIMUM, P_NORM, Case, problem_of, with_bounds
 

@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from genperf.errors import FitError, TableError
 from genperf.panel import Table, read_table

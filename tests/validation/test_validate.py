@@ -3,12 +3,12 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 from genperf import datasets
 from genperf.errors import FormulaError, GenperfError, ModelError
