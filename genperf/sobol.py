@@ -45,13 +45,13 @@ def sobol(points: int, dimension: int) -> Array:
     if dimension > len(POLYNOMIALS) + 1:
         from scipy.stats.qmc import Sobol  # half a second to import
 
-        return np.asarray((Sobol(dimension, scramble=False).random(points) + 0.5 / points) % 1.0)
+        return np.asarray(Sobol(dimension, scramble=False).random(points) + 0.5 / points)
     directions = np.stack([_directions(j) for j in range(dimension)], axis=1)
     before = np.arange(points - 1)
     # The lowest zero bit of the number before is the one that changes in Gray-code order.
     lowest = np.log2(~before & (before + 1)).astype(int)
     steps = np.concatenate([np.zeros((1, dimension), np.int64), directions[lowest]])
-    return np.asarray((np.bitwise_xor.accumulate(steps, axis=0) / 2.0**BITS + 0.5 / points) % 1.0)
+    return np.asarray(np.bitwise_xor.accumulate(steps, axis=0) / 2.0**BITS + 0.5 / points)
 
 
 def _directions(dimension: int) -> Integers:

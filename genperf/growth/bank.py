@@ -156,12 +156,17 @@ def bank(curves: int = BANK_CURVES) -> Bank:
     count = len(known.overheads)
     points = sobol(curves, 2 * count + 3 + len(known.shaped))
     # The first points lie in one corner of the cube.
-    points = (points + np.random.default_rng(BANK_SEED).random(points.shape[1])) % 1.0
-    normal = normal_quantiles(points[:, : count + 1])
+    points += np.random.default_rng(BANK_SEED).random(points.shape[1])
+    points -= points >= 1.0
     which = np.searchsorted(np.cumsum(known.class_share)[:-1], points[:, count + 1])
     unseen = points[:, count + 2] < UNSEEN_DRAWN
     present = points[:, count + 3 : 2 * count + 3] < known.present[which]
     low, high = np.log(known.shape[known.shaped]).T
+    # The sizes of overheads that do not arise are never used.
+    used = np.column_stack([present, np.ones(curves, bool)])
+    used[:, STEP] = True
+    normal = np.zeros(used.shape)
+    normal[used] = normal_quantiles(points[:, : count + 1][used])
     each = normal[:, :count]
     logarithms = np.log(known.median) + known.spread * each
     logarithms += COMMON_STRENGTH_SD * normal[:, count, None] * known.strength
