@@ -41,7 +41,7 @@ _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma", b"\x
 #: Files of other formats, by how they begin, and texts that only an importer reads.
 _FORMATS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
 SIGNATURES: dict[str, str] = _FORMATS["importers"]
-_WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
+WEB_PAGE = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 #: What begins like a letter of UTF-8, and control characters that no text has.
 _LIKE_UTF_8, _CONTROL = re.compile(rb"[\xc2-\xf4][\x80-\xbf]"), re.compile(rb"[\0-\x08\x0e-\x1f\x7f]")
 
@@ -161,8 +161,9 @@ def refuse_other_text(text: str, name: str) -> None:
     TableError
         Naming the kind, and the importer that reads it.
     """
-    if _WEB_PAGE.match(text):
-        raise TableError("is a web page, not a table", hint="download the file itself, or copy its table", where=name)
+    if WEB_PAGE.match(text):
+        what = "is a web page without a table"
+        raise TableError(what, hint="download the file itself, or copy its table", where=name)
     start = text[:HEAD_BYTES]
     if re.match(r'\s*\{\s*"program": ?"genperf"', start):
         hint = "ask, predict, explain, report, suggest, compare and optimize take it"

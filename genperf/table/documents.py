@@ -14,27 +14,29 @@ from genperf.table.clean import label
 from genperf.table.content import MAX_FILE_BYTES
 
 
-class _Cells(HTMLParser):
-    """The cells of the tables in an HTML text, row by row."""
+class _Tables(HTMLParser):
+    """The tables in an HTML text: the cells of each, row by row."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: list[list[str]] = []
+        self.tables: list[list[list[str]]] = []
         self.inside = False
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag == "tr":
-            self.rows.append([])
-        self.inside = tag in ("td", "th") and bool(self.rows)
-        if self.inside:
-            self.rows[-1].append("")
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables and self.tables[-1]:
+            self.tables[-1][-1].append("")
+            self.inside = True
 
     def handle_endtag(self, tag: str) -> None:
-        self.inside = self.inside and tag not in ("td", "th", "tr")
+        self.inside = self.inside and tag not in ("td", "th", "tr", "table")
 
     def handle_data(self, data: str) -> None:
         if self.inside:
-            self.rows[-1][-1] += data
+            self.tables[-1][-1][-1] += data
 
 
 def drawn_tables(html: str) -> str:
@@ -47,13 +49,17 @@ def drawn_tables(html: str) -> str:
     | --- | --- |
     | 0 | 8 |
     """
-    parser = _Cells()
+    parser = _Tables()
     parser.feed(html)
-    rows = [[" ".join(cell.split()).replace("|", "/") for cell in row] for row in parser.rows if any(row)]
-    if not rows:
-        return ""
-    lines = [f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
-    return "\n".join(lines)
+    drawn = []
+    for table in parser.tables:
+        rows = [[" ".join(cell.split()).replace("|", "/") for cell in row] for row in table if any(row)]
+        drawn += (
+            ["\n".join(f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))]
+            if rows
+            else []
+        )
+    return "\n\n".join(drawn)
 
 
 def notebook_text(text: str) -> str | None:

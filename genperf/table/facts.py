@@ -63,7 +63,10 @@ _ALONE = re.compile(
 )
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _COUNT_WORDS = frozenset(
-    word for kind in ("factors.workers", "factors.nodes", "factors.threads") for word in words_of(kind) if len(word) > 2
+    word
+    for kind in ("factors.workers", "factors.nodes", "factors.threads", "log.counted")
+    for word in words_of(kind)
+    if len(word) > 2
 )
 #: `16 procs`, `on 8 GPUs`.
 _COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)")
@@ -89,7 +92,7 @@ _COUNTERS = frozenset((*words_of("log.step"), *words_of("log.counter")))
 _NUMBERED = re.compile(rf"(?:{'|'.join(words_of('log.step'))})\W*\d+", re.IGNORECASE)
 #: `step 10 loss 3.2 ` before a key and ` on 4 GPUs` behind it: facts of their own.
 _OTHER_FACTS = re.compile(
-    rf"^.*(?<!\S)(?:\d*\.\d+|(?:{'|'.join(words_of('log.step'))})\W*\d+) | {any_of('headers.preposition')} \d+ .*",
+    rf"^.*(?<!\S)(?:\d*\.\d+|(?:{'|'.join(_COUNTERS)})\W*\d+) | {any_of('headers.preposition')} \d+ .*",
     re.IGNORECASE,
 )
 _TIME_OF_DAY = re.compile(r"\b\d\d:\d\d\b")
@@ -265,8 +268,10 @@ def is_log(text: str) -> bool:
     return with_facts > max(0, FACT_SHARE * len(lines))
 
 
-def begins_with_facts(text: str) -> bool:
+def begins_with_facts(text: str, in_blanks: bool = False) -> bool:
     r"""Tell whether the first line of a text and most others are keys with values, or results: none is a header.
+
+    Between blanks a key with a result is no cell, whatever the first line is.
 
     Examples
     --------
@@ -281,6 +286,8 @@ def begins_with_facts(text: str) -> bool:
     if pairs[0] and 2 * sum(pairs) > len(pairs):
         return True
     results = [any(is_result(key, unit) for key, _, unit in facts_of(line)) for line in short]
+    if in_blanks and 2 * sum(pair and result for pair, result in zip(pairs, results, strict=True)) > len(short):
+        return True
     return (results[0] or _TIME_OF_DAY.search(short[0]) is not None) and 2 * sum(results) > len(results)
 
 

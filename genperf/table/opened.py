@@ -22,6 +22,7 @@ from genperf.table.clean import label, labels
 from genperf.table.content import (
     MAX_FILE_BYTES,
     MAX_PARQUET_CELLS,
+    WEB_PAGE,
     decoded,
     files_of,
     head_of,
@@ -29,12 +30,13 @@ from genperf.table.content import (
     read_content,
     refuse_other_text,
 )
-from genperf.table.documents import is_workbook, notebook_text, sheets_of
+from genperf.table.documents import drawn_tables, is_workbook, notebook_text, sheets_of
 from genperf.table.facts import (
     MOST_OF_A_LOG,
     PATHS,
     begins_with_facts,
     is_log,
+    is_result,
     read_back,
     source_of_log,
     source_of_steps,
@@ -43,7 +45,7 @@ from genperf.table.facts import (
 from genperf.table.folder import beneath, joined, tidied
 from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
-from genperf.table.text import RUNS, aligned_table, column_names, is_of_scale, read_delimited, read_records
+from genperf.table.text import RUNS, aligned_table, alike, column_names, is_of_scale, read_delimited, read_records
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import bare, canonical_time, header_of
 from genperf.vocabulary.names import plain_name
@@ -102,7 +104,7 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
-    text = notebook_text(text) or text
+    text = notebook_text(text) or (drawn_tables(text) if WEB_PAGE.match(text) else "") or text
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -133,7 +135,12 @@ def _table_or_log(text: str, name: str) -> Source:
             raise
         return log
     # A line of a log was taken for the header.
-    facts = begins_with_facts(text) or ((source.ragged or len(source.cells) == 1) and is_log(text))
+    doubtful = (
+        source.ragged
+        or len(source.cells) == 1
+        or alike([*source.cells], [label(cells[0]) for cells in source.cells.values()])
+    )
+    facts = begins_with_facts(text, source.delimiter in (" ", RUNS)) or (doubtful and is_log(text))
     return (source_of_log(text, name) if facts else None) or source
 
 
@@ -164,7 +171,9 @@ def open_files(
         if tell is not None and len(files) >= MANY_FILES and places[file] % MANY_FILES == 0:
             tell(f"reading {places[file]:,} of {len(files):,} files")
         source = attempted(open_source, file, delimiter)
-        if file in errors and (isinstance(source, GenperfError) or source.runs):
+        if file in errors and (
+            isinstance(source, GenperfError) or source.runs or not any(map(is_result, source.cells))
+        ):
             # What a job printed and its errors are one log, where both can be read whole.
             both = attempted(lambda: "\n".join(read_text(one)[1] for one in (file, errors[file])))
             log = both if isinstance(both, GenperfError) else attempted(_from_text, both, file, delimiter)

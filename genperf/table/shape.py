@@ -38,8 +38,10 @@ _AFTER = re.compile(rf"(?<![^\W_])(?P<word>{_WORD})(?P<joint>\s*[=:]\s*|[\s_\-]*
 _VALUE, _COUNT, _RUN = "value", "count", "repeat"
 _PAIR = re.compile(r"(?P<word>[^\W\d]\w*)\s*[=:]\s*(?P<number>[+-]?\d+(?:\.\d+)?)(?![\w.])")
 _MULTIPLE = re.compile(r"(?:^|(?<=\s))(\d+)\s*[x×]\s*(?=[^\W\d_])|(?<=\w)\s+[x×]\s?(\d+)(?!\w)")
-#: Nodes × devices of each.
-_GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)")
+#: Nodes × devices of each, alone or before the name of the device: `2x8 A100`.
+_GRID = re.compile(r"(\d+)\s*[x×*]\s*(\d+)(?:\s+(\S*[A-Z].*))?")
+#: Devices of a node, at most, where only their name says what a product counts.
+_MOST_OF_A_NODE = 16
 _PLACED = re.compile(
     rf"(?<![^\W_])(\d+)[\s_\-]?{any_of('cells.nodes')}[\s_\-]*(?P<by>[x×*]?),?[\s_\-]*"
     rf"(\d+)[\s_\-]?{any_of('cells.devices')}(?![^\W_])",
@@ -49,7 +51,7 @@ _FILE_END = re.compile(r"\.(?:txt|log|out|csv|json|dat|err|yaml|yml)$", re.IGNOR
 #: `4 cores`, `8_worker`, `064x`, before the word; `pipeline-4`, `nodes_8`, `worker16`, `v3-32` behind it.
 _NUMBER_FIRST = re.compile(r"(?<![^\W_])(?P<number>\d+)[\s_\-]?(?P<word>[^\W\d_]+)(?![^\W_])")
 _WORD_FIRST = re.compile(
-    r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+(?=-))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
+    r"(?<![^\W_])(?P<word>[^\W\d_]+(?:\d+(?=[-_]\d))?)(?:[\s_\-]+|(?<=[^\W\d_]{3}))(?P<number>\d+)(?![^\W_])"
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
 _LETTER_FIRST = re.compile(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
@@ -471,18 +473,23 @@ def _on_nodes(nodes: float, each: float) -> dict[str, float]:
 
 
 def _grid_of(column: str) -> Callable[[str], Taken | None]:
-    """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them."""
+    """Return what reads `2x4`, where the header names both: `nodes x gpus`, or counts devices or a layout of them.
+
+    Before the name of a device so few as a node holds are counted, whatever the header is: `2x8 A100`.
+    """
     inside = re.sub(r".*[(\[](.*)[)\]]\s*$", r"\1", column)
     words = [word for word in re.split(r"\s*[×*]\s*|\s+(?:x|by)\s+", inside) if word]
     of_nodes = [*map(meant_by, words)] in (["nodes", "workers"], ["workers"], ["nodes"])
     of_nodes |= len(words) == 1 and plain_name(column) in words_of("columns.nodes_by_devices")
 
     def read(name: str) -> Taken | None:
-        match = _GRID.fullmatch(name.strip()) if of_nodes or len(words) == 2 else None
+        match = _GRID.fullmatch(name.strip())
         if match is None:
             return None
-        one, other = float(match[1]), float(match[2])
-        return _on_nodes(one, other) if of_nodes else {words[0]: one, words[1]: other}, ""
+        one, other, device = float(match[1]), float(match[2]), match[3] or ""
+        if of_nodes or (device and other <= _MOST_OF_A_NODE):
+            return _on_nodes(one, other), device
+        return ({words[0]: one, words[1]: other}, device) if len(words) == 2 else None
 
     return read
 

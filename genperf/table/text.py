@@ -76,6 +76,33 @@ def unmarked(cell: str) -> str:
     return re.sub(r"(\*\*|`)(.*?)\1", r"\2", bare).strip()
 
 
+#: `(8, 2905.4),  # gpus, images/s` and what opens and closes a list of such.
+_TUPLE = re.compile(r"\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?\s*(?:#(?P<names>.*))?")
+_BEGINS_TUPLE = re.compile(r"^\s*[(\[]", re.MULTILINE)
+_BRACKET = re.compile(r"\s*(?:\w+\s*=\s*)?[(\[\])]?\s*")
+
+
+def _of_tuples(text: str) -> str | None:
+    r"""Return the cells of a text whose lines are tuples or lists, as a program prints them; None of another text.
+
+    Examples
+    --------
+    >>> _of_tuples("('gpus', 'img/s')\n(1, 410.2)\n(2, 792.5)"), _of_tuples("(1) gpus\n(2) nodes")
+    ('"gpus", "img/s"\n1, 410.2\n2, 792.5', None)
+    """
+    texts = text.split("\n")
+    rows = [_TUPLE.fullmatch(line) for line in texts]
+    if sum(map(bool, rows)) < 2 or not all(
+        row or _BRACKET.fullmatch(line) for row, line in zip(rows, texts, strict=True)
+    ):
+        return None
+    cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
+    first = next(k for k, row in enumerate(rows) if row)
+    if first and (names := rows[first]["names"]):  # type: ignore[index]
+        cells[first - 1] = f"#{names}"
+    return "\n".join(cells)
+
+
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     """Read a delimited text, or the first table of one in LaTeX."""
     if not text.strip():
@@ -83,6 +110,8 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     caption = ""
     if delimiter is None and (tabular := tabular_of(text)) is not None:
         text, caption, delimiter = *tabular, "\t"
+    if delimiter is None and _BEGINS_TUPLE.search(text) and (cells := _of_tuples(text)) is not None:
+        text, delimiter = cells, ","
     marked = _NAMED_DELIMITER.match(text)
     if marked:
         # As a comment it keeps its line, which messages count.
@@ -158,20 +187,29 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
 
 
 def _with_one_header(records: Sequence[Record]) -> list[Record]:
-    """Return records whose header names every column once: one that repeats a name stands over the next line.
+    """Return records whose header names every column once: a name over several columns stands before theirs.
 
     Examples
     --------
-    >>> _with_one_header([(1, ["", "GPUs", "GPUs"]), (2, ["Method", "1", "2"]), (3, ["a", "9", "5"])])
+    >>> _with_one_header([(1, ["", "GPUs", ""]), (2, ["Method", "1", "2"]), (3, ["a", "9", "5"])])
     [(2, ['Method', 'GPUs 1', 'GPUs 2']), (3, ['a', '9', '5'])]
     """
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
-    above_below = zip(upper, lower, strict=True)
-    named = [f"{above} {below}".strip() if upper.count(above) > 1 else below or above for above, below in above_below]
-    filled = [above for above in upper if above]
-    if len({*filled}) == len(filled) or len({*named}) < len(named) or not all(named):
+    above: list[str] = []
+    for name, below in zip(upper, lower, strict=True):
+        above.append(name or (above[-1] if above and below else ""))
+    over_several = {name for name, count in Counter(above).items() if name and count > 1}
+    named = [f"{n} {b}".strip() if n in over_several else b or n for n, b in zip(above, lower, strict=True)]
+    under = [k for k, name in enumerate(above) if name in over_several]
+    beside = [name for k, name in enumerate(named) if k not in under]
+    counts = bool(beside) and all(_is_number(lower[k]) for k in under)
+    values = any(_is_number(rows[0][1][k]) for k in under if k < len(rows[0][1]))
+    names = values and not any(_is_number(lower[k]) for k in under)
+    if not under or not (counts or names) or any(map(_is_number, beside)):
+        return list(records)
+    if len({*named}) < len(named) or not all(named):
         return list(records)
     return [(line, named), *rows]
 
@@ -302,8 +340,22 @@ def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequenc
     """Tell whether a record is the header of a table: names without a number, and below them a number."""
     if len(record) < 2 or any(map(_is_number, record)) or not any(parts_of(cell) for row in below for cell in row):
         return False
+    if alike(record, below[0]):
+        return False
     names_known = not head or any(header_of(name).kind or canonical_of(name) for name in record if name)
     return record == head or (len(below[0]) == len(record) and apart and names_known)
+
+
+def alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether two rows hold numbers, and differ by them alone: neither is the header of the other.
+
+    Examples
+    --------
+    >>> alike(["2x8 A100", "168 ms"], ["4x8 A100", "176 ms"]), alike(["gpus", "time"], ["4", "176 ms"])
+    (True, False)
+    """
+    without, other_without = ([re.sub(r"\d[\d.,]*", "0", cell) for cell in row] for row in (one, other))
+    return without == other_without and "0" in "".join(without)
 
 
 def with_units(table: Sequence[Record]) -> list[Record]:

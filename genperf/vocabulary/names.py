@@ -96,7 +96,8 @@ def meant_by(column: str) -> str | None:
 
 def counted_noun(column: str) -> str:
     """Return a plain name without the words that say that something is counted: `num_nodos` is `nodos`."""
-    return re.sub(r"^(total_)?(num|number_of|n|no_of|no\.?)_|_(count|num)$", "", plain_name(column))
+    counted = r"^(total_)?(num|number_of|n|no_of|no\.?)_|^alloc(ated)?_|_(count|num)$"
+    return re.sub(counted, "", plain_name(column))
 
 
 @lru_cache(maxsize=10_000)

@@ -132,7 +132,7 @@ BAD = [
     (b"PK\x03\x04rest", "runs.csv: is a spreadsheet or an archive"),
     (b"PK\x03\x04\x14\0xl/workbook.xml", "runs.csv: is an Excel workbook, not text"),
     (b"PK\x03\x04\x14\0a.npy", "runs.csv: is an archive of numpy arrays, not text"),
-    (b"<html><body><table>", "runs.csv: is a web page, not a table"),
+    (b"<html><body><table>", "runs.csv: is a web page without a table"),
     (b"PAR1 and no more", "runs.csv: is not a Parquet file that can be read"),
 ]
 

@@ -1,0 +1,214 @@
+"""What each mechanism of the reader brings: every form of a table or a log is asked again without it.
+
+    python -m experiments reader [FOLDER ...]
+
+The forms of `reader_forms.py` are written from a law, and asked for twice the largest count. A folder has `cases.json`:
+a list of a `file`, a `question` (column to value) and a `truth` (`quantity`, `value`, `unit`; -1 is to be refused).
+Only counts of its answers stand on the page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from experiments.accuracy.reader_forms import FORMS
+from experiments.shared import markdown
+from genperf.asking.question import Requested
+from genperf.asking.tables import ask
+from genperf.errors import GenperfError
+
+#: Relative difference from the truth up to which an answer is right.
+RIGHT = 0.25
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "hours": 3600.0}
+BYTES = {"gb": 1e9, "gib": 2.0**30, "mb": 1e6, "mib": 2.0**20}
+NEVER = re.compile(r"(?!)")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about a file or a folder, and its truth; a truth of -1 is that it has no answer."""
+
+    path: Path
+    at: Mapping[str, str]
+    want: str | None
+    truth: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many questions were answered, how many rightly, and how many wrongly with the verdict ok."""
+
+    answered: int = 0
+    right: int = 0
+    wrong_though_ok: int = 0
+
+
+def as_it_is(value: Any, *_: Any) -> Any:
+    """Return the first argument."""
+    return value
+
+
+def nothing(*_: Any) -> None:
+    """Return nothing, whatever the arguments are."""
+
+
+def never(*_: Any) -> bool:
+    """Return False, whatever the arguments are."""
+    return False
+
+
+def mean_of_all(values: Sequence[Any], rate: bool = False) -> tuple[Any, None]:
+    """Return the mean of the values of a key, warm-up included."""
+    numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
+    return (float(np.mean(numbers)) if len(numbers) == len(values) else values[-1]), None
+
+
+def plain_records(value: Any, _: int = 0) -> list[Any]:
+    """Return an array of records, or a record alone."""
+    listed = value if isinstance(value, list) else [value]
+    return listed if all(isinstance(record, dict) for record in listed) else []
+
+
+#: A mechanism → what stands in the place of its functions where it is left out, by their paths below `genperf`.
+MECHANISMS: Mapping[str, Mapping[str, Any]] = {
+    "facts in text": {"table.opened.is_log": never, "table.opened.begins_with_facts": never},
+    "several runs in one text": {
+        "table.facts._counts": never,
+        "table.facts._HEADING": NEVER,
+        "table.facts._chosen_size": nothing,
+    },
+    "the steady median of what repeats": {
+        "table.facts.summary": mean_of_all,
+        "table.text.summary": mean_of_all,
+    },
+    "lines about tests left out": {"table.facts._TESTED": NEVER},
+    "failed runs": {"table.facts.failure_of": lambda _: ""},
+    "a table of steps is one run": {
+        "table.opened.source_of_steps": nothing,
+        "table.folder.source_of_steps": nothing,
+        "table.text.source_of_records": nothing,
+    },
+    "names of files and folders": {"table.folder._paths": lambda _: {}},
+    "what a job printed and its errors": {"table.opened._ERRORS": NEVER},
+    "a column that is there twice": {"table.opened.tidied": as_it_is},
+    "settings in names": {"table.opened.with_factors": as_it_is},
+    "wide to long": {"table.opened.melted": as_it_is},
+    "captions": {"table.shape.value_in": lambda _: ""},
+    "facts in cells": {"table.opened.with_facts": as_it_is},
+    "numbers with units": {"table.opened._with_numbers": as_it_is},
+    "choice of the table": {"table.text._has_scale": never, "table.opened.is_of_scale": never},
+    "tables aligned by blanks": {"table.opened.aligned_table": nothing},
+    "drawn tables": {"table.text._RULES": NEVER},
+    "headers of two lines, of units, in comments": {
+        "table.text.with_units": list,
+        "table.text._with_one_header": list,
+        "table.text._commented_header": lambda *_: ([], []),
+    },
+    "LaTeX, notebooks, web pages, tuples": {
+        "table.text.tabular_of": nothing,
+        "table.text._of_tuples": nothing,
+        "table.opened.notebook_text": nothing,
+        "table.opened.drawn_tables": lambda _: "",
+    },
+    "records inside JSON": {"table.text._records_in": plain_records},
+    "the question read as a row": {
+        "asking.tables.as_row": lambda _, at: Requested(dict(at)),
+        "asking.tables.wanted_name": as_it_is,
+    },
+    "a rate of one or of all": {"panel.reading.counts_devices": never},
+    "the cores of one machine": {"panel.panel.Panel.one_machine": property(nothing)},
+}
+
+
+def questions_of(folder: Path) -> list[Asked]:
+    """Return the questions that a folder holds."""
+    cases = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
+    truths = [case["truth"] for case in cases]
+    return [
+        Asked(
+            folder / case["file"],
+            {name: str(value) for name, value in case["question"].items()},
+            truth.get("quantity") or None,
+            float(truth["value"]),
+            truth.get("unit", ""),
+        )
+        for case, truth in zip(cases, truths, strict=True)
+    ]
+
+
+def size_in(unit: str, other: str) -> float:
+    """Return how much of another unit one is; 1 where they are not both of time or of memory."""
+    for sizes in (SECONDS, {**BYTES, **{name.upper(): size for name, size in BYTES.items()}}):
+        if unit in sizes and other in sizes:
+            return sizes[unit] / sizes[other]
+    return BYTES.get(unit.lower(), 1.0) / BYTES.get(other.lower(), BYTES.get(unit.lower(), 1.0))
+
+
+def score_of(questions: Sequence[Asked]) -> Score:
+    """Ask all questions, and count the answers."""
+    answered = right = wrong_though_ok = 0
+    for question in questions:
+        try:
+            answer = ask(str(question.path), question.want, at=question.at).to_dict()
+            value: Mapping[str, Any] = answer.get("answers", [answer])[0]
+            number = float(value.get("value") or "nan")
+        # Without a mechanism a later one may meet what it never gets.
+        except (GenperfError, ArithmeticError, LookupError, TypeError, ValueError):
+            number, value = float("nan"), {}
+        if not np.isfinite(number):
+            right += question.truth == -1.0
+            continue
+        answered += 1
+        error = number * size_in(value.get("unit", ""), question.unit) / question.truth - 1.0
+        good = question.truth != -1.0 and abs(error) <= RIGHT
+        right += good
+        wrong_though_ok += not good and value.get("verdict") == "ok"
+    return Score(answered, right, wrong_though_ok)
+
+
+def scores(sets: Mapping[str, Sequence[Asked]], mechanism: str = "") -> dict[str, Score]:
+    """Return the score of each set of questions without a mechanism; with all where none is named."""
+    with ExitStack() as stack:
+        for path, instead in MECHANISMS.get(mechanism, {}).items():
+            stack.enter_context(patch(f"genperf.{path}", instead))
+        return {name: score_of(questions) for name, questions in sets.items()}
+
+
+def run(*folders: str) -> str:
+    """Return the page: answers with all mechanisms, and without each."""
+    with tempfile.TemporaryDirectory() as place:
+        forms = [Asked(form.write(Path(place)), form.at, form.want, form.truth, "s") for form in FORMS]
+        sets = {"forms": forms, **{Path(folder).name: questions_of(Path(folder)) for folder in folders}}
+        complete = scores(sets)
+        without = {name: scores(sets, name) for name in MECHANISMS}
+    head = ["", *(f"{name}: {len(questions)} asked" for name, questions in sets.items())]
+
+    def cells(of_sets: Mapping[str, Score]) -> list[str]:
+        return [f"{score.right} / {score.answered}" for score in of_sets.values()]
+
+    rows = [["**all**", *cells(complete)]]
+    rows += [[f"without: {name}", *cells(of_sets)] for name, of_sets in without.items()]
+    wrong = ", ".join(f"{score.wrong_though_ok} of {name}" for name, score in complete.items())
+    idle = [name for name, of_sets in without.items() if of_sets == complete]
+    command = " ".join(["python -m experiments reader", *("FOLDER" for _ in folders)])
+    return f"""# What each mechanism of the reader brings
+
+Made by `{command}`. A cell has the right answers / all answers: within {RIGHT:.0%} of the truth. The forms are bundled
+(`experiments/accuracy/reader_forms.py`): files of every kind, written from one law, asked at twice the largest count.
+The other sets are tables and logs of strangers, which are not bundled.
+
+{markdown(head, rows)}
+
+Wrong though the verdict is ok, with all mechanisms: {wrong}. No score changes without: {", ".join(idle) or "none"}.
+"""

@@ -1,0 +1,451 @@
+"""Forms in which people keep runs, written from one law: files, a question in the words of the file, and its truth."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.shared import markdown
+
+COUNTS = (1, 2, 4, 8)
+TARGET = 16
+
+
+def rate(count: float) -> float:
+    """Return the samples per second of so many devices."""
+    return 420.0 * count**0.92
+
+
+def step(count: float) -> float:
+    """Return the seconds of a step of 64 samples a device."""
+    return 64.0 * count / rate(count)
+
+
+def job(count: float) -> float:
+    """Return the seconds of 100,000 samples."""
+    return 1e5 / rate(count)
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to keep runs."""
+
+    name: str
+    files: Mapping[str, str]
+    #: What is asked about: one of the files, or "." for their folder.
+    path: str
+    at: Mapping[str, str]
+    #: The value at the question, in seconds or per second.
+    truth: float
+    want: str | None = None
+
+    def write(self, folder: Path) -> Path:
+        """Write the files of the form below a folder, and return what is asked about."""
+        place = folder / self.name.replace(" ", "_")
+        for name, text in self.files.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text, encoding="utf-8")
+        return place / self.path
+
+
+def lines(rows: Iterable[Iterable[object]], between: str = ",") -> str:
+    """Return rows as lines of cells."""
+    return "".join(between.join(map(str, row)) + "\n" for row in rows)
+
+
+def steps(line: Callable[[int, float], str], value: float, slow: int = 4, count: int = 30) -> str:
+    """Return a line for each step: the first are slow, and all scatter by 1 %."""
+    draw = random.Random(round(value * 1e6))
+    values = [value * draw.gauss(1.0, 0.01) * (9.0 if n < slow else 1.0) for n in range(count)]
+    return "".join(line(n, one) + "\n" for n, one in enumerate(values, 1))
+
+
+def in_a_file(name: str, file: str, text: str, at: str, truth: float, want: str | None = None) -> Form:
+    """Return a form of a single file."""
+    return Form(name, {file: text}, file, dict([at.split("=", 1)]), truth, want)
+
+
+def a_file_a_run(
+    name: str, path: str, text: Callable[[int], str], at: str, truth: float, want: str | None = None
+) -> Form:
+    """Return a form of a file for each count, whose path may hold it."""
+    files = {path.format(n=n): text(n) for n in COUNTS}
+    return Form(name, files, ".", dict([at.split("=", 1)]), truth, want)
+
+
+def notebook(*outputs: Mapping[str, object]) -> str:
+    """Return a notebook of one cell with these outputs."""
+    cell = {"cell_type": "code", "source": ["show()"], "metadata": {}, "execution_count": 1, "outputs": [*outputs]}
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def box(rows: Iterable[Iterable[object]]) -> str:
+    """Return a table as a shell draws it."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+    drawn = ["|" + "|".join(f" {c:>{w}} " for c, w in zip(row, widths, strict=True)) + "|" for row in texts]
+    return "\n".join([rule, drawn[0], rule, *drawn[1:], rule]) + "\n"
+
+
+def html(rows: Iterable[Iterable[object]]) -> str:
+    """Return a table of a web page, whose rows have a number."""
+    cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+    numbered = "".join(f"<tr><th>{place or ''}</th>{row}</tr>\n" for place, row in enumerate(cells))
+    return f'<table class="t"><tbody>{numbered}</tbody></table>'
+
+
+def accounting() -> str:
+    """Return jobs as a batch system lists them, with a line below the header."""
+    widths = (12, 8, 8, 10, 10)
+    rows: list[tuple[object, ...]] = [("JobID", "NNodes", "NTasks", "Elapsed", "State"), tuple("-" * w for w in widths)]
+    for n in COUNTS:
+        minutes, seconds = divmod(round(40.0 * job(n)), 60)
+        rows.append((4170 + n, n, 8 * n, f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}", "COMPLETED"))
+    return "".join(" ".join(f"{cell!s:>{w}}" for cell, w in zip(row, widths, strict=True)) + "\n" for row in rows)
+
+
+PLAIN = [(n, f"{rate(n):.1f}") for n in COUNTS]
+OUT_OF_MEMORY = "Traceback (most recent call last):\ntorch.OutOfMemoryError: CUDA out of memory. Tried 2 GiB\n"
+
+FORMS = (
+    # --- logs, a file a run ---
+    a_file_a_run(
+        "steps of a log",
+        "train_{n}gpus.log",
+        lambda n: steps(lambda i, v: f"[10:00:{i:02d}] step {i} | loss 2.{i} | step_time: {v:.4f} s", step(n)),
+        "gpus=16",
+        step(TARGET),
+        "step_time",
+    ),
+    a_file_a_run(
+        "a log with evaluations",
+        "{n}workers.out",
+        lambda n: steps(
+            lambda i, v: f"iter {i} loss 2.1 time {v:.4f} s\nvalidation {i}: loss 3.0 time {5 * v:.3f} s", step(n), 0
+        ),
+        "workers=16",
+        step(TARGET),
+        "time",
+    ),
+    a_file_a_run(
+        "a log that names its devices",
+        "job-{n}0417.out",
+        lambda n: f"launching on {n} devices\n" + steps(lambda i, v: f"images/sec: {v:.1f} loss=2.{i}", rate(n), 0),
+        "devices=16",
+        rate(TARGET),
+    ),
+    a_file_a_run(
+        "a folder a run",
+        "nproc_{n}/stdout.txt",
+        lambda n: f"seed: 1234\nepochs: 3\ntotal time: {job(n):.2f} s\nfinal loss: 1.2\n",
+        "nproc=16",
+        job(TARGET),
+        "total time",
+    ),
+    a_file_a_run(
+        "words of one rate",
+        "log_{n}_gpus.txt",
+        lambda n: steps(lambda i, v: f"batch {i} tps: {v:.1f} mfu: 31.2%", rate(n) / n, 0),
+        "gpus=16",
+        rate(TARGET) / TARGET,
+        "tps",
+    ),
+    Form(
+        "a run out of memory",
+        {f"{n}gpu.log": steps(lambda i, v: f"step {i}  {v:.1f} samples/s", rate(n), 0) for n in COUNTS}
+        | {"16gpu.log": f"step 1  {rate(2):.1f} samples/s\n{OUT_OF_MEMORY}"},
+        ".",
+        {"gpu": "32"},
+        rate(32),
+    ),
+    Form(
+        "what a job printed and its errors",
+        {f"run.o{n}": f"ranks = {n}\nloading\n" for n in COUNTS}
+        | {f"run.e{n}": f"warning: old\nelapsed: {job(n):.2f} s\n" for n in COUNTS},
+        ".",
+        {"ranks": "16"},
+        job(TARGET),
+        "elapsed",
+    ),
+    a_file_a_run(
+        "two names of a count",
+        "mpi_p{n}.txt",
+        lambda n: ("" if n == 1 else f"Processes: {n}\n") + f"Matrix: 4096\nruntime: {job(n):.3f} s\n",
+        "Processes=16",
+        job(TARGET),
+        "runtime",
+    ),
+    a_file_a_run(
+        "a record a file",
+        "result_{n}.json",
+        lambda n: json.dumps(
+            {
+                "args": {"world_size": n, "lr": 0.1},
+                "environment": {"gpus": 8},
+                "metrics": {"samples_per_second": rate(n), "loss": 1.2},
+            }
+        ),
+        "world_size=16",
+        rate(TARGET),
+        "samples_per_second",
+    ),
+    a_file_a_run(
+        "steps as lines of JSON",
+        "{n}nodes/log.jsonl",
+        lambda n: steps(lambda i, v: json.dumps({"step": i, "loss": 2.0, "step_time_s": v}), step(n)),
+        "nodes=16",
+        step(TARGET),
+        "step_time_s",
+    ),
+    a_file_a_run(
+        "steps in a table",
+        "gpus{n}/metrics.csv",
+        lambda n: "epoch,step,loss,samples_per_sec\n" + steps(lambda i, v: f"0,{10 * i},2.{i},{v:.2f}", rate(n), 0),
+        "gpus=16",
+        rate(TARGET),
+        "samples_per_sec",
+    ),
+    a_file_a_run(
+        "the clock of a shell",
+        "np{n}.txt",
+        lambda n: f"done\n\nreal\t{int(job(n) // 60)}m{job(n) % 60:.3f}s\nuser\t9m1.000s\nsys\t0m2.000s\n",
+        "np=16",
+        job(TARGET),
+        "real",
+    ),
+    # --- several runs in one text ---
+    in_a_file(
+        "runs below headings",
+        "notes.md",
+        "".join(f"## {n} nodes\n\nmean step time: {step(n):.4f} s\nlearning rate: 0.1\n\n" for n in COUNTS),
+        "nodes=16",
+        step(TARGET),
+    ),
+    in_a_file(
+        "runs one after the other",
+        "all.log",
+        "".join(f"world size: {n}\n" + steps(lambda i, v: f"step {i}, {v:.1f} samples/s", rate(n), 2) for n in COUNTS),
+        "world size=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "sentences",
+        "mail.txt",
+        "".join(f"On {n} GPU{'s' if n > 1 else ''} an epoch took {job(n):.1f} seconds.\n" for n in COUNTS),
+        "GPUs=16",
+        job(TARGET),
+    ),
+    in_a_file(
+        "lines of pairs",
+        "pairs.txt",
+        "".join(f"workers={n} batch=64 time={step(n):.4f}\n" for n in COUNTS),
+        "workers=16",
+        step(TARGET),
+    ),
+    # --- tables ---
+    in_a_file(
+        "counts in headers",
+        "wide.csv",
+        lines([("network", *(f"{n} GPUs" for n in COUNTS)), ("resnet (img/s)", *(f"{rate(n):.1f}" for n in COUNTS))]),
+        "GPUs=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "a unit in the caption",
+        "table.tex",
+        "\\begin{table}\\caption{Iteration time (ms) by nodes}\n\\begin{tabular}{lrrrr}\n"
+        + "Method & "
+        + " & ".join(f"{n} nodes" for n in COUNTS)
+        + " \\\\ \\midrule\n"
+        + "ours & "
+        + " & ".join(f"{1000 * step(n):.1f}" for n in COUNTS)
+        + " \\\\\n\\end{tabular}\\end{table}\n",
+        "nodes=16",
+        step(TARGET),
+    ),
+    in_a_file(
+        "several tables in a text",
+        "README.md",
+        "# Machine\n\n"
+        + markdown(["GPU", "memory (GB)"], [("V100", 16), ("A100", 80)])
+        + "\n\n# Scaling\n\n"
+        + markdown(["GPUs", "images/s", "speed-up"], [(n, r, f"{rate(n) / 420:.2f}x") for n, r in PLAIN])
+        + "\n",
+        "GPUs=16",
+        rate(TARGET),
+    ),
+    in_a_file("a drawn box", "box.txt", box([("gpus", "samples/s"), *PLAIN]), "gpus=16", rate(TARGET)),
+    in_a_file(
+        "a table aligned in a text",
+        "report.txt",
+        "We ran the solver, and it did well.\nTimes are medians of 5 runs.\n\n"
+        + "".join(f"{a:<10}{b:>12}\n" for a, b in [("ranks", "time (s)"), *((n, f"{job(n):.2f}") for n in COUNTS)])
+        + "\nAll of them were run on 3 May, by 2 people.\n",
+        "ranks=16",
+        job(TARGET),
+    ),
+    in_a_file(
+        "settings in names",
+        "names.csv",
+        lines([("run", "throughput"), *((f"pipeline-{n}", r) for n, r in PLAIN)]),
+        "run=pipeline-16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "facts in cells",
+        "cells.csv",
+        lines([("gpus", "result"), *((n, f"{r} samples/s 31.2 tflops/gpu") for n, r in PLAIN)]),
+        "gpus=16",
+        rate(TARGET),
+        "samples/s",
+    ),
+    in_a_file(
+        "numbers with units and spreads",
+        "spread.csv",
+        lines([("GPUs", "Step time"), *((n, f"{1000 * step(n):.1f} ms ± 0.8") for n in COUNTS)]),
+        "GPUs=16",
+        step(TARGET),
+    ),
+    in_a_file(
+        "a row of units",
+        "units.csv",
+        lines([("nodes", "duration"), ("-", "(ms)"), *((n, f"{1000 * step(n):.2f}") for n in COUNTS)]),
+        "nodes=16",
+        step(TARGET),
+        "duration",
+    ),
+    in_a_file(
+        "a header in a comment",
+        "saved.dat",
+        "# nodes  step_time_s\n" + lines([(n, f"{step(n):.6f}") for n in COUNTS], " "),
+        "nodes=16",
+        step(TARGET),
+        "step_time_s",
+    ),
+    in_a_file(
+        "a decimal comma",
+        "messung.csv",
+        "Anzahl GPUs;Durchsatz (Bilder/s)\n" + "".join(f"{n};{r.replace('.', ',')}\n" for n, r in PLAIN),
+        "Anzahl GPUs=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "records by count",
+        "by_count.json",
+        json.dumps({"model": "net", "gpus": {str(n): {"images_per_s": rate(n), "loss": 1.1} for n in COUNTS}}),
+        "gpus=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "a table in a notebook",
+        "table.ipynb",
+        notebook({"output_type": "execute_result", "data": {"text/html": html([("gpus", "images_per_s"), *PLAIN])}}),
+        "gpus=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "repeats in headers",
+        "repeats.csv",
+        lines(
+            [("threads", "run 1 (s)", "run 2 (s)", "run 3 (s)")]
+            + [(n, *(f"{job(n) * k:.2f}" for k in (1.01, 1, 1.02))) for n in COUNTS]
+        ),
+        "threads=16",
+        job(TARGET),
+    ),
+    in_a_file(
+        "devices by number",
+        "devices.csv",
+        lines([("devices", "samples/s"), *((f'"{",".join(map(str, range(n)))}"', r) for n, r in PLAIN)]),
+        "devices=16",
+        rate(TARGET),
+    ),
+    # --- ten forms that were written before what reads them ---
+    in_a_file(
+        "a product in a name",
+        "systems.csv",
+        lines([("System", "tokens/s"), *((f"{n}x8 A100", r) for n, r in PLAIN)]),
+        "System=16x8 A100",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "a generation before the count",
+        "slices.csv",
+        lines([("TPU", "examples/sec"), *((f"v3-{8 * n}", r) for n, r in PLAIN)]),
+        "TPU=v3-128",
+        rate(TARGET),
+    ),
+    a_file_a_run(
+        "connections of a load test",
+        "bench_{n}.txt",
+        lambda n: (
+            f"Bombarding http://localhost:8080 for 10s using {25 * n} connection(s)\nDone!\n"
+            f"Statistics        Avg      Stdev        Max\n"
+            f"  Reqs/sec    {rate(n):10.2f}     210.10   {1.1 * rate(n):.2f}\n"
+            f"  Latency        2.04ms     0.8ms    12.92ms\n"
+        ),
+        "connections=400",
+        rate(TARGET),
+        "Reqs/sec",
+    ),
+    in_a_file(
+        "two lines of headers with gaps",
+        "two.csv",
+        ",,Throughput,,Latency,\nnodes,batch,mean,std,mean,std\n"
+        + lines([(n, 64, r, 2.1, f"{step(n):.4f}", 0.01) for n, r in PLAIN]),
+        "nodes=16",
+        rate(TARGET),
+        "Throughput mean",
+    ),
+    in_a_file("the accounting of jobs", "sacct.txt", accounting(), "NNodes=16", 40.0 * job(TARGET), "Elapsed"),
+    a_file_a_run(
+        "metrics of virtual users",
+        "summary_{n}.json",
+        lambda n: json.dumps(
+            {
+                "metrics": {
+                    "http_reqs": {"count": int(60 * rate(n)), "rate": rate(n)},
+                    "vus_max": {"value": 10 * n, "min": 10 * n, "max": 10 * n},
+                }
+            }
+        ),
+        "vus_max=160",
+        rate(TARGET),
+        "http_reqs.rate",
+    ),
+    in_a_file(
+        "tuples",
+        "printed.txt",
+        "('workers', 'samples/s')\n" + "".join(f"({n}, {r})\n" for n, r in PLAIN),
+        "workers=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "a web page",
+        "page.html",
+        "<!DOCTYPE html>\n<html><body><h1>Scaling</h1><p>Ours, 8 nodes.</p>\n"
+        + html([("Nodes", "Steps/s"), *((n, f"<b>{rate(n) / 64:.3f}</b>") for n in COUNTS)])
+        + "</body></html>",
+        "Nodes=16",
+        rate(TARGET) / 64,
+    ),
+    in_a_file(
+        "a rate by the second",
+        "rates.csv",
+        lines([("Clients", "Rate [1/s]", "Errors"), *((n, r, 0) for n, r in PLAIN)]),
+        "Clients=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "a list of settings and results",
+        "runs.yaml",
+        "runs:\n" + "".join(f"  - gpus: {n}\n    batch: 64\n    throughput: {r}  # samples/s\n" for n, r in PLAIN),
+        "gpus=16",
+        rate(TARGET),
+        "throughput",
+    ),
+)
