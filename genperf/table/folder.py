@@ -15,7 +15,7 @@ from genperf.table.cells import Source, source_of, step
 from genperf.table.clean import label, labels, number_in
 from genperf.table.facts import is_result, source_of_steps, steady_of
 from genperf.vocabulary import words_of
-from genperf.vocabulary.names import canonical_of
+from genperf.vocabulary.names import canonical_of, counts_devices
 
 _ENDINGS = frozenset(words_of("columns.ending"))
 
@@ -160,7 +160,9 @@ def tidied(source: Source, named: Collection[str] = ()) -> Source:
     if not source.runs or len(source) < 2:
         return source
     texts = {n: labels(cells).tolist() for n, cells in source.columns.items() if n not in source.names}
-    chosen = sorted(texts, key=lambda n: (n not in named, canonical_of(n) is None, not is_result(n)))
+    chosen = sorted(
+        texts, key=lambda n: (n not in named, canonical_of(n) is None, not counts_devices(n), not is_result(n))
+    )
     aliases: dict[str, str] = {}
     full: dict[str, list[str]] = {}
     for name in chosen:

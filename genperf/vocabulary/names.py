@@ -136,6 +136,8 @@ def noun_of(column: str) -> str:
     ('gpus', 'GPUs', 'workers', 'nodes', 'cores')
     >>> noun_of("NTasks"), noun_of("config.num_gpus"), noun_of("concurrent_users"), noun_of("p"), noun_of("pipeline")
     ('Tasks', 'gpus', 'concurrent users', 'workers', 'pipeline')
+    >>> noun_of("Anzahl GPUs"), noun_of("SLURM_NTASKS"), noun_of("WORLD_SIZE")
+    ('GPUs', 'tasks', 'workers')
     """
     canonical = counted_by(column)
     if canonical not in (*LEVELS, "servers"):
@@ -144,8 +146,10 @@ def noun_of(column: str) -> str:
         return column.replace("_", " ")
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", bare(column))
     words = r"^(num|number[ _]of|n|no[ _]of|total)[ _]|^n(?=(node|task|proc|gpu|rank)s?$)|[ _](count|num)$"
-    counted = re.sub(words, "", plain, flags=re.IGNORECASE)
-    for noun in (counted, f"{counted}s"):
+    # `Anzahl GPUs`, `SLURM_NTASKS`: the last word by itself.
+    last = re.split(r"[ _]", plain.lower() if plain.isupper() else plain)[-1]
+    counted, last = (re.sub(words, "", text, flags=re.IGNORECASE) for text in (plain, last))
+    for noun in (last, counted, f"{counted}s"):
         if noun.lower().endswith("s") and column_of(canonical, [noun]) is not None and " " not in noun:
             return noun
     return canonical
