@@ -19,12 +19,17 @@ from genperf.gaussian import student_widening
 from genperf.panel import Table
 from genperf.panel.table import design_notes, one_at_a_time
 from genperf.prediction import Ensemble, Member, Spread, Status
-from genperf.process.axes import axes_of
 from genperf.process.growth import growth_of
-from genperf.process.means import Coefficients, means_of, terms_of
-from genperf.process.settings import INSIDE_QUANTILE, LEVEL_SIZE, LOCAL_PART, MEMBER_PRIOR, MOST_ANCHORS, TERM_DRAWS
-from genperf.process.sizes import fit_sizes
+from genperf.process.means import TERM_DRAWS, Coefficients, means_of, terms_of
+from genperf.process.sizes import LEVEL_SIZE, LOCAL_PART, axes_of, fit_sizes
 from genperf.process.stacking import Members, StackCandidate, folds_of, looked_back, predict_held_out, weights_of
+
+#: Rows that are kept: the time grows with their cube.
+MOST_ANCHORS = 600
+#: Pseudo-rows of each kind of member.
+MEMBER_PRIOR = {"work": 1.0, "sum": 1.0, "server": 0.01, "physics": 4.0, "growth": 1.0}
+#: Quantile of |z| of folds that becomes the width of the 90 % interval.
+INSIDE_QUANTILE = 0.92
 
 
 def fit_factors(table: Table, options: FitOptions) -> Ensemble:
@@ -105,7 +110,7 @@ def _fitted(table: Table, noise: float) -> Members:
         kinds.append("growth")
     doing("weighing its means")
     folds = predict_held_out(candidates, folds_of(len(y), np.random.default_rng([CONTENT_SEED, 3])))
-    pseudo = np.array([dict(MEMBER_PRIOR)[kind] for kind in kinds])
+    pseudo = np.array([MEMBER_PRIOR[kind] for kind in kinds])
     if apart and "sum" in kinds:
         # The others' effects multiply.
         pseudo[kinds.index("sum")] = pseudo.sum() - pseudo[kinds.index("sum")]

@@ -14,7 +14,13 @@ from genperf.growth.readings import forecast_of, weighed
 from genperf.growth.sharing import NamedSeries, shared_by
 from genperf.panel import Table, possible_work
 from genperf.panel.table import number_rows
-from genperf.process.settings import FORECAST_MULTIPLES, LEAST_RUN_NOISE, MOST_SERIES
+
+#: Times the largest count at which the bank of curves forecasts the series of a table.
+FORECAST_MULTIPLES: tuple[float, ...] = (2.0, 4.0, 8.0)
+#: Series that are forecast, those of the largest counts first.
+MOST_SERIES = 24
+#: Standard deviation of ln T of a run where repeats show less, or there are none.
+LEAST_RUN_NOISE = 0.01
 
 
 class FactorSeries(Struct, frozen=True, eq=False):
@@ -42,11 +48,10 @@ class FactorSeries(Struct, frozen=True, eq=False):
         series_rows = sorted((series_rows[k] for k in mixed), key=lambda part: (-workers[part[-1]], -len(part)))[:most]
         if not series_rows:
             return None
-        labels = [{f.name: str(self.table.columns[f.name][p[0]]) for f in self.table.categorical} for p in series_rows]
-        curves = [
-            NamedSeries((str(p[0]),), self.rows.take(p), levels, {})
-            for p, levels in zip(series_rows, labels, strict=True)
-        ]
+        levels = {f.name: self.table.columns[f.name] for f in self.table.categorical}
+        labels = [{name: str(column[part[0]]) for name, column in levels.items()} for part in series_rows]
+        takes = zip(series_rows, labels, strict=True)
+        curves = [NamedSeries((str(part[0]),), self.rows.take(part), each, {}) for part, each in takes]
         there, forecasts = [], []
         for part, curve, shared in zip(series_rows, curves, shared_by(curves), strict=False):
             there.append(self._beyond(int(part[-1]), float(workers[rows].max())))
@@ -54,10 +59,8 @@ class FactorSeries(Struct, frozen=True, eq=False):
             target = replace(self.rows, columns=columns, logarithms=np.zeros(len(FORECAST_MULTIPLES)))
             central, lower, upper = forecast_of(weighed(shared.beside(curve.series), shared.cluster), target).interval()
             forecasts.append((np.log(central), (np.log(upper / lower) / (2.0 * NORMAL)) ** 2))
-        centre, variance = (np.concatenate(values) for values in zip(*forecasts, strict=True))
-        return Anchors(
-            {name: np.concatenate([columns[name] for columns in there]) for name in there[0]}, centre, variance
-        )
+        columns = {name: np.concatenate([each[name] for each in there]) for name in there[0]}
+        return Anchors(columns, *(np.concatenate(values) for values in zip(*forecasts, strict=True)))
 
     def _beyond(self, row: int, largest: float) -> dict[str, AnyArray]:
         """Return a row's configuration at larger counts: its nodes follow, and all else stays."""

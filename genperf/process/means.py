@@ -15,47 +15,50 @@ from genperf.discrepancy.form import deviation, features
 from genperf.errors import ModelError
 from genperf.estimate.prepare import CONTENT_SEED
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
-from genperf.formula import (
-    Name,
-    Node,
-    Number,
-    bind_values,
-    call,
-    chain,
-    names_in,
-    parse,
-    quote_name,
-    values_of,
-)
+from genperf.formula import Name, Node, Number, bind_values, call, chain, names_in, parse, quote_name, values_of
 from genperf.gaussian import student_widening
 from genperf.models import MODELS
 from genperf.models.compose import at_level, unused_name
 from genperf.panel import Table
 from genperf.panel.table import one_at_a_time
-from genperf.process.axes import derived
-from genperf.process.settings import (
-    ENTERING_COLUMNS,
-    FIXED,
-    GAUSS_NEWTON_STEPS,
-    GROWING_RIDGE,
-    LEAST_FORM,
-    LEAST_FREEDOM,
-    LEAST_GAIN,
-    LEAST_STEP,
-    LEVEL_RIDGE,
-    MOST_COLUMNS,
-    POWER_BOUNDS,
-    POWER_DEVIATION,
-    POWER_OF_A_COUNT,
-    REFIT_STEPS,
-    SUM_RIDGE,
-    SUPPOSED_NOISE,
-    TERM_DRAWS,
-    TRACE_SHARE,
-    VALUES_OF_A_POWER,
-)
 from genperf.solver.nonnegative import nonnegative_least_squares
 from genperf.table import Factor
+
+# How sums of products are fitted.
+#: Products that are tried; those of fewer factors come first.
+MOST_COLUMNS = 600
+#: Columns that enter the least squares together.
+ENTERING_COLUMNS = 8
+#: Of a column of unit length, and its multiple for one that grows with a count: growth has to be shown.
+SUM_RIDGE, GROWING_RIDGE = 1e-3, 100.0
+#: Of the powers of terms: bounds, prior standard deviation about one, the cost of one that is held, and the noise of a
+#: first fit.
+POWER_BOUNDS = (0.1, 3.0)
+POWER_DEVIATION = 0.4
+POWER_OF_A_COUNT = 0.6
+FIXED = 1e6
+SUPPOSED_NOISE = 0.03
+#: Share of the rows from which the variance about a sum is estimated at least, and Akaike's weight over the largest
+#: below which a form of the sum has no draws.
+LEAST_FREEDOM, LEAST_FORM = 0.2, 0.05
+#: Values of a factor from which on its terms have a power.
+VALUES_OF_A_POWER = 3
+#: Gauss–Newton steps in ln T, of a fit to all rows and of one that starts from it.
+GAUSS_NEWTON_STEPS, REFIT_STEPS = 6, 3
+#: Share of a step below which none is taken, and of the error below which it ends.
+LEAST_STEP, LEAST_GAIN = 0.05, 1e-4
+#: Rows that a level's effect is shrunk by.
+LEVEL_RIDGE = 1.0
+#: Share of the time below which, in every row, a term is left out.
+TRACE_SHARE = 0.005
+#: Of the terms' constants.
+TERM_DRAWS = 60
+#: What a transformer's step is in proportion to, where the table has no pipeline.
+WORK = ("parameters", "global_batch", "sequence")
+#: How functions of a count behave.
+WAYS = {"1/{}": "falls", "1 - 1/{}": "rises", "{}": "grows"}
+#: A function of a factor: its name, its formula, and how it behaves.
+Choice = tuple[str, Node, str]
 
 
 class Coefficients(NamedTuple):
@@ -101,8 +104,7 @@ class SumBasis(Struct, frozen=True, eq=False):
 
     def take(self, rows: AnyArray) -> SumBasis:
         """Return the basis at some of the rows."""
-        at_rows = {name: getattr(self, name)[rows] for name in ("columns", "levels", "logarithms")}
-        return replace(self, **at_rows)
+        return replace(self, columns=self.columns[rows], levels=self.levels[rows], logarithms=self.logarithms[rows])
 
     def without(self, columns: Mask) -> SumBasis:
         """Return the basis with zeros in the place of some columns."""
@@ -325,14 +327,11 @@ class Mean(Struct, frozen=True, eq=False):
             call("multiply", Name(name), at_level(*level)) for level, name in zip(self.levels, names, strict=True)
         ]
         factor = [call("exp", chain("add", effects))] if effects else []
-        amounts, taken = [], set(columns)
+        amounts, terms = list[Constant](), dict[str, list[Node]]()
         for j in used:
-            amounts.append(coefficient(unused_name(f"a_{_plain(self.names[j])}", taken)))
-            taken.add(amounts[-1].name)
-        terms: dict[str, list[Node]] = {}
-        for amount, j in zip(amounts, used, strict=True):
+            amounts.append(coefficient(unused_name(f"a_{_plain(self.names[j])}", columns | {a.name for a in amounts})))
             basis = [] if self.nodes[j] == Number(1.0) else [self.nodes[j]]
-            terms.setdefault(self.names[j], []).append(chain("multiply", [Name(amount.name), *basis, *factor]))
+            terms.setdefault(self.names[j], []).append(chain("multiply", [Name(amounts[-1].name), *basis, *factor]))
         named = tuple(Term(name, chain("add", nodes)) for name, nodes in terms.items())
         read = {name for j in used for name in names_in(self.nodes[j])}
         raised = [k for k, (name, _) in enumerate(self.powers) if name in read]
@@ -372,16 +371,25 @@ def terms_of(table: Table) -> Mean | None:
     )
 
 
+def derived(table: Table) -> dict[str, Node]:
+    """Return work, bubble, devices and passes as formulas over the columns of a transformer's table; else nothing."""
+    panel = table.panel
+    if not all(map(panel.has, ("parameters", "global_batch", "workers"))):
+        return {}
+    formulas = {"work": "*".join(filter(panel.has, WORK)) + "/workers", "workers": "workers"}
+    if panel.has("micro_batches"):
+        if panel.has("pipeline_parallel"):
+            formulas["bubble"] = "1 + (pipeline_parallel - 1)/micro_batches"
+        formulas["micro_batches"] = "micro_batches"
+    return {name: panel.over_columns(formula) for name, formula in formulas.items()}
+
+
 def _work(table: Table) -> Mean:
     """Return the work of a device times the pipeline's bubble, where the table knows them; otherwise a constant."""
-    derived_nodes = derived(table) if table.target.is_time else {}
-    if "work" not in derived_nodes:
+    nodes = derived(table) if table.target.is_time else {}
+    if not nodes:
         return Mean("work", "constant", ("constant",), (Number(1.0),), (False,))
-    node = (
-        call("multiply", derived_nodes["work"], derived_nodes["bubble"])
-        if "bubble" in derived_nodes
-        else derived_nodes["work"]
-    )
+    node = chain("multiply", [nodes[name] for name in ("work", "bubble") if name in nodes])
     return Mean("work", "work", ("work",), (_scaled(node, table),), (False,))
 
 
@@ -400,32 +408,26 @@ def _sum(kind: str, label: str, functions: Sequence[str], table: Table, levels: 
     if kind == "terms":
         for offered, factor in zip(choices, factors, strict=True):
             if factor.distinct >= VALUES_OF_A_POWER:
-                name = unused_name(
-                    f"{'p' if len(offered) == 1 else 'q'}_{factor.name}", {f.name for f in table.factors}
-                )
-                label, node, way = offered[-1]
+                prefix, (label, node, way) = "p" if len(offered) == 1 else "q", offered[-1]
+                name = unused_name(f"{prefix}_{factor.name}", {f.name for f in table.factors})
                 powers.append((name, node))
                 offered[-1] = label, call("power", node, Name(name)), way
     products = list(islice(_products(choices), MOST_COLUMNS - 1))
     if kind != "terms" and one_at_a_time(table):
         # Products of two factors would be a share of both forms; the process about a constant multiplies.
         products = [chosen for chosen in products if len(chosen) == 1]
-    place = {frozenset(name for name, _, _ in chosen): 1 + j for j, chosen in enumerate(products)} | {frozenset(): 0}
+    named = [[name for name, _, _ in chosen] for chosen in products]
+    place = {frozenset(names): 1 + j for j, names in enumerate(named)} | {frozenset(): 0}
     same = []
     for chosen, j in place.items():
         for name in chosen:
             falls, alone = chosen - {name} | {f"1/{name[6:]}"}, chosen - {name}
             if name.startswith("1 - 1/") and falls in place and alone in place:
                 same.append((place[falls], j, place[alone]))
-    names = ("constant", *(_name([name for name, _, _ in chosen]) for chosen in products))
     nodes = (Number(1.0), *(chain("multiply", [node for _, node, _ in chosen]) for chosen in products))
     growing = (False, *(kind == "sum" and any(way == "grows" for _, _, way in chosen) for chosen in products))
+    names = ("constant", *map(_name, named))
     return Mean(kind, label, names, nodes, growing, levels, same=tuple(same), powers=tuple(powers))
-
-
-Choice = tuple[str, Node, str]
-#: How functions of a count behave.
-WAYS = {"1/{}": "falls", "1 - 1/{}": "rises", "{}": "grows"}
 
 
 def _choices(factor: Factor, functions: Sequence[str]) -> list[Choice]:

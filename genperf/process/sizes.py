@@ -1,27 +1,65 @@
-"""The sizes of the process: the most probable ones of its marginal likelihood and their priors."""
+"""The axes of the process, and its sizes: the most probable ones of its marginal likelihood and their priors.
+
+An axis is a factor, or the work, the devices or the bubble of a transformer.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from genperf.arrays import AnyArray, Array
-from genperf.discrepancy.product import SIZES, KernelAxis, Product, distinct
+from genperf.discrepancy.product import SIZES, KernelAxis, Product, distinct, usual_sizes
 from genperf.estimate.prepare import CONTENT_SEED
-from genperf.process.settings import (
-    CONFIGURATION_NOISE,
-    FURTHER_SIZE_STEPS,
-    GAIN_TOLERANCE,
-    LENGTH_DEVIATION,
-    MOST_SEARCHED,
-    NUMBER_DEVIATION,
-    SIZE_DEVIATION,
-    SIZE_STEPS,
-    STUDENT_FREEDOM,
-)
+from genperf.formula import names_in, quote_name, render, values_of
+from genperf.panel import Table
+from genperf.process.means import derived
+
+# The search for the sizes, and what their prior has beside the medians in `genperf.discrepancy.product`.
+#: Standard deviation of ln of a size, of that of a number that is no count, and of a length. A number has many values,
+#: which show its sizes; a wide prior of those of a count carries noise beyond the largest.
+SIZE_DEVIATION, NUMBER_DEVIATION, LENGTH_DEVIATION = 1.0, 2.0, 0.7
+#: Of the local part, of the size s of a level, and of the standard deviation of one configuration.
+LOCAL_PART, LEVEL_SIZE, CONFIGURATION_NOISE = 0.1, 3.0, 0.03
+#: Of the search for the first member's sizes, and of the others', which starts there.
+SIZE_STEPS, FURTHER_SIZE_STEPS = 80, 25
+#: Share of the log-posterior below which a gain ends the search: smaller ones move no prediction by 1 %.
+GAIN_TOLERANCE = 1e-5
+#: Rows from which sizes are learned: the time grows with their cube.
+MOST_SEARCHED = 300
+#: ν of Student's noise, with which one wild row does not bend the rest.
+STUDENT_FREEDOM = 4.0
+
+
+def axes_of(table: Table) -> tuple[KernelAxis, ...]:
+    """Return an axis for each factor that varies or is a count, and for what a transformer's factors amount to."""
+    axes = {}
+    for f in table.factors:
+        name, extrinsic = quote_name(f.name), f.role == "extrinsic" and f.numeric
+        if not f.numeric and f.distinct > 1:
+            axes[name] = KernelAxis(name, "level", **usual_sizes("level"))
+        elif f.distinct > 1 or extrinsic:
+            values = np.unique(table.columns[f.name].astype(float))
+            axes[name] = _number(name, values, extrinsic and f.lower >= 1.0)
+    for name, node in derived(table).items():
+        with np.errstate(all="ignore"):
+            values = values_of(node, table.columns)
+        good = values.min() > 0.0 and values.max() < np.inf and values.max() > values.min() * (1.0 + 1e-9)
+        if good and len(names_in(node)) > 1:
+            # What several columns amount to has few values in common.
+            axis = _number(render(node), values, name in ("workers", "micro_batches"))
+            axes.setdefault(render(node), replace(axis, each=0.0))
+    return tuple(axes.values())
+
+
+def _number(formula: str, values: Array, count: bool) -> KernelAxis:
+    """Return the axis of a number or a count with its prior sizes."""
+    positive, sizes = bool(values.min() > 0.0), usual_sizes("count" if count else "number")
+    x = np.log(values) if positive else np.sign(values) * np.log1p(np.abs(values))
+    return KernelAxis(formula, "ln" if positive else "ln1p", centre=0.0 if count else float(np.mean(x)), **sizes)
 
 
 class Fit(NamedTuple):
@@ -77,7 +115,7 @@ class _Density:
         size, local, *sizes = np.exp(theta).tolist()
         left = iter(sizes)
         sizes_by_axis = [{name: next(left) for name in names} for names in self.deviations]
-        axes = [msgspec.structs.replace(a, **s) for a, s in zip(self.prior.axes, sizes_by_axis, strict=True)]
+        axes = [replace(a, **s) for a, s in zip(self.prior.axes, sizes_by_axis, strict=True)]
         return Product(tuple(axes), size, local)
 
     def __call__(self, theta: Array) -> tuple[float, Array]:

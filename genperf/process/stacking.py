@@ -19,23 +19,29 @@ from genperf.panel import Table
 from genperf.panel.axis import several_nodes
 from genperf.panel.table import number_rows
 from genperf.prediction import Evidence
-from genperf.process.axes import derived
 from genperf.process.growth import FactorSeries
-from genperf.process.means import Coefficients, Mean, SumBasis
-from genperf.process.settings import (
-    BEYOND_QUANTILE,
-    FEWEST_ROWS,
-    LEAST_BEYOND,
-    LOOK_BACK_REACH,
-    MOST_LOOKED_ALONG,
-    MOST_LOOKED_BACK,
-    PSEUDO_LOOK_BACKS,
-    STACK_CUTS,
-    STACK_FOLDS,
-    STACK_LEAST_WIDTH,
-    STUDENT_FREEDOM,
-)
-from genperf.process.sizes import Fit
+from genperf.process.means import Coefficients, Mean, SumBasis, derived
+from genperf.process.sizes import STUDENT_FREEDOM, Fit
+
+# How the members are weighed and the intervals widened.
+#: Of the rows inside the range.
+STACK_FOLDS = 5
+#: Look-backs along each factor: from the rows up to each of its largest values but the last.
+STACK_CUTS = 3
+#: Times the cut up to which a look-back predicts.
+LOOK_BACK_REACH = 4.0
+#: Rows of a look-back's training part.
+FEWEST_ROWS = 8
+#: Factors that are looked back along.
+MOST_LOOKED_ALONG = 5
+#: Quantile of |z| of look-backs that becomes the width of the 90 % interval.
+BEYOND_QUANTILE = 0.9
+#: Width and number of the pseudo-look-backs it is shrunk to.
+LEAST_BEYOND, PSEUDO_LOOK_BACKS = 1.2, 3.0
+#: Of any width: a table without noise shows none.
+STACK_LEAST_WIDTH = 0.5
+#: Series that are forecast for a look-back, which only weighs the forecasts.
+MOST_LOOKED_BACK = 12
 
 #: The rows of a training part, and those that are predicted from it.
 Split = tuple[Index, Index]
@@ -64,11 +70,8 @@ class StackCandidate(Struct, frozen=True, eq=False):
             residual, variance = np.append(residual, ahead), np.append(variance, anchors.variance)
         return level, residual - level, variance
 
-    def held_out(self, split: Split, anchors: Anchors | None) -> tuple[Array, Array, Coefficients]:
-        """Return the mean and standard deviation of ln T of new runs at test rows, and the mean's constants.
-
-        The constants of the mean are fitted to the training rows, and the sizes of the process are kept.
-        """
+    def held_out(self, split: Split, anchors: Anchors | None) -> tuple[Array, Array]:
+        """Return the mean and standard deviation of ln T of new runs at test rows, the sizes of the process kept."""
         (train, test), kernel = split, self.fit.kernel
         constants = self.basis.take(train).fitted(self.y[train], self.constants)
         level, residual, variance = self.residuals(train, constants, anchors)
@@ -83,7 +86,7 @@ class StackCandidate(Struct, frozen=True, eq=False):
         solved = solve_triangular(lower, np.column_stack([residual, across]), lower=True, check_finite=False)
         mean = self.basis.take(test).log_sum(constants) + level + solved[:, 0] @ solved[:, 1:]
         left = np.diag(self.fit.covariance)[test] - np.sum(solved[:, 1:] ** 2, axis=0)
-        return mean, np.sqrt(np.maximum(left, 0.0) + self.fit.noise**2), constants
+        return mean, np.sqrt(np.maximum(left, 0.0) + self.fit.noise**2)
 
 
 class HeldOut(Struct, frozen=True, eq=False):
@@ -98,8 +101,6 @@ class HeldOut(Struct, frozen=True, eq=False):
     sd: Array
     #: Shape (held out,). Number of the fold or look-back.
     part: Index
-    #: Of each part and member.
-    constants: list[list[Coefficients]]
 
     def kept(self, rows: Mask) -> HeldOut:
         """Return the predictions of some of the rows."""
@@ -125,7 +126,7 @@ def predict_held_out(
     candidates: Sequence[StackCandidate], splits: Sequence[Split], growth: FactorSeries | None = None
 ) -> HeldOut:
     """Predict the test rows of some splits by every member; with growth where they go beyond a count."""
-    answers: list[list[tuple[Array, Array, Coefficients]]] = []
+    answers: list[list[tuple[Array, Array]]] = []
     for split in splits:
         anchors = None if growth is None else growth.anchors(split[0], MOST_LOOKED_BACK)
         answers.append([c.held_out(split, None) for c in candidates if c.anchors is None])
@@ -133,9 +134,9 @@ def predict_held_out(
             # Without forecasts it is the process of the first.
             answers[-1].append(answers[-1][0] if anchors is None else c.held_out(split, anchors))
     mean, sd = (np.vstack([np.column_stack([a[k] for a in of_split]) for of_split in answers]) for k in (0, 1))
-    rows, number = np.concatenate([test for _, test in splits]), np.arange(len(splits))
-    part = np.repeat(number, [len(test) for _, test in splits])
-    return HeldOut(rows, candidates[0].y[rows], mean, sd, part, [[a[2] for a in of_split] for of_split in answers])
+    rows = np.concatenate([test for _, test in splits])
+    part = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+    return HeldOut(rows, candidates[0].y[rows], mean, sd, part)
 
 
 def weights_of(densities: Array, row_weights: Array, prior: Array, rounds: int = 300) -> Array:
@@ -226,12 +227,12 @@ def looked_back(fitted: Members) -> Iterator[tuple[Beyond, Evidence | None]]:
         alike = within_measured_nodes(back, cuts, several)
         # All look-backs count as one, and the rows of the folds as one more.
         look_backs = len(np.unique(alike.part))
-        omega = np.repeat(
-            [1.0 / look_backs, len(alike.rows) / look_backs / len(density)], [len(alike.rows), len(density)]
-        )
+        omega = [1.0 / look_backs, len(alike.rows) / look_backs / len(density)]
         weights = fitted.weights
         if not fitted.apart:
-            weights = weights_of(np.vstack([alike.log_density(), density]), omega, fitted.pseudo)
+            densities = alike.log_density(), density
+            row_weights = np.repeat(omega, [len(of_rows) for of_rows in densities])
+            weights = weights_of(np.vstack(densities), row_weights, fitted.pseudo)
         shrunk = PSEUDO_LOOK_BACKS * max(fitted.width, LEAST_BEYOND)
         width = (len(cuts) * alike.width(weights, BEYOND_QUANTILE) + shrunk) / (len(cuts) + PSEUDO_LOOK_BACKS)
         common, ordered = common_error(back, weights, table), tuple(weights[fitted.order].tolist())

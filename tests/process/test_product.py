@@ -5,8 +5,7 @@ import pytest
 
 from genperf.discrepancy import KernelAxis, Product
 from genperf.discrepancy.product import usual_sizes
-from genperf.process.settings import LEVEL_SIZE, LOCAL_PART
-from genperf.process.sizes import _Density, fit_sizes
+from genperf.process.sizes import LEVEL_SIZE, LOCAL_PART, _Density, fit_sizes
 
 RNG = np.random.default_rng(0)
 ROWS = {

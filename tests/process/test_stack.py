@@ -65,7 +65,7 @@ def test_the_pool_of_equals_is_one_of_them() -> None:
 def test_the_surer_part_counts_more() -> None:
     # Weights 1 : 1 and deviations 1 : 3: the first has three quarters; 0.75·0.25² + 0.25·0.75² between them.
     none = np.zeros(1, int)
-    held = HeldOut(none, np.zeros(1), np.array([[0.0, 1.0]]), np.array([[1.0, 3.0]]), none, [])
+    held = HeldOut(none, np.zeros(1), np.array([[0.0, 1.0]]), np.array([[1.0, 3.0]]), none)
     centre, sd = held.errors(np.array([0.5, 0.5]))
     assert centre == pytest.approx(0.25)
     assert sd**2 == pytest.approx(0.75 * 1.0 + 0.25 * 9.0 + 0.75 * 0.0625 + 0.25 * 0.5625)
@@ -101,7 +101,7 @@ def test_a_look_back_does_not_take_the_step_to_a_second_node_that_the_table_show
     cuts = list(cuts_of(values))
     rows = np.concatenate([test for _, test in cuts])
     part = np.concatenate([np.full(len(test), k) for k, (_, test) in enumerate(cuts)])
-    back = HeldOut(rows, np.zeros(len(rows)), np.zeros((len(rows), 1)), np.ones((len(rows), 1)), part, [])
+    back = HeldOut(rows, np.zeros(len(rows)), np.zeros((len(rows), 1)), np.ones((len(rows), 1)), part)
     assert set(values[within_measured_nodes(back, cuts, several).rows]) == {4.0}
     assert set(values[within_measured_nodes(back, cuts, np.zeros(32, bool)).rows]) == {4.0, 8.0}
     # From two nodes on the step is known.
@@ -131,5 +131,5 @@ def test_errors_that_levels_share_are_common_and_others_are_not() -> None:
     table = gp.read_table(frame.assign(s=1.0), time="s", extrinsic="n", categorical="net")
     rows, zero = np.arange(20, 80), np.zeros((60, 1))
     for errors, low, high in ((RNG.normal(0.0, 1.0, 60), 0.0, 0.3), (np.repeat([1.0, -0.5, 2.0], 20), 0.9, 1.0)):
-        back = HeldOut(rows, errors, zero, zero + 1.0, np.zeros(60, int), [])
+        back = HeldOut(rows, errors, zero, zero + 1.0, np.zeros(60, int))
         assert low <= common_error(back, np.ones(1), table) <= high
