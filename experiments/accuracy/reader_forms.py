@@ -364,6 +364,58 @@ FORMS = (
         "devices=16",
         rate(TARGET),
     ),
+    in_a_file(
+        "runs beside their summary",
+        "summary.json",
+        json.dumps(
+            {
+                "hardware": {"gpu_model": "A100"},
+                "results": [{"num_gpus": n, "images_per_second": rate(n), "success": True} for n in COUNTS],
+                "summary": {"runs": 4, "peak_throughput": rate(8)},
+            }
+        ),
+        "num_gpus=16",
+        rate(TARGET),
+        "images_per_second",
+    ),
+    Form(
+        "records of which some say more",
+        {
+            f"{mode}.json": json.dumps(
+                {
+                    "mode": mode,
+                    "results": [{"gpus": n, "step_time_s": slower * step(n)} for n in COUNTS],
+                    **({"note": "rerun"} if mode == "b" else {}),
+                }
+            )
+            for mode, slower in (("a", 1.0), ("b", 1.3))
+        },
+        ".",
+        {"gpus": "16", "mode": "a"},
+        step(TARGET),
+    ),
+    Form(
+        "ways in headers",
+        {
+            "ways.csv": lines([("clients", "TP1 agg", "TP2 agg", "TP1/req", "TP2/req")])
+            + lines([(n, *(f"{k * rate(n):.1f}" for k in (1, 1.8, 1 / n, 1.8 / n))) for n in COUNTS])
+        },
+        "ways.csv",
+        {"clients": "16", "TP": "2"},
+        1.8 * rate(TARGET),
+        "agg",
+    ),
+    a_file_a_run(
+        "a key of a quantity without a number",
+        "burner-{n}.out",
+        lambda n: (
+            f"Number of ranks: {n}\nActivation Energy: N/A\nthreads: 0\nCells in X 100\nthreads: 1\n"
+            f"Total elapsed time (s): {job(n):.3f}\n"
+        ),
+        "ranks=16",
+        job(TARGET),
+        "Total elapsed time (s)",
+    ),
     # --- ten forms that were written before what reads them ---
     in_a_file(
         "a product in a name",

@@ -139,7 +139,8 @@ class Run(Struct):
     @property
     def results(self) -> list[str]:
         """The keys of times, rates and other quantities."""
-        return [key for key in self.values if is_result(key, self.units.get(key, ""))]
+        numeric = [key for key, values in self.values.items() if any(isinstance(value, float) for value in values)]
+        return [key for key in numeric if is_result(key, self.units.get(key, ""))]
 
     def settings(self) -> dict[str, list[Any]]:
         """Return what goes on in the next run of the text."""

@@ -59,9 +59,15 @@ def joined(files: Sequence[str], name: str, opened: Callable[[str], Source]) -> 
 
 def beneath(sources: Mapping[str, Source], name: str, origins: Mapping[str, Sequence[str]]) -> Source:
     """Return tables of the same columns below each other, each with where it is from, by the column that says so."""
-    first, *others = opened = list(sources.values())
+    first, *_ = opened = list(sources.values())
     names = [*first.cells]
-    for other in others:
+    if all(one.unit == "record" for one in opened):
+        # A record lacks what it does not say.
+        names = list(dict.fromkeys(n for one in opened for n in one.cells))
+        opened = [
+            replace(one, cells={n: one.cells.get(n, np.full(len(one), "", object)) for n in names}) for one in opened
+        ]
+    for other in opened:
         if {*other.cells} != {*names}:
             what = f"has the columns {listed([*other.cells])}, and {first.name} has {listed(names)}"
             raise TableError(what, hint="files of one table have the same columns", where=other.name)

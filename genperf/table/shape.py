@@ -18,7 +18,7 @@ from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbe
 from genperf.table.parsed import SEPARATOR, parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, counts_devices, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_devices, meant_by, plain_name
 
 #: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
 #: A guess: counts differ by more, clusters' noise by less.
@@ -306,7 +306,8 @@ def _are_counts(kind: str, stem: str, numbers: Sequence[int]) -> bool:
         return len(numbers) > 2 and multiples
     if kind in ("after", "measured"):
         # layer1, layer2 and top5 are names; the counts of a series are several and grow by a factor.
-        return multiples and max(numbers) > len(numbers) > 2 and not (len(stem) == 1 and smallest > 1)
+        several = max(numbers) > len(numbers) > 2 or canonical_of(stem) in WAYS
+        return multiples and several and not (len(stem) == 1 and smallest > 1)
     return kind != "ordinal" and (len(stem) > 1 or multiples)
 
 
@@ -416,7 +417,8 @@ def with_factors(source: Source) -> Source:
                 (other for other, cells in source.columns.items() if labels(cells).tolist() == texts_of_numbers), None
             )
             called = _spelled_out(name, column, names.columns)
-            if equal is not None and source.runs and counts_devices(called) and not counts_devices(equal):
+            of_devices = equal is not None and meant_by(equal) in LEVELS and not counts_devices(equal)
+            if of_devices and source.runs and counts_devices(called):
                 equal = None  # `processes` in the log of `gpus_8`: they are devices, and stay under this name
             free = called if called not in {*source.columns, *made, *new} else f"{column} {name}"
             renamed[name] = equal or free

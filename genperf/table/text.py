@@ -693,6 +693,9 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     by_name = _records_by_name(objects) if len(objects) == len(value) else []
     if by_name and all(re.search(r"\d", key) for key in objects):
         return by_name
+    if (runs := max(filter(_are_runs, arrays.values()), key=len, default=None)) is not None:
+        # The results beside a list of runs sum them up.
+        return [{**{key: item for key, item in plain.items() if not is_result(key)}, **row} for row in runs]
     if any(map(is_result, _keys_of(value))):
         return [value]
     nested = any(isinstance(cell, list | dict) for item in arrays.values() for cell in item)
@@ -716,6 +719,14 @@ def _records_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     shared = {name: item for name, item in value.items() if name != key}
     called = key if meant_by(key) is not None else _COUNT
     return [{**shared, **{called if n == _COUNT else n: cell for n, cell in row.items()}} for row in rows]
+
+
+def _are_runs(rows: Sequence[Any]) -> bool:
+    """Tell whether objects of a list are runs: each has a result, and a setting of the field's differs between them."""
+    if len(rows) < 2 or not all(isinstance(row, dict) and any(map(is_result, row)) for row in rows):
+        return False
+    settings = {key for row in rows for key in row if canonical_of(key) is not None and not is_result(key)}
+    return any(len({str(row.get(key)) for row in rows}) > 1 for key in settings)
 
 
 #: What records by bare numbers have these as: `{"1": {…}, "2": {…}}`.
