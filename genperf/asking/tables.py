@@ -40,6 +40,7 @@ from genperf.search.problem import models_of
 from genperf.table.cells import Source, source_of_columns
 from genperf.table.clean import is_number, label, rows_of
 from genperf.table.opened import open_files, open_source
+from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices, meant_by
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
@@ -386,12 +387,15 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in model.panel.counts))}
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         texts = [{*map(str, e.texts[self.series.rows])} for e in reading.evidence.values() if not e.numeric]
+        sample = self._header(name).counted or "samples"
+        sequence, read = model.panel.find("sequence"), parse(target.work).names if target.work else ()
+        of_a_step = sample in words_of("headers.of_a_batch") or (sequence is not None and sequence.name in read)
         question = replace(
             self.question,
             work=work,
-            sample=self._header(name).counted or "samples",
-            # Without a batch each worker does one sample: that time is of no step.
-            steps=not target.throughput or bool(work) or target.work not in counts,
+            sample=sample,
+            # Without a batch each worker does one sample, and a batch holds no tokens: that time is of no step.
+            steps=not target.throughput or bool(work) or (of_a_step and target.work not in counts),
             constants={**constants, **self.question.constants},
             # The framework and the network, perhaps.
             words=tuple(one.pop() for one in texts if len(one) == 1),

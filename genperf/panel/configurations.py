@@ -231,9 +231,8 @@ def _missing(factors: Sequence[Factor], where: str | None) -> TableError:
 
 def divisible(panel: Panel, columns: Columns) -> Mask:
     """Return which configurations can exist: a transformer's ways divide the devices; shape (rows,)."""
-    data, *others = (panel.columns.get(way) for way in WAYS)
-    names = [f.name for f in others if f is not None]
-    if panel.workers is None or data is None or not names or not {panel.workers.name, *names} <= {*columns}:
+    names = [f.name for way in WAYS[1:] if (f := panel.columns.get(way)) is not None]
+    if panel.workers is None or not names or not {panel.workers.name, *names} <= {*columns}:
         return np.ones(len(next(iter(columns.values()))), bool)
     product = np.prod([np.asarray(columns[name], float) for name in names], axis=0)
     return np.asarray(np.asarray(columns[panel.workers.name], float) % product == 0.0)

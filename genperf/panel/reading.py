@@ -47,7 +47,7 @@ from genperf.panel.options import MEASURED, ColumnRoles
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STEP_WORDS, Header, header_of
+from genperf.vocabulary.headers import STEP_WORDS, Header, header_of, relative_unit
 from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
@@ -413,7 +413,7 @@ def _with_relative(reading: Reading) -> Reading:
     if not grown or reading.scale is None:
         return reading
     name = max(grown, key=lambda n: grown[n])
-    header = Header("rate", "s", "units", shared=grown[name] <= LEAST_GROWTH)
+    header = Header("rate", "s", relative_unit(name), shared=grown[name] <= LEAST_GROWTH)
     meaning = replace(
         reading.meanings[name], role="measured", reasons=("it goes with a throughput that no column has",)
     )

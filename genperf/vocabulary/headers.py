@@ -105,6 +105,18 @@ def header_of(column: str) -> Header:
     return replace(header, level="nodes") if of_a_node else header
 
 
+def relative_unit(column: str) -> str:
+    """Return what is counted by a throughput over a constant, whose header names no time.
+
+    Examples
+    --------
+    >>> relative_unit("TFLOPS per GPU"), relative_unit("speed-up")
+    ('TFLOP', 'units')
+    """
+    words = [word for part in _chain(column) for word in part]
+    return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), "units")
+
+
 def is_bandwidth(column: str) -> bool:
     """Tell whether a header is that of data per second.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from genperf.vocabulary.headers import header_of
+from genperf.vocabulary.headers import header_of, relative_unit
 from genperf.vocabulary.names import is_relative, noun_of
 
 # What is worth a word.
@@ -87,7 +87,7 @@ def with_unit(number: str, unit: str) -> str:
 
 def samples_called(column: str) -> str:
     """Return what a column of throughputs counts."""
-    return header_of(column).counted or ("units" if is_relative(column) else "samples")
+    return header_of(column).counted or (relative_unit(column) if is_relative(column) else "samples")
 
 
 def with_article(noun: str) -> str:

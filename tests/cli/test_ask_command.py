@@ -440,3 +440,31 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(shell: Shell)
     functions = [code for code in runs if not code.co_name.startswith("<")]
     assert len(functions) < 670
     assert len({code.co_filename for code in functions}) < 91
+
+
+@pytest.mark.parametrize(
+    ("column", "beside", "step"),
+    [("images_per_s", "", True), ("tokens_per_s", "", False), ("tokens_per_s", "2048", True), ("TFLOP/s", "", False)],
+)
+def test_a_step_follows_from_the_rate_of_what_a_batch_holds(shell: Shell, column: str, beside: str, step: bool) -> None:
+    rows = [(8, 64, 1000), (16, 128, 1950), (32, 256, 3700), (64, 512, 7000)]
+    header = ["gpus", "global_batch", column, *(["seq_len"] if beside else [])]
+    lines = [[*map(str, row), *([beside] if beside else [])] for row in rows]
+    Path("rates.csv").write_text("".join(",".join(line) + "\n" for line in [header, *lines]))
+    status, out, _ = shell("ask", "rates.csv", "--at", "gpus=256", "--full")
+    assert (status, "a step takes" in out) == (0, step)
+
+
+def test_peak_shares_beside_operations_are_no_answer_and_no_machine_is_smaller_than_its_ways(shell: Shell) -> None:
+    # A step of (B/d + 0.02 log2 d) s on d devices, of networks that grow with them.
+    rows = [
+        (b, tp, pp, gpus, 100 * b / (b * 20 / gpus + 0.02 * np.log2(gpus)))
+        for b, tp, pp, gpus in [(8, 1, 1, 32), (16, 2, 1, 64), (32, 4, 1, 128), (64, 8, 1, 256), (128, 8, 8, 512)]
+    ]
+    text = "".join(f"{b},{tp},{pp},{n},{rate / n / 5:.1f}%,{rate:.1f}\n" for b, tp, pp, n, rate in rows)
+    header = "billion parameters,tensor parallel,pipeline parallel,GPUs,percentage of peak,TFLOPS\n"
+    Path("networks.csv").write_text(header + text)
+    status, out, _ = shell("ask", "networks.csv", "--at", "GPUs=1024", "--full")
+    expected = next(line for line in out.splitlines() if line.startswith("Expect"))
+    assert status == 0
+    assert re.match(r"Expect [\d,.]+ TFLOP/s at GPUs=1024: [\d.]+ x that of 64 GPUs", expected)

@@ -152,7 +152,7 @@ def test_the_throughput_of_one_worker_is_that_of_all_over_their_number() -> None
     [
         ("Speedup", [1.0, 1.9, 3.6, 6.8], "--throughput Speedup --extrinsic gpus"),
         ("Efficiency", [1.0, 0.95, 0.9, 0.85], "--let 'units per second=Efficiency*gpus'"),
-        ("TFLOPs/GPU", [150.0, 148.0, 143.0, 138.0], "--let 'units per second=`TFLOPs/GPU`*gpus'"),
+        ("TFLOPs/GPU", [150.0, 148.0, 143.0, 138.0], "--let 'TFLOP per second=`TFLOPs/GPU`*gpus'"),
     ],
 )
 def test_a_ratio_alone_is_read_as_a_throughput(name: str, cells: list[float], options: str) -> None:
