@@ -180,7 +180,9 @@ class _PhaseFit(Struct, frozen=True, eq=False, dict=True):
         affordable([others], len(self.medians))
         total = problem_of(expression, self.medians, self.options, self._strength(others, self.medians))
         ends = zip(names, total.lower, total.upper, total.start, strict=True)
-        held = np.array([[phase_constants[name]] * 3 if name in phase_constants else each for name, *each in ends]).T
+        held = np.array(
+            [[phase_constants[name]] * 3 if name in phase_constants else bounds for name, *bounds in ends]
+        ).T
         pinned = replace(total, lower=held[0], upper=held[1], start=held[2])
         return Fitted(expression, total, solve(pinned, self.options.solver, self.seed), parts)
 

@@ -66,12 +66,12 @@ def answers(place: Place) -> list[Section]:
         scales = [Section(BAND, "not known", (capitalised(place.why_not),))]
     else:
         scales = _of_each_kind(place, curve) if curve.refusal else [_band(place, curve), _knee(place, curve)]
-    parts = [] if place.only is not None else [_largest_part(place)]
+    largest_term = [] if place.only is not None else [_largest_part(place)]
     facts = place.facts
     planned = [] if facts is None or facts.plan is None else [_plan(facts.plan)]
     return [
         *scales,
-        *parts,
+        *largest_term,
         *_pays(place),
         *planned,
         _next(place),
@@ -104,9 +104,11 @@ def summary(place: Place) -> dict[str, Any]:
 def glance(place: Place) -> dict[str, Any]:
     """Return what the first screen shows: the decision, and the card of `ask` as texts."""
     facts, answer = place.facts, place.answer
-    first, *_ = rows = rows_of(answer)
+    target_row, *_ = rows = rows_of(answer)
     return {
-        "decision": decision_sentence(place.expected[0], facts, place.shown, first.name, first.value, first.beside),
+        "decision": decision_sentence(
+            place.expected[0], facts, place.shown, target_row.name, target_row.value, target_row.beside
+        ),
         "fits": fits_text(place.expected[0].fits),
         "heads": heads_of(facts),
         "rows": [[*row] for row in rows],
@@ -146,11 +148,11 @@ def _normal(facts: Facts) -> list[Section]:
 
 def _why(causes: Sequence[Cause]) -> Section:
     """Return the likeliest cause of a low efficiency with what decides, and the names of the others."""
-    first, *others = causes
+    likeliest, *others = causes
     names = ", ".join(map(cause_named, others))
-    texts = (first.supports, f"against it: {first.against}", f"to decide: {first.decide_by}")
+    texts = (likeliest.supports, f"against it: {likeliest.against}", f"to decide: {likeliest.decide_by}")
     after = (f"After it: {names}.",) if names else ()
-    return Section(WHY, cause_named(first), (*map(capitalised, texts), *after))
+    return Section(WHY, cause_named(likeliest), (*map(capitalised, texts), *after))
 
 
 def _band(place: Place, answer: Scaling) -> Section:
@@ -179,17 +181,17 @@ def _band(place: Place, answer: Scaling) -> Section:
 def _of_each_kind(place: Place, unknown: Scaling) -> list[Section]:
     """Return the answers about scaling for weak and for strong, with these names, where nothing shows which it is."""
     along = unknown.along
-    each = of_each_kind(place.result, unknown, places=with_intervals(place.count, unknown.steps))
+    by_kind = of_each_kind(place.result, unknown, places=with_intervals(place.count, unknown.steps))
     why = f"Nothing shows whether scaling along {along} is weak or strong: --scaling weak or --scaling strong says it."
     out = []
     for answered in (_band, _knee):
-        named = {one.kind: answered(place, one) for one in each}
-        first = next(iter(named.values()))
+        named = {one.kind: answered(place, one) for one in by_kind}
+        section = next(iter(named.values()))
         shorts = "; ".join(f"{kind}: {answer.short}" for kind, answer in named.items())
         alike = set.intersection(*({*answer.sentences} for answer in named.values()))
         differ = [f"If {kind}: {s}" for kind, answer in named.items() for s in answer.sentences if s not in alike]
-        same = [s for s in first.sentences if s in alike]
-        out.append(replace(first, short=shorts, sentences=(why, *differ, *same)))
+        same = [s for s in section.sentences if s in alike]
+        out.append(replace(section, short=shorts, sentences=(why, *differ, *same)))
     return out
 
 
@@ -268,7 +270,7 @@ def _next(place: Place) -> Section:
         return Section(NEXT, "no advice", (prose(text),))
     if run.met or not run.places:
         return Section(NEXT, "nothing", (prose(text),))
-    first, at = run.places[0], place.values
-    name = min(first, key=lambda n: (first[n] == at.get(n), place.along is None or n != place.along.name))
-    short = f"{name} {first[name]}" if isinstance(first[name], str) else count_text(float(first[name]), name)
+    request, at = run.places[0], place.values
+    name = min(request, key=lambda n: (request[n] == at.get(n), place.along is None or n != place.along.name))
+    short = f"{name} {request[name]}" if isinstance(request[name], str) else count_text(float(request[name]), name)
     return Section(NEXT, short, (prose(text),))

@@ -95,15 +95,17 @@ def engine(model: PageModel, interval: float) -> dict[str, Any]:
 
 def fitting(model: PageModel) -> dict[str, Any] | None:
     """Return what the page needs for the probability that a run does not fail; None where none ever failed."""
-    known, places = model.result.feasibility, model.places
-    if known is None:
+    feasibility, places = model.result.feasibility, model.places
+    if feasibility is None:
         return None
-    need = known.need
+    need = feasibility.need
     return {
-        **{name: getattr(known, name) for name in ("headroom", "succeeded", "failed")},
-        "demands": [[places[name], d.slope, d.centre, d.logarithmic, d.more] for name, d in known.demands.items()],
-        "offsets": [[places[name], levels] for name, levels in known.offsets.items()],
-        "certainty": known.certain,
+        **{name: getattr(feasibility, name) for name in ("headroom", "succeeded", "failed")},
+        "demands": [
+            [places[name], d.slope, d.centre, d.logarithmic, d.more] for name, d in feasibility.demands.items()
+        ],
+        "offsets": [[places[name], levels] for name, levels in feasibility.offsets.items()],
+        "certainty": feasibility.certain,
         "need": None if need is None else [model.formula(need.formula), need.slope],
         "same": SAME,
     }

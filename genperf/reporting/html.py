@@ -116,15 +116,15 @@ def page(
     """Return the page's text."""
     view = view or View()
     check_interval(view.interval)
-    first, groups = what.first, _groups(what, view, workers)
+    result, groups = what.first, _groups(what, view, workers)
     data = {
         "rules": rules(),
         "interval": view.interval,
         "beside": [HIDDEN, FORM],
-        "quantity": quantity_of(first),
+        "quantity": quantity_of(result),
         "job": view.job.shown(),
         "currency": view.job.currency,
-        "capacity": capacity_of(first, view.capacity),
+        "capacity": capacity_of(result, view.capacity),
         "likelyToFit": LIKELY_TO_FIT,
         "groups": groups,
         "groupColumns": list(what.group),
@@ -142,7 +142,7 @@ def page(
     return filled(
         "page.html",
         policy=_policy(style, script),
-        title=view.title or _title(first, groups, what.group),
+        title=view.title or _title(result, groups, what.group),
         look=_first_look(groups),
         lead=_lead(what),
         quantity=data["quantity"],
@@ -160,7 +160,7 @@ def page(
         validated=data["validation"] is not None,
         rejected=rejected[:MAX_REJECTED],
         rejected_more=max(0, len(rejected) - MAX_REJECTED),
-        command=command_of(first, pooled=any("pooled_share" in r.options for r in what.results.values())),
+        command=command_of(result, pooled=any("pooled_share" in r.options for r in what.results.values())),
         versions=", ".join(f"{name} {number}" for name, number in versions().items()),
     )
 
@@ -176,8 +176,8 @@ def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[
         doing("answering for groups", len(contents), len(whole.results))
     groups: dict[tuple[str, ...], dict[str, Any]] = {key: {"failed": why} for key, why in whole.failures.items()}
     groups |= {key: contents[number] for number, key in enumerate(whole.results)}
-    shown = {key: group["sheet"]["summary"] for key, group in groups.items() if "sheet" in group}
-    if not shown:
+    summaries = {key: group["sheet"]["summary"] for key, group in groups.items() if "sheet" in group}
+    if not summaries:
         key, group = next(iter(groups.items()))
         raise GenperfError(f"none of {len(groups)} groups can be shown; {', '.join(key)}: {group['failed']}")
 
@@ -186,11 +186,11 @@ def _groups(whole: FitResult | GroupedResult, view: View, workers: int) -> list[
 
     def place(key: tuple[str, ...]) -> tuple[bool, bool, float]:
         """Order groups by efficiency, those of the target first; those without one follow, the most measured first."""
-        efficiency, other = shown[key]["efficiency"], any(key[n] != level for n, level in named.items())
+        efficiency, other = summaries[key]["efficiency"], any(key[n] != level for n, level in named.items())
         last = -whole.results[key].schema.configurations if efficiency is None else efficiency
         return other, efficiency is None, last
 
-    order = [*sorted(shown, key=place), *(key for key in groups if key not in shown)]
+    order = [*sorted(summaries, key=place), *(key for key in groups if key not in summaries)]
     return [{"key": list(key), **groups[key]} for key in order]
 
 

@@ -78,8 +78,8 @@ def ladder_rows(
     if question.plan is not None:
         if work.total is None:
             raise GenperfError("a plan needs the work of a step", hint="--work '32*gpus', or a column of the batch")
-        given = {"steps": call("divide", question.plan.samples, work.total)}
-        hours = quantities_of(result.panel, given, per=per).intervals(
+        planned = {"steps": call("divide", question.plan.samples, work.total)}
+        hours = quantities_of(result.panel, planned, per=per).intervals(
             ["total", "machine_hours"], columns, [value, lower, upper]
         )
         frame = frame.assign(**{
