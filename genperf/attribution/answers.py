@@ -40,6 +40,8 @@ def as_html(title: str, frame: pd.DataFrame, *notes: str) -> str:
 
 #: Lines of an answer that a session of Python shows by itself: those of a card.
 SHORT = 13
+#: Upper end of a part that is zero, over the largest one, up to which it is only named.
+LEAST_PART_SHOWN = 0.01
 #: A sentence, or a table with its title.
 Line: TypeAlias = str | tuple[str, pd.DataFrame]
 
@@ -357,7 +359,10 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
     def content(self) -> Iterator[Line]:
         """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
         target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
-        zero = self.terms.groupby("term", sort=False)["share"].agg(lambda shares: bool((shares == 0.0).all()))
+        # A term that may be there is no zero.
+        most = self.terms["upper"] if "upper" in self.terms else self.terms["share"]
+        absent = (self.terms["share"] == 0.0) & (most <= LEAST_PART_SHOWN * most.max())
+        zero = absent.groupby(self.terms["term"], sort=False).all()
         gone = [str(term) for term in zero.index[zero]]
         terms, same = for_people(self.terms[~self.terms["term"].isin(gone)], settings)
         if same:

@@ -15,13 +15,14 @@ from genperf.discrepancy.form import deviation, features, positions
 from genperf.errors import Note
 from genperf.estimate.options import FitOptions
 from genperf.estimate.prepare import CONTENT_SEED
+from genperf.estimate.problem import spread_starts
 from genperf.expression import Expression
 from genperf.gaussian import student_widening
-from genperf.models.generic import named_by_factors
+from genperf.models.generic import constant_place, named_by_factors
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
 from genperf.result.arrays import in_single_precision
-from genperf.solver import POLISH, PolishSettings, Problem, Solution, blocks, polish
+from genperf.solver import POLISH, ROUGHLY, PolishSettings, Problem, Solution, blocks, polish
 from genperf.solver.search import CROSSOVER, LEAST_COEFFICIENT, MUTATION
 
 # How errors grow, and when a constant counts as held by a bound or as not determined.
@@ -45,6 +46,14 @@ MIN_PART = 0.05
 RESAMPLES = 50
 #: Share of the rows from which the standard deviation of the residuals is estimated at least.
 LEAST_ERROR_FREEDOM = 0.2
+#: Values between zero and the least measured one at which the likelihood of the constant term is computed, starts of the
+#: other constants there, and λ at most: a stronger one would favour small exponents in its place.
+PROFILE_VALUES = 13
+PROFILE_STARTS = 3
+PROFILE_LAMBDA = 1e-5
+#: Square roots of twice the fall of its logarithm between which it is followed, and the least error of rows.
+PROFILE_ROOTS = np.linspace(-6.0, 6.0, 241)
+LEAST_MISFIT = 1e-12
 #: Distance from a bound, as a share of the range (or of the scale), within which a constant is at the bound.
 BOUND_ROOM = 1e-6
 
@@ -145,7 +154,7 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
             return sets
         return polish(self.problem, sets, _drawn_weights(self.problem, counts), settings, self.held).constants
 
-    def drawn(self, count: int, form: Array) -> Array:
+    def drawn(self, count: int, form: Array, misfit: float) -> Array:
         """Return draws of the constants, (count, n): fits to noisy times, their penalty about a drawn centre.
 
             θ* = argmin Σ ω_i·ℓ(T(x_i; θ), t_i·exp(s·z_i/√w_i + g_i)) + λ·½‖θ/scale − η‖²,   z, η ~ N(0, 1)
@@ -153,14 +162,20 @@ class Fitted(Struct, frozen=True, eq=False, dict=True):
         with s the standard deviation of the residuals (randomise then optimise, Bardsley et al. 2014) and g = R·z' the
         form's error, R of shape (rows, k).
         The centre spreads what the penalty holds and the data do not: its bias is in the width of the draws. Where λ is
-        small and the data determine a constant it moves nothing.
+        small and the data determine a constant it moves nothing. The constant term of a generic expression is drawn
+        first, and held: products of small exponents can stand for it, and no step leads from one to the other.
         """
-        sets = np.broadcast_to(self.constants, (count, self.constants.size)).copy()
+        sets, held = np.broadcast_to(self.constants, (count, self.constants.size)).copy(), self.held
         for part in self.parts:
             if part.problem is not None:
                 places = [self.expression.constant_names.index(name) for name in part.expression.constant_names]
                 sets[:, places] = _redrawn(part.problem, sets[:, places])
-        return sets if self.solution is None else _redrawn(self.problem, sets, self.held, form)
+        if self.solution is None:
+            return sets
+        place = constant_place(self.expression)
+        if place is not None:
+            sets, held = _with_the_constant(self.problem, sets, place, misfit), np.arange(sets.shape[1]) == place
+        return _redrawn(self.problem, sets, held, form)
 
     def form(self, medians: Table) -> float:
         """Return the standard deviation of ln T of the form's error; zero where one factor varies, as in a series."""
@@ -217,9 +232,10 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     expression, problem, best = fitted.expression, fitted.problem, fitted.constants
     counts = resampled(len(medians), min(options.draws, RESAMPLES))
     form, evidence = fitted.form(medians), fitted.look_back(medians)
-    draws = fitted.drawn(options.draws, form * features(positions(medians.factors, medians.columns)))
     misfit = held_out_misfit(problem, fitted.refit(counts), counts)
     spread = spread_of(table, misfit, fitted.residuals, best.size, evidence)
+    errors = form * features(positions(medians.factors, medians.columns))
+    draws = fitted.drawn(options.draws, errors, spread.misfit)
     spread = msgspec.structs.replace(spread, form=min(form, spread.misfit))
     unknown = {name for part in fitted.parts for name in part.unidentified}
     unknown |= set() if fitted.held.all() else set(unidentified(problem, expression, best, fitted.held))
@@ -228,6 +244,44 @@ def estimated(fitted: Fitted, table: Table, medians: Table, options: FitOptions,
     named, status = named_by_factors(expression, best), fitted.status(options.solver)
     member = Member(named, best, draws, 1.0, status, held, undetermined)
     return replace(of_one(member, spread, evidence, options, problem.penalty.strength), notes=tuple(notes))
+
+
+def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float) -> Array:
+    """Return sets with the constant term drawn by its profile likelihood, the other constants near the best for it.
+
+        ln L(C) = −¼·Σ ω_i·r_i(C)²/s²,   r(C) = ln(t/T) at the best other constants for C, s the error of held-out rows
+
+    Half the logarithm: errors of a form are no independent errors of rows.
+    """
+    best, weight = sets[0], problem.weights / problem.weights.mean()
+    top = max(float(problem.measured[problem.weights > 0.0].min()), best[place])
+    values = np.unique([*np.linspace(0.0, top, PROFILE_VALUES), best[place]])
+    strength = min(problem.penalty.strength, PROFILE_LAMBDA)
+    weaker = replace(problem, penalty=replace(problem.penalty, strength=strength))
+    starts = np.vstack([best, spread_starts(weaker, PROFILE_STARTS - 1, np.random.default_rng([CONTENT_SEED, 8]))])
+    starts = np.repeat(starts[None], len(values), axis=0)
+    starts[:, :, place] = values[:, None]
+    ends = polish(weaker, starts.reshape(-1, best.size), None, ROUGHLY, np.arange(best.size) == place)
+    best_start = ends.cost.reshape(starts.shape[:2]).argmin(axis=1)
+    optima = ends.constants.reshape(starts.shape)[np.arange(len(values)), best_start]
+    with np.errstate(all="ignore"):
+        residuals = np.log(problem.measured / problem.predict(optima))
+    squares = np.sum(np.where(weight > 0.0, weight * residuals**2, 0.0), axis=1)
+    squares = np.where(np.isfinite(squares), squares, np.inf)
+    # Its root is nearly a straight line, however narrow the likelihood is; beyond a rise it falls no more.
+    least = int(squares.argmin())
+    root = np.sqrt(squares - squares[least]) / max(misfit, LEAST_MISFIT)
+    root = np.append(-np.maximum.accumulate(root[least::-1])[:0:-1], np.maximum.accumulate(root[least:]))
+    fine = np.unique(np.append(values, np.interp(PROFILE_ROOTS, root, values)))
+    density = np.exp(-0.25 * np.interp(fine, values, root) ** 2)
+    mass = np.append(0.0, np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(fine)))
+    if not mass[-1] > 0.0:
+        return sets
+    order = np.random.default_rng([CONTENT_SEED, 9]).permutation(len(sets))
+    constant = np.interp((order + 0.5) / len(sets), mass / mass[-1], fine)
+    drawn = optima[np.abs(values - constant[:, None]).argmin(axis=1)]
+    drawn[:, place] = constant
+    return drawn
 
 
 def _redrawn(problem: Problem, sets: Array, held: Mask | bool = False, form: Array | None = None) -> Array:

@@ -240,6 +240,12 @@ def products_of(expression: Expression) -> int:
     return len({c.meaning.term for c in expression.constants if c.meaning is not None and c.meaning.term})
 
 
+def constant_place(expression: Expression) -> int | None:
+    """Return the place of the constant term's constant in a generic expression; None where it is held, or in others."""
+    nodes = [term.node for term in expression.terms if term.name == CONSTANT_TERM and expression.family == "generic"]
+    return expression.constant_names.index(nodes[0].name) if nodes and isinstance(nodes[0], Name) else None
+
+
 def kinds_of(expression: Expression) -> tuple[str, ...]:
     """Return the kind of each constant of a sum of products, of which constants are alike in size.
 
