@@ -14,6 +14,9 @@ from genperf.formula import evaluate, parse
 
 #: The normal quantile of a 90 % interval: the width that a stack's `width` takes the place of.
 NORMAL = NormalDist().inv_cdf(0.95)
+#: What a variance from noise grows by beside, over what all variances do, up to which it is left out: it is less than
+#: 5 % of a standard deviation.
+LEAST_MORE = 0.1
 #: Query rows × anchors that are held in memory at once.
 BLOCK = 2_000_000
 
@@ -32,6 +35,8 @@ class MeanProcess(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
     weight: NotNegative
     #: By categorical factor: variance of ln f at a level that no anchor has, where f has an effect of each level.
     unseen: dict[str, NotNegative] = {}
+    #: By how much an interval that rests on the noise widens, since few residuals show it: the sizes take the others.
+    unsure: Positive = 1.0
 
 
 class Beyond(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,6 +118,12 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
             covariance += more * (self._unseen(name, columns) & (level[:, None] == level))
         return np.asarray(covariance)
 
+    def noise_root(self, columns: Columns, place: int) -> Array:
+        """Return R of shape (anchors, rows) with Rᵀ·R what a part's covariance has from the anchors' noise."""
+        part, (anchors, whiten, _) = self.parts[place], self._solved[place]
+        weights = whiten.T @ (whiten @ part.kernel.covariance(anchors, columns))
+        return np.asarray(part.noise * np.sqrt(part.factors)[:, None] * weights)
+
     def _unseen(self, name: str, columns: Columns) -> Mask:
         """Return whether each row has a level that no anchor has."""
         return ~np.isin(np.asarray(columns[name]).astype(str), self.anchors[name].astype(str))
@@ -137,34 +148,52 @@ class Stack(msgspec.Struct, frozen=True, eq=False, dict=True, forbid_unknown_fie
 
         Each is of shape (rows,). `curves` has ln f of all parts, shape (parts, rows).
         """
-        centre, away, share, variance, noise, scale = self._pool(curves, columns, places)
+        centre, away, share, variance, noise, scale, more = self._pool(curves, columns, places)
         new = np.maximum(scale * np.sum(share * noise, axis=0), self.repeats**2)
         mean = scale * np.sum(share * (variance + away**2), axis=0)
-        return centre, mean, mean + new
+        further, step = np.zeros(len(centre)), BLOCK // len(next(iter(self.anchors.values()))) + 1
+        for start in range(0, len(centre) if more.any() else 0, step):
+            rows = slice(start, start + step)
+            some = {name: np.asarray(columns[name])[rows] for name in self.anchors}
+            noisy = [np.sum(self.noise_root(some, k) ** 2, axis=0) for k in places]
+            further[rows] = np.sum(share[:, rows] * more[:, rows] * noisy, axis=0)
+        # What held-out rows show is the error of a new run: it is no less than that of the mean.
+        return centre, mean + further, mean + np.maximum(new, further)
 
     def together(self, curves: Array, columns: Columns, places: Sequence[int]) -> Array:
         """Return the covariance of the pool's ln T between rows, with the variances of `pooled` on its diagonal.
 
             Σ_k √(a_k(x)·a_k(z))·(cov g_k(x, z) + δ_k(x)·δ_k(z)),   δ_k = ln f_k + E[g_k] − centre
 
-        Of it, rows of different levels have in common what look-backs found them to have.
+        and of the noise of the runs as much more as it is unsure. Of it, rows of different levels have in common what
+        look-backs found them to have.
         """
-        _, away, share, _, _, scale = self._pool(curves, columns, places)
+        _, away, share, _, _, scale, more = self._pool(curves, columns, places)
         root, common = np.sqrt(share * scale), np.sqrt(self.weights(columns)[2])
-        parts = zip(places, root, away, strict=True)
-        covariance = sum(np.outer(a, a) * (self.covariance(columns, k) + np.outer(d, d)) for k, a, d in parts)
+        covariance = np.zeros((len(common), len(common)))
+        for k, a, d, further in zip(places, root, away, np.sqrt(share * more), strict=True):
+            covariance += np.outer(a, a) * (self.covariance(columns, k) + np.outer(d, d))
+            if further.any():
+                noisy = self.noise_root(columns, k) * further
+                covariance += noisy.T @ noisy
         labels = [np.asarray(columns[n]).astype(str) for n, known in self.anchors.items() if known.dtype == object]
         alike = np.all([each[:, None] == each for each in labels], axis=0) if labels else True
         return np.asarray(covariance * np.where(alike, 1.0, np.outer(common, common)))
 
     def _pool(self, curves: Array, columns: Columns, places: Sequence[int]) -> tuple[Array, ...]:
-        """Return the centre, of the parts that count δ, a, variance and noise, and what the variances grow by."""
+        """Return the centre, of the parts that count δ, a, variance and noise, and what the variances grow by.
+
+        Last is what the variance from the anchors' noise grows by beside: held-out rows that the process predicts
+        better than it says do not show that the runs have less noise.
+        """
         chosen = list(places)
         process, variance = (values[chosen] for values in self.forecast(columns))
         weights, width, _ = self.weights(columns)
-        noise = np.array([self.parts[k].noise ** 2 for k in chosen])[:, None]
+        noise, unsure = (np.array([[getattr(self.parts[k], n) ** 2] for k in chosen]) for n in ("noise", "unsure"))
         share, centre, away = pool(weights[chosen], curves[chosen] + process, np.sqrt(variance + noise))
-        return centre, away, share, variance, noise, (width / NORMAL) ** 2
+        scale = (width / NORMAL) ** 2
+        more = np.maximum(scale, 1.0) * unsure - scale
+        return centre, away, share, variance, noise, scale, np.where(more > LEAST_MORE * scale, more, 0.0)
 
 
 def pool(weights: Array, mean: Array, sd: Array) -> tuple[Array, Array, Array]:

@@ -46,8 +46,8 @@ MIN_PART = 0.05
 RESAMPLES = 50
 #: Share of the rows from which the standard deviation of the residuals is estimated at least.
 LEAST_ERROR_FREEDOM = 0.2
-#: Values between zero and the least measured one at which the likelihood of the constant term is computed, starts of the
-#: other constants there, and λ at most: a stronger one would favour small exponents in its place.
+#: Values between zero and the least measured one at which the likelihood of the constant term is computed, starts of
+#: the other constants there, and λ at most: a stronger one would favour small exponents in its place.
 PROFILE_VALUES = 13
 PROFILE_STARTS = 3
 PROFILE_LAMBDA = 1e-5
@@ -279,7 +279,7 @@ def _with_the_constant(problem: Problem, sets: Array, place: int, misfit: float)
         return sets
     order = np.random.default_rng([CONTENT_SEED, 9]).permutation(len(sets))
     constant = np.interp((order + 0.5) / len(sets), mass / mass[-1], fine)
-    drawn = optima[np.abs(values - constant[:, None]).argmin(axis=1)]
+    drawn: Array = optima[np.abs(values - constant[:, None]).argmin(axis=1)]
     drawn[:, place] = constant
     return drawn
 

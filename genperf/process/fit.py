@@ -145,7 +145,8 @@ def _written(fitted: Members) -> Iterator[tuple[MeanProcess, Member]]:
         draws = drawn if shows else np.tile(values, (TERM_DRAWS, 1))
         scale = np.where(np.arange(len(values)) < count, np.exp(level), 1.0)
         status = Status("process", float(np.var(residual[: len(c.y)])), True, 0, 1, 1)
-        part = MeanProcess(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen)
+        unsure = 1.0 if c.anchors is not None else student_widening(max(c.fit.freedom, 1.0))
+        part = MeanProcess(c.fit.kernel, residual, noise, variance / noise**2, weight, unseen, unsure)
         label = c.mean.label if c.anchors is None else "growth of its series"
         yield part, Member(expression, values * scale, draws * scale, weight, status, label=label)
 

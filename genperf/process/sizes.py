@@ -73,6 +73,12 @@ class Fit(NamedTuple):
     #: Shape (rows, rows). Of the process, without noise.
     covariance: Array
 
+    @property
+    def freedom(self) -> float:
+        """The residuals that the process leaves to the noise: the trace of ν²F·(K + ν²F)⁻¹."""
+        noise = self.noise**2 * self.factors
+        return float(noise @ np.diag(np.linalg.inv(self.covariance + np.diag(noise))))
+
 
 def deviations_of(axis: KernelAxis) -> dict[str, float]:
     """Return the sizes of an axis that are searched, and of the prior of ln of each its standard deviation."""

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from genperf.attribution.terms import serving
 from genperf.discrepancy import Discrepancy, Stack
-from genperf.discrepancy.stack import NORMAL
+from genperf.discrepancy.stack import LEAST_MORE, NORMAL
 from genperf.facts import ends_of
 from genperf.formula import JAVASCRIPT, Node, in_language, parse
 from genperf.prediction import Member, discrepancies_of, stack_of, verdict
@@ -201,6 +201,7 @@ def _stack(stack: Stack | None, model: PageModel) -> dict[str, Any] | None:
                 "dual": packed(stack.dual(k)),
                 "noises": packed(part.noise**2 * part.factors),
                 "noise": part.noise,
+                "unsure": part.unsure,
                 "weight": part.weight,
             }
             for k, part in enumerate(stack.parts)
@@ -208,6 +209,7 @@ def _stack(stack: Stack | None, model: PageModel) -> dict[str, Any] | None:
         "width": stack.width,
         "repeats": stack.repeats,
         "normal": NORMAL,
+        "leastMore": LEAST_MORE,
         "beyond": [[model.formula(b.factor), b.upper, list(b.weights), b.width] for b in stack.beyond],
     }
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from discrepancies import stacked
+from msgspec.structs import replace
 
 import genperf as gp
 from genperf.discrepancy import Beyond, KernelAxis, MeanProcess, Product, Stack
@@ -133,3 +134,17 @@ def test_errors_that_levels_share_are_common_and_others_are_not() -> None:
     for errors, low, high in ((RNG.normal(0.0, 1.0, 60), 0.0, 0.3), (np.repeat([1.0, -0.5, 2.0], 20), 0.9, 1.0)):
         back = HeldOut(rows, errors, zero, zero + 1.0, np.zeros(60, int))
         assert low <= common_error(back, np.ones(1), table) <= high
+
+
+def test_noise_that_few_residuals_show_widens_the_mean_but_no_prediction() -> None:
+    # With u times the noise, the same predictor errs by (u² − 1)·σ²·hᵀFh more, h its weights of the runs.
+    whole = stack()
+    unsure = replace(whole, parts=tuple(replace(part, unsure=2.0) for part in whole.parts), width=NORMAL)
+    sure, curves = replace(whole, width=NORMAL), np.zeros((2, 6))
+    first, second = sure.pooled(curves, FURTHER, (0, 1)), unsure.pooled(curves, FURTHER, (0, 1))
+    assert second[0] == pytest.approx(first[0])
+    inverse = np.linalg.inv(KERNEL.covariance(ROWS, ROWS) + 0.01 * np.diag(FACTORS))
+    weights = inverse @ KERNEL.covariance(ROWS, FURTHER)
+    assert second[1] - first[1] == pytest.approx(3.0 * 0.01 * FACTORS @ weights**2)
+    assert np.all(second[2] >= np.maximum(first[2], second[1]))
+    assert np.diag(unsure.together(curves, FURTHER, (0, 1))) == pytest.approx(second[1])

@@ -110,7 +110,7 @@ class Stack {
     });
     return rows;
   }
-  // Mean and variance of a part's process.
+  // Mean and variance of a part's process, and what of the variance is the noise of the anchors.
   forecast(part, x) {
     const point = part.kernel.point(x), near = Float64Array.from(part.points, (anchor) => part.kernel.covariance(anchor, point));
     const mean = dot(near, part.dual);
@@ -123,7 +123,13 @@ class Stack {
       near[i] = v / row[i];
       known += near[i] * near[i];
     }
-    return [mean, Math.max(part.kernel.covariance(point, point) - known, 0)];
+    let noisy = 0;
+    for (let i = near.length - 1; i >= 0; i--) {
+      const weight = near[i] / part.lower[i][i];
+      for (let j = 0; j < i; j++) near[j] -= part.lower[i][j] * weight;
+      noisy += part.noises[i] * weight * weight;
+    }
+    return [mean, Math.max(part.kernel.covariance(point, point) - known, 0), noisy];
   }
   // Weight of each part, and the width, inside the range and beyond it.
   weights(x) {
@@ -148,7 +154,10 @@ class Stack {
     const centre = mean.reduce((sum, m, i) => sum + (share[i] / whole) * m, 0);
     const sum = (each) => places.reduce((all, k, i) => all + (share[i] / whole) * each(k, i), 0);
     const scale = (width / this.normal) ** 2, apart = sum((k, i) => forecasts[k][1] + (mean[i] - centre) ** 2);
-    return [centre, scale * apart + Math.max(scale * sum((k) => this.parts[k].noise ** 2), this.repeats ** 2)];
+    const grown = (k) => Math.max(scale, 1) * this.parts[k].unsure ** 2 - scale;
+    const more = (k) => (grown(k) > this.leastMore * scale ? grown(k) * forecasts[k][2] : 0);
+    const run = Math.max(scale * sum((k) => this.parts[k].noise ** 2), this.repeats ** 2);
+    return [centre, scale * apart + Math.max(run, sum(more))];
   }
 }
 
