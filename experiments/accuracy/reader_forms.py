@@ -416,6 +416,50 @@ FORMS = (
         job(TARGET),
         "Total elapsed time (s)",
     ),
+    a_file_a_run(
+        "thousands in a log",
+        "r{n}.log",
+        lambda n: f"devices: {n}\n" + steps(lambda i, v: f"[INFO] it {i} rate {v / 100:.3f}k tokens/s", rate(n), 0),
+        "devices=16",
+        10.0 * rate(TARGET),
+    ),
+    in_a_file(
+        "minutes of a clock",
+        "clock.csv",
+        lines([("nodes", "wall time"), *((n, f"{20 * job(n) // 60:.0f}:{20 * job(n) % 60:04.1f}") for n in COUNTS)]),
+        "nodes=16",
+        20.0 * job(TARGET),
+    ),
+    Form(
+        "settings beside results",
+        {f"run{n}/config.yaml": f"model: net\ngpus: {n}\nbatch: 64\n" for n in COUNTS}
+        | {f"run{n}/metrics.json": json.dumps({"images_per_s": rate(n), "loss": 1.2}) for n in COUNTS},
+        ".",
+        {"gpus": "16"},
+        rate(TARGET),
+        "images_per_s",
+    ),
+    Form(
+        "merged cells",
+        {
+            "merged.tsv": lines(
+                [("model", "gpus", "img/s")]
+                + [("" if n > 1 else m, n, f"{k * rate(n):.1f}") for m, k in (("a", 1.0), ("b", 0.5)) for n in COUNTS],
+                "\t",
+            )
+        },
+        "merged.tsv",
+        {"gpus": "16", "model": "a"},
+        rate(TARGET),
+    ),
+    in_a_file(
+        "lists by name",
+        "plot.py",
+        f"import matplotlib\n\ngpus = {[*COUNTS]}\nrate = {[round(rate(n), 1) for n in COUNTS]}  # samples/s\n",
+        "gpus=16",
+        rate(TARGET),
+    ),
+    in_a_file("a dictionary", "d.txt", f"{ {n: round(rate(n), 1) for n in COUNTS} }\n", "gpus=16", rate(TARGET)),
     # --- ten forms that were written before what reads them ---
     in_a_file(
         "a product in a name",

@@ -323,7 +323,7 @@ def _series(reading: Reading, at: Mapping[str, str]) -> _Series:
         raise TableError(f"no run has {join_values({n: at[n] for n in names if n in at})}", hint=f"one of {some}")
     counts = np.zeros(len(rows)) if reading.scale is None else reading.evidence[reading.scale].values
     within = {key: counts[(keys == key).all(axis=1)] for key in present}
-    best = max(within, key=lambda key: (len(np.unique(within[key])), np.nanmax(within[key])))
+    best = max(within, key=lambda key: (len(np.unique(within[key])), np.nanmax(within[key], initial=0.0)))
     free = [n for n in names if n not in at and len({key[names.index(n)] for key in present}) > 1]
     open_levels = [{n: str(key[names.index(n)]) for n in free} for key in (best, *(k for k in present if k != best))]
     levels = dict(zip(names, map(str, best), strict=True))

@@ -14,8 +14,8 @@ from genperf.vocabulary import words_of
 MISSING = frozenset(words_of("cells.missing"))
 #: Blanks that stand between thousands; a spreadsheet writes those that do not break a line.
 _GAP = " \u00a0\u2009\u202f"
-#: `hh:mm:ss`, behind days as Slurm writes it.
-_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
+#: `hh:mm:ss`, perhaps behind days; `mm:ss.s`, whose decimals show that it is no hour.
+_CLOCK = re.compile(r"(?:(?:(\d+)-)?(\d+):(?=[0-5]\d:)|(?=\d+:\d\d\.\d))(\d+):([0-5]\d(?:\.\d+)?)", re.ASCII)
 #: Numbers with units of time, the larger ones first: `8h20m`, `1 d 2 h`.
 _PARTS = {"d(?:ays?)?": 86400.0, "h(?:rs?|ours?)?": 3600.0, "m(?:in(?:ute)?s?)?": 60.0, "s(?:ec(?:ond)?s?)?": 1.0}
 _SEVERAL_UNITS = re.compile(r"\s*".join(rf"(?:(\d+(?:\.\d+)?)\s*{unit}(?![^\W\d_]))?" for unit in _PARTS), re.ASCII)
@@ -156,8 +156,8 @@ def seconds_of(cells: Iterable[Any]) -> list[Any]:
 
     Examples
     --------
-    >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "12:30", 7.5])
-    [90.0, 93600.0, 7384.5, '12:30', 7.5]
+    >>> seconds_of(["00:01:30", "1-02:00:00", "2:03:04.5", "3:04.5", "12:30", 7.5])
+    [90.0, 93600.0, 7384.5, 184.5, '12:30', 7.5]
     >>> seconds_of(["8h20m", "1 d 2 h", "3min 20.5s", "5 s", "3 epochs", ""])
     [30000.0, 93600.0, 200.5, '5 s', '3 epochs', '']
     """

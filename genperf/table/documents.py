@@ -1,5 +1,6 @@
-"""Documents that hold tables or printed text: notebooks → text, workbooks → the cells of their sheets."""
+"""Documents that hold tables or printed text: notebooks, web pages, Python's literals → text, workbooks → cells."""
 
+import ast
 import io
 import json
 import re
@@ -11,7 +12,9 @@ from typing import Any
 from genperf.errors import TableError
 from genperf.table.cells import csv_pieces
 from genperf.table.clean import label
-from genperf.table.content import MAX_FILE_BYTES
+from genperf.table.content import HEAD_BYTES, MAX_FILE_BYTES
+from genperf.table.facts import is_result
+from genperf.table.text import is_of_scale
 
 
 class _Tables(HTMLParser):
@@ -101,6 +104,58 @@ def _texts_of(cells: list[Any]) -> Iterator[str]:
 
 def _joined(lines: Any) -> str:
     return "".join(map(str, lines)) if isinstance(lines, list) else lines if isinstance(lines, str) else ""
+
+
+#: `(8, 2905.4),  # gpus, images/s`; what opens and closes a list of such; `gpus = [1, 2, 4]  # a unit`.
+_TUPLE = re.compile(r"\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?\s*(?:#(?P<names>.*))?")
+_BRACKET = re.compile(r"\s*(?:\w+\s*=\s*)?[(\[\])]?\s*")
+_LIST = re.compile(
+    r"^[ \t]*(?P<name>\w+)\s*[=:]\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?[ \t]*(?:#[ \t]*(?P<unit>\S+))?[ \t]*$",
+    re.MULTILINE,
+)
+_LITERAL = re.compile(r"\s*(?:\w+\s*=\s*)?(?=[\[{])")
+_BRACKETED = re.compile(r"^[ \t]*(?:\w+\s*[=:]\s*)?[\[({]", re.MULTILINE)
+#: Characters of a literal of Python that are parsed.
+_LONGEST_LITERAL = 1_000_000
+
+
+def of_literals(text: str) -> str | None:
+    r"""Return what Python prints or has in its source as CSV or JSON: rows of tuples, lists by name, one literal.
+
+    Examples
+    --------
+    >>> of_literals("('gpus', 'img/s')\n(1, 410.2)\n(2, 792.5)"), of_literals("(1) gpus\n(2) nodes")
+    ('"gpus", "img/s"\n1, 410.2\n2, 792.5', None)
+    >>> of_literals("gpus = [1, 2]\nrate = [410, 790]  # img/s"), of_literals("{1: 410.2, 2: 792.5}")
+    ('gpus,rate (img/s)\n1,410\n2,790', '{"1": 410.2, "2": 792.5}')
+    """
+    if not _BRACKETED.search(text[:HEAD_BYTES]):
+        return None
+    texts = text.split("\n")
+    rows = [_TUPLE.fullmatch(line) for line in texts]
+    pairs = [*zip(rows, texts, strict=True)]
+    if sum(map(bool, rows)) > 1 and all(row or _BRACKET.fullmatch(line) for row, line in pairs):
+        cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
+        place, first = next((k, row) for k, row in enumerate(rows) if row)
+        if place and first["names"]:
+            cells[place - 1] = f"#{first['names']}"
+        return "\n".join(cells)
+    lists: dict[str, list[str]] = {}
+    for match in _LIST.finditer(text):
+        with_unit = f"{match['name']} ({match['unit']})"
+        lists[with_unit if is_result(with_unit) else match["name"]] = [
+            cell.strip() for cell in match["cells"].split(",")
+        ]
+    lists = {name: cells for name, cells in lists.items() if len(cells) == max(map(len, lists.values()))}
+    if is_of_scale(lists):
+        return "\n".join(map(",".join, ([*lists], *zip(*lists.values(), strict=True))))
+    start = _LITERAL.match(text)
+    if start is None or len(text) > _LONGEST_LITERAL:
+        return None
+    try:
+        return json.dumps(ast.literal_eval(text[start.end() :]))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
 
 
 def is_workbook(data: bytes) -> bool:

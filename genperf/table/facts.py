@@ -43,13 +43,15 @@ WARM_UP = 0.1
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _KEY = r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\))?(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %]{1,16}\))?){0,5}"
 _DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
-_CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+m ?\d+(?:\.\d+)?s"
+_CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+:[0-5]\d\.\d+|\d+m ?\d+(?:\.\d+)?s"
 _UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
+#: `4.2k`, `1.5M`.
+_MULTIPLE = r"(?P<multiple>[kKMBG](?![\w/]))?"
 _END = r"(?![\w:]|\.\d|-\d|/\d)"
 #: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
-    rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf)(?P<multiple>[kKMBG](?![\w/]))?\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
+    rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
     rf"(?: +(?P<rate>{_DIGITS})/s(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
@@ -58,7 +60,7 @@ _FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}
 _AVERAGED = re.compile(rf"(?<![\w.])(?P<key>[^\W\d_]\w*)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
 #: `350.2 images/sec`, `1.44 ms per sample`: only the unit says what it is.
 _ALONE = re.compile(
-    rf"(?<![\w.:=\-/])(?P<value>{_DIGITS})\s?"
+    rf"(?<![\w.:=\-/])(?P<value>{_DIGITS}){_MULTIPLE}\s?"
     rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+){_END}"
 )
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
@@ -78,7 +80,7 @@ _TOOK = re.compile(
 )
 #: `loss 3.2 step_time 0.42 s`: only a key that names a quantity or a counter stands bare beside its number.
 _BARE = re.compile(
-    rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_CLOCK}|{_DIGITS})"
+    rf"(?<![\w.\-/])(?P<key>[^\W\d_]\w*(?:/\w+)?)\s+(?P<value>{_CLOCK}|{_DIGITS}){_MULTIPLE}"
     rf"(?:(?=\s?(?P<unit>{_UNIT})(?![\w:]))|{_END})"
 )
 #: A line that is one `key: word`.
@@ -472,6 +474,14 @@ def source_of_log(text: str, name: str, size: int = 0) -> Source | None:
     source = source_of_rows([(run.line, run) for run in runs if run.measured or run.failure], name)
     part = step(f"only the first {MOST_OF_A_LOG // 1_000_000} of {size / 1e6:.0f} MB of the log are read")
     return None if not source.cells else replace(source, steps=(*source.steps, part)) if len(text) < size else source
+
+
+def source_of_settings(text: str, name: str) -> Source | None:
+    """Return a text of keys with values and no result as a row: the settings of a run; None where a line is else."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", "["))]
+    if not all(_PAIR.search(line) or _WORD.match(line) or line.rstrip().endswith(":") for line in lines[:MOST_NAMES]):
+        return None
+    return replace(source_of_rows([(1, _runs(text)[0])], name), delimiter="")
 
 
 def source_of_steps(source: Source) -> Source | None:

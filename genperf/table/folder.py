@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -107,6 +108,11 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
             spread |= {n: cells[0] for n, cells in source.steady.items()}
         records.append(record)
         steady.append(spread)
+    ended = [any(is_result(n, units.get(n, "")) or n in _ENDINGS for n in record) for record in records]
+    if any(ended):
+        # Files of settings alone are no runs.
+        groups = dict(itertools.compress(groups.items(), ended))
+        records, steady = [*itertools.compress(records, ended)], [*itertools.compress(steady, ended)]
     named = {n: texts for n, texts in _paths([*groups]).items() if not any(n in record for record in records)}
     columns = list(dict.fromkeys(n for record in records for n in record))
     cells = [

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
+from genperf.arrays import AnyArray
 from genperf.errors import GenperfError, TableError, attempted, listed
 from genperf.table.cells import Source, csv_pieces, neutral, source_of, source_of_frame, step
 from genperf.table.clean import label, labels
@@ -30,7 +31,7 @@ from genperf.table.content import (
     read_content,
     refuse_other_text,
 )
-from genperf.table.documents import drawn_tables, is_workbook, notebook_text, sheets_of
+from genperf.table.documents import drawn_tables, is_workbook, notebook_text, of_literals, sheets_of
 from genperf.table.facts import (
     MOST_OF_A_LOG,
     PATHS,
@@ -39,13 +40,14 @@ from genperf.table.facts import (
     is_result,
     read_back,
     source_of_log,
+    source_of_settings,
     source_of_steps,
     with_facts,
 )
 from genperf.table.folder import beneath, joined, tidied
 from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
-from genperf.table.text import RUNS, aligned_table, alike, column_names, is_of_scale, read_delimited, read_records
+from genperf.table.text import JSON, RUNS, aligned_table, alike, column_names, is_of_scale, read_delimited, read_records
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import bare, canonical_time, header_of
 from genperf.vocabulary.names import plain_name
@@ -104,7 +106,10 @@ def open_source(source: str | Path | pd.DataFrame, delimiter: str | None = None)
 
 
 def _from_text(text: str, name: str, delimiter: str | None) -> Source:
-    text = notebook_text(text) or (drawn_tables(text) if WEB_PAGE.match(text) else "") or text
+    if JSON.match(text):
+        text = notebook_text(text) or text
+    else:
+        text = (drawn_tables(text) if WEB_PAGE.match(text) else of_literals(text)) or text
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -141,7 +146,7 @@ def _table_or_log(text: str, name: str) -> Source:
         or alike([*source.cells], [label(cells[0]) for cells in source.cells.values()])
     )
     facts = begins_with_facts(text, source.delimiter in (" ", RUNS)) or (doubtful and is_log(text))
-    return (source_of_log(text, name) if facts else None) or source
+    return (source_of_log(text, name) or source_of_settings(text, name) if facts else None) or source
 
 
 def open_files(
@@ -297,7 +302,7 @@ def understood(
     opened = source if isinstance(source, Source) else open_source(source, delimiter)
     if not named and not opened.runs:
         opened = source_of_steps(opened) or opened
-    shaped = melted(_without_idle(opened, named), named)
+    shaped = melted(_with_merged_cells(_without_idle(opened, named)), named)
     apart = shaped if named else with_facts(shaped)
     tidy = tidied(with_factors(_with_numbers(apart, {**dict.fromkeys(named, "s"), **(units or {})})), named)
     return read_back(tidy)
@@ -323,6 +328,34 @@ def _without_idle(source: Source, named: Collection[str]) -> Source:
             if not any(map(label, cells)) or (nameless and labels(cells).tolist() in counts):
                 idle.append(name)
     return replace(source, idle=tuple(idle)) if len(source) and len(idle) < len(source.cells) else source
+
+
+def _with_merged_cells(source: Source) -> Source:
+    """Fill the empty cells of leading columns with what stands above, where the rows below each filled one are alike.
+
+    Examples
+    --------
+    >>> rows = [["a", "1", "9"], ["", "2", "5"], ["b", "1", "8"], ["", "2", "4"]]
+    >>> _with_merged_cells(source_of("runs", ["net", "gpus", "s"], rows, range(4))).columns["net"].tolist()
+    ['a', 'a', 'b', 'b']
+    """
+    texts = {name: labels(cells).tolist() for name, cells in source.columns.items()}
+    merged: dict[str, AnyArray] = {}
+    for name, column in texts.items():
+        starts = np.flatnonzero([bool(text) for text in column])
+        if not 1 < len(starts) < len(column) or starts[0]:
+            break
+        blocks = np.searchsorted(starts, np.arange(len(column)), side="right") - 1
+        # A count begins again in each block, and is there once in it.
+        others = (cells for other, cells in texts.items() if other not in (name, *merged) and all(cells))
+        again = any(len({*cells}) < len(cells) == len({*zip(blocks, cells, strict=True)}) for cells in others)
+        if not again:
+            break
+        merged[name] = source.columns[name][starts][blocks]
+    if not merged:
+        return source
+    report = step(f"empty cells of {listed([*map(repr, merged)])} take what stands above them")
+    return replace(source, cells={**source.cells, **merged}, steps=(*source.steps, report))
 
 
 def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:

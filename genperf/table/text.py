@@ -37,7 +37,7 @@ _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "s
 #: The line below the header of a Markdown table, or between the rows of a drawn one.
 _RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+][ \t]*:?[-=]{2,}:?[ \t]*)*[|+]?[ \t\r]*$")
 _RULES = re.compile(rf"^(?=.*[|+]){_RULE.pattern}", re.MULTILINE)
-_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
+JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
 #: Between two values of JSON.
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
 #: Between two pairs of a line, tried in this order.
@@ -76,33 +76,6 @@ def unmarked(cell: str) -> str:
     return re.sub(r"(\*\*|`)(.*?)\1", r"\2", bare).strip()
 
 
-#: `(8, 2905.4),  # gpus, images/s` and what opens and closes a list of such.
-_TUPLE = re.compile(r"\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?\s*(?:#(?P<names>.*))?")
-_BEGINS_TUPLE = re.compile(r"^\s*[(\[]", re.MULTILINE)
-_BRACKET = re.compile(r"\s*(?:\w+\s*=\s*)?[(\[\])]?\s*")
-
-
-def _of_tuples(text: str) -> str | None:
-    r"""Return the cells of a text whose lines are tuples or lists, as a program prints them; None of another text.
-
-    Examples
-    --------
-    >>> _of_tuples("('gpus', 'img/s')\n(1, 410.2)\n(2, 792.5)"), _of_tuples("(1) gpus\n(2) nodes")
-    ('"gpus", "img/s"\n1, 410.2\n2, 792.5', None)
-    """
-    texts = text.split("\n")
-    rows = [_TUPLE.fullmatch(line) for line in texts]
-    if sum(map(bool, rows)) < 2 or not all(
-        row or _BRACKET.fullmatch(line) for row, line in zip(rows, texts, strict=True)
-    ):
-        return None
-    cells = [row["cells"].strip(", ").replace("'", '"') if row else "" for row in rows]
-    first = next(k for k, row in enumerate(rows) if row)
-    if first and (names := rows[first]["names"]):  # type: ignore[index]
-        cells[first - 1] = f"#{names}"
-    return "\n".join(cells)
-
-
 def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     """Read a delimited text, or the first table of one in LaTeX."""
     if not text.strip():
@@ -110,8 +83,6 @@ def read_delimited(text: str, name: str, delimiter: str | None) -> Source:
     caption = ""
     if delimiter is None and (tabular := tabular_of(text)) is not None:
         text, caption, delimiter = *tabular, "\t"
-    if delimiter is None and _BEGINS_TUPLE.search(text) and (cells := _of_tuples(text)) is not None:
-        text, delimiter = cells, ","
     marked = _NAMED_DELIMITER.match(text)
     if marked:
         # As a comment it keeps its line, which messages count.
@@ -562,7 +533,7 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
 
 def read_records(text: str, name: str) -> Source | None:
     """Read the records of a JSON text, or lines of `name=value`; None of another text."""
-    if _JSON.match(text) is None:
+    if JSON.match(text) is None:
         pairs = pairs_of_lines(text)
         return None if pairs is None else _source(name, [*pairs.values()], [*pairs], "line", "lines of name=value")
     records, lines, unit = _json_records(text, name)
@@ -748,6 +719,8 @@ def _rows_in(rows: Sequence[Any]) -> list[dict[str, Any]]:
     if len(rows) < 2 or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
         return []
     head, *others = rows
+    if all(map(_are_numbers, rows)):
+        head, others = [f"column{n}" for n in range(1, len(head) + 1)], list(rows)
     return [dict(zip(head, row, strict=True)) for row in others] if all(isinstance(n, str) for n in head) else []
 
 

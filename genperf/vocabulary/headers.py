@@ -87,11 +87,11 @@ def header_of(column: str) -> Header:
     Examples
     --------
     >>> header_of("step_ms")
-    Header(kind='time', unit='ms', counted='', shared=False, of='step')
+    Header(kind='time', unit='ms', counted='', shared=False, of='step', level='workers')
     >>> header_of("Time per epoch (s)").of, header_of("seconds per step").unit, header_of("s/it").of
     ('job', 's', 'step')
     >>> header_of("Tokens/sec/GPU")
-    Header(kind='rate', unit='s', counted='tokens', shared=True, of='')
+    Header(kind='rate', unit='s', counted='tokens', shared=True, of='', level='workers')
     >>> header_of("throughput (images/s)").counted, header_of("peak memory (GB)").unit, header_of("layers").kind
     ('images', 'GB', '')
     >>> header_of("train/tokens_per_second").counted, header_of("metrics.step_time").of
