@@ -11,7 +11,7 @@ from genperf.arrays import AnyArray, Array, Mask, Objects
 from genperf.errors import LISTED, FormulaError, Note, TableError, counted, did_you_mean, listed
 from genperf.formula import Formula, parse, parse_number, quote_name
 from genperf.metrics import coverage_text, median_ape
-from genperf.panel.options import ReadOptions, Roles, refuse_only_failures
+from genperf.panel.options import Roles, refuse_only_failures
 from genperf.panel.table import Table, constant_notes, failed_groups, failure_notes, measure_factors, with_repeat_notes
 from genperf.panel.target import TIME, Measurement
 from genperf.panel.work import assumed_work, checked_scaling, counted_column, kind_of_work, with_job, work_notes
@@ -40,13 +40,13 @@ class Columns:
     row; what is derived from it has none, so that each fault is reported once, where it stands in the file.
     """
 
-    def __init__(self, source: Source, texts: Collection[str] = (), derived: Mapping[str, str] | None = None) -> None:
+    def __init__(self, source: Source, roles: Roles) -> None:
         self.source = source
-        self.texts = set(texts)
+        self.texts = {f.name for f in roles.factors if not f.numeric}
         self.derived: dict[str, Formula] = {}
         self.reasons: dict[str, Reasons] = {}
         self._numbers: dict[str, Array] = {}
-        for name, text in (derived or {}).items():
+        for name, text in roles.derived.items():
             if name in source.cells:
                 hint = "give the derived column a new name"
                 raise TableError(f"'{name}' is a column already", hint=hint, where=source.name)
@@ -188,28 +188,28 @@ class Columns:
         )
 
 
-def assemble(opened: Source, options: ReadOptions) -> Table:
+def assemble(opened: Source, roles: Roles) -> Table:
     """Check, derive and filter the cells of a source."""
-    roles = options.roles
-    columns = columns_of(opened, options)
+    columns = Columns(opened, roles)
     measurement = require(roles, columns)
     # A column that is derived holds the words of those that it is made from.
     measured = columns.origins([measurement.column]) - {f.name for f in roles.factors}
-    failed, stopped = options.failures.endings(opened.cells, len(opened), sorted(measured), opened.name)
+    failed, stopped = roles.failures.endings(opened.cells, len(opened), sorted(measured), opened.name)
     refuse_only_failures(failed, opened.name)
-    work = _add_target(measurement, options, columns)
-    keep, read_by_filter = columns.filter(options.where)
+    work = _add_target(measurement, roles, columns)
+    keep, read_by_filter = columns.filter(roles.where)
     if not keep.any() and not opened.ragged:
-        raise TableError(f"no row fulfils the filter {options.where}", hint="loosen --where", where=opened.name)
+        raise TableError(f"no row fulfils the filter {roles.where}", hint="loosen --where", where=opened.name)
 
     refuse_only_failures(failed[keep], opened.name)
 
     checked = _checked(roles, measurement, columns)
     settings = [*(f.name for f in roles.factors), *roles.group]
-    columns.excuse(failed, settings)
+    if failed.any():
+        columns.excuse(failed, settings)
     usable = keep & columns.usable() & ~failed
     rejected = sorted([*columns.rejections(keep), *opened.ragged], key=lambda r: r.line)
-    if rejected and not (options.skip_bad_rows and usable.any()):
+    if rejected and not (roles.skip_bad_rows and usable.any()):
         raise _bad_rows(rejected, opened.count(keep) + len(opened.ragged), opened)
     remaining = [c for c in opened.cells if c not in checked and c not in columns.derived]
     derived = {name: columns.number(name) for name in columns.derived if name not in checked}
@@ -220,7 +220,7 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
     # Of the types that they have: pandas finds no other ones.
     as_they_are = {name: pd.Series(cells, dtype=cells.dtype) for name, cells in others.items()}
     frame = pd.DataFrame({**checked, **derived, **as_they_are})[usable].reset_index(drop=True)
-    read = {*read_by_filter, *columns.origins(columns.derived), *options.failures.columns}
+    read = {*read_by_filter, *columns.origins(columns.derived), *roles.failures.columns}
     kind, count = None, counted_column(roles) if measurement.kind == "throughput" else None
     if count is not None:
         done = columns.number(TIME) * columns.number(measurement.column)
@@ -237,20 +237,20 @@ def assemble(opened: Source, options: ReadOptions) -> Table:
         rejected=tuple(rejected),
         unused=tuple(c for c in remaining if c not in read),
         derived={name: formula.text for name, formula in columns.derived.items()},
-        reading=options.beside_roles(),
+        reading=roles.beside,
         notes=(
             *opened.steps,
             *measurement.notes(),
-            *_rejection_notes(rejected),
-            *failure_notes(opened.count(lost), opened.count(keep & stopped)),
-            *failed_groups(failures, frame, roles.group),
+            *(_rejection_notes(rejected) if rejected else ()),
+            *(failure_notes(opened.count(lost), opened.count(keep & stopped)) if failed.any() else ()),
+            *(failed_groups(failures, frame, roles.group) if len(failures) else ()),
             *constant_notes(factors),
             *zero_count_notes(factors),
-            *work_notes(work, options.work is not None, kind),
+            *(work_notes(work, roles.work is not None, kind) if work else ()),
             *earlier_predictions(opened.columns, measurement.column),
         ),
         failures=failures,
-        scaling=checked_scaling(options.scaling, kind, work),
+        scaling=checked_scaling(roles.scaling, kind, work),
     )
     _ = table.weights  # that all are zero is an error of the file, and is raised now
     return with_repeat_notes(with_job(table))
@@ -281,11 +281,6 @@ def earlier_predictions(columns: Mapping[str, AnyArray], measured: str) -> list[
     return [Note(text, "earlier_predictions")]
 
 
-def columns_of(opened: Source, options: ReadOptions) -> Columns:
-    """Return the columns of a source with those derived from them."""
-    return Columns(opened, [f.name for f in options.roles.factors if not f.numeric], options.derived)
-
-
 def require(roles: Roles, columns: Columns) -> Measurement:
     """Return the measurement, once the columns named are known to be there and enough of them are named."""
     where = columns.source.name
@@ -304,12 +299,12 @@ def require(roles: Roles, columns: Columns) -> Measurement:
     return roles.measurement
 
 
-def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns) -> str:
+def _add_target(measurement: Measurement, roles: Roles, columns: Columns) -> str:
     """Check the measured column, and derive the time of a step from a throughput; return the work of a step."""
-    column, work = measurement.column, options.work
+    column, work = measurement.column, roles.work
     if measurement.kind != "throughput" and work is not None:
         raise TableError("a work formula goes with a throughput", hint="--throughput COL --work FORMULA")
-    if measurement.kind == "throughput" and (TIME in dict(options.roles.named) or TIME in columns.derived):
+    if measurement.kind == "throughput" and (TIME in dict(roles.named) or TIME in columns.derived):
         raise TableError("the time made from a throughput is named 'time'", hint="name the other column otherwise")
     # What was summarised was read as a plain number.
     in_seconds = measurement.kind == "time" and not measurement.converted and columns.source.counts is None
@@ -317,7 +312,7 @@ def _add_target(measurement: Measurement, options: ReadOptions, columns: Columns
     if measurement.kind != "throughput":
         return ""
     if work is None:
-        work = assumed_work(options.roles, columns.source.name, header_of(column).counted == "tokens")
+        work = assumed_work(roles, columns.source.name, header_of(column).counted == "tokens")
     columns.parse(work)  # a caret belongs under the user's text, not under the quotient
     values = columns.derive(TIME, f"({work})/{quote_name(column)}")
     columns.reject(TIME, faults_of(np.where(columns.usable([TIME]), values, np.nan), positive=TIME))
@@ -358,8 +353,7 @@ def _bad_rows(rejected: Sequence[Rejection], total: int, source: Source) -> Tabl
 
 def _rejection_notes(rejected: Sequence[Rejection]) -> tuple[Note, ...]:
     """Say how many rows were left out, with the first of them."""
-    if not (count := rows_of(rejected)):
-        return ()
+    count = rows_of(rejected)
     rows = f"{counted(count, 'row')} left out because {'it' if count == 1 else 'they'} cannot be used"
     return (Note(f"{rows}{'; the first' if count > 1 else ''}: {rejected[0].complaint}", "rows_rejected"),)
 

@@ -21,8 +21,8 @@ from msgspec.structs import fields, replace
 
 from genperf.arrays import Array, Integers
 from genperf.errors import Note, TableError, counted
-from genperf.panel.assemble import assemble, columns_of, require
-from genperf.panel.options import FailureRule, ReadOptions
+from genperf.panel.assemble import Columns, assemble, require
+from genperf.panel.options import FailureRule, Roles
 from genperf.panel.table import REPEATS, Table
 from genperf.panel.target import phase_columns, shown_phases
 from genperf.table.cells import Source, source_of_frame, with_columns
@@ -286,12 +286,12 @@ class AggregatedTable(Table, frozen=True, eq=False, dict=True):
         return float(np.sum(np.where(freedom > 0, freedom * variance / mean**2, 0.0)))
 
 
-def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
+def read_large(large: LargeSource, roles: Roles) -> AggregatedTable:
     """Summarise the rows of each combination of settings, and check these as the rows of a small table are checked."""
-    aggregation, unused = _aggregation(large, options)
+    aggregation, unused = _aggregation(large, roles)
     summary = large.summarise(aggregation)
-    roles = replace(options.roles, repeat=None)
-    checked = assemble(_cells(large.name, summary, aggregation), replace(options, roles=roles, failures=FailureRule()))
+    summarised = replace(roles, repeat=None, failures=FailureRule())
+    checked = assemble(_cells(large.name, summary, aggregation), summarised)
     frame = _one_row_each(large, aggregation, summary, checked)
     rows, configurations = counted(int(frame[REPEATS].sum()), "row"), counted(len(frame), "configuration")
     text = f"{rows} summarised as {configurations} while reading"
@@ -303,13 +303,13 @@ def read_large(large: LargeSource, options: ReadOptions) -> AggregatedTable:
     return AggregatedTable(**{**{f.name: getattr(checked, f.name) for f in fields(Table)}, **changed})
 
 
-def _aggregation(large: LargeSource, options: ReadOptions) -> tuple[Aggregation, list[str]]:
+def _aggregation(large: LargeSource, roles: Roles) -> tuple[Aggregation, list[str]]:
     """Return the columns to aggregate by, and the columns in no role."""
-    sample, roles, rule = large.sample(), options.roles, options.failures
-    columns = columns_of(sample, options)
+    sample, rule = large.sample(), roles.failures
+    columns = Columns(sample, roles)
     measurement = require(roles, columns)
-    names = {*(f.name for f in roles.factors), *roles.group, *options.derived}
-    for text in (options.where, options.work):
+    names = {*(f.name for f in roles.factors), *roles.group, *roles.derived}
+    for text in (roles.where, roles.work):
         names |= columns.parse(text).names if text is not None else set()
     value = measurement.column
     read = columns.origins(names)

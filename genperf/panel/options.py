@@ -197,7 +197,7 @@ class ColumnRoles(Struct, frozen=True, dict=True):
 
 
 class Roles(Struct, frozen=True, dict=True):
-    """Which column plays which part."""
+    """Which column plays which part, and how the cells of a source become a table."""
 
     #: Intrinsic, then extrinsic, then categorical factors.
     factors: tuple[Factor, ...]
@@ -209,6 +209,20 @@ class Roles(Struct, frozen=True, dict=True):
     repeat: str | None = None
     #: Canonical name → column, as the user mapped it.
     mapping: Mapping[str, str] = field(default_factory=dict)
+    #: Derived columns with their formulas, in order.
+    derived: Mapping[str, str] = field(default_factory=dict)
+    #: A formula: the work of a step, to make a time from a throughput.
+    work: str | None = None
+    #: A comparison that the rows must fulfil.
+    where: str | None = None
+    #: Whether rows that cannot be used are left out instead of refused.
+    skip_bad_rows: bool = False
+    #: Which runs failed.
+    failures: FailureRule = field(default_factory=FailureRule)
+    #: "weak", "strong" or "job", where no column shows it.
+    scaling: str | None = None
+    #: Further quantities, by the name that predictions call each.
+    further: Mapping[str, Measurement] = field(default_factory=dict)
 
     @cached_property
     def panel(self) -> Panel:
@@ -223,35 +237,16 @@ class Roles(Struct, frozen=True, dict=True):
         factors = [(f.name, f.role) for f in self.factors]
         return [*factors, *((name, "group") for name in self.group), *measured, *others]
 
-
-class ReadOptions(Struct, frozen=True):
-    """How the cells of a source become a table."""
-
-    roles: Roles
-    #: Derived columns with their formulas, in order.
-    derived: Mapping[str, str]
-    #: A formula: the work of a step, to make a time from a throughput.
-    work: str | None = None
-    #: A comparison that the rows must fulfil.
-    where: str | None = None
-    #: Whether rows that cannot be used are left out instead of refused.
-    skip_bad_rows: bool = False
-    #: Which runs failed.
-    failures: FailureRule = field(default_factory=FailureRule)
-    #: "weak", "strong" or "job", where no column shows it.
-    scaling: str | None = None
-    #: Further quantities, by the name that predictions call each.
-    further: Mapping[str, Measurement] = field(default_factory=dict)
-
-    def beside_roles(self) -> tuple[tuple[str, str], ...]:
-        """Return the options beside the roles, with their values, for a model to keep; a flag has none."""
-        roles, measured = self.roles, self.roles.measurement
+    @property
+    def beside(self) -> tuple[tuple[str, str], ...]:
+        """The options beside the roles, with their values, for a model to keep; a flag has none."""
+        measured = self.measurement
         values = [
             *(("let", f"{name}={text}") for name, text in self.derived.items()),
             ("throughput", measured.column if measured and measured.kind == "throughput" else None),
             ("work", self.work),
             ("unit", measured.unit if measured and measured.converted else None),
-            *(("weight", roles.weight), ("repeat", roles.repeat), ("where", self.where)),
+            *(("weight", self.weight), ("repeat", self.repeat), ("where", self.where)),
             ("skip-bad-rows", "" if self.skip_bad_rows else None),
             *(("also", f"{name}={m.column}{f':{m.unit}' if m.unit else ''}") for name, m in self.further.items()),
         ]
@@ -265,11 +260,12 @@ def roles_of(
     weight: str | None = None,
     repeat: str | None = None,
     mapping: Mapping[str, str] | None = None,
+    **reading: Any,
 ) -> Roles:
-    """Gather the roles; one column plays one part."""
+    """Gather the roles and how rows are read; one column plays one part."""
     weight, repeat = (name.strip() if name else None for name in (weight, repeat))
     columns = [Factor(name, role) for role in get_args(Role) for name in names_of(factors.get(role, ()))]
-    roles = Roles(tuple(columns), tuple(names_of(group)), measurement, weight, repeat, mapping or {})
+    roles = Roles(tuple(columns), tuple(names_of(group)), measurement, weight, repeat, mapping or {}, **reading)
     taken: dict[str, str] = {}
     for name, role in roles.named:
         if role == "group" and taken.get(name) in get_args(Role):

@@ -22,7 +22,7 @@ from genperf.panel.options import (
     ColumnRoles,
     FailureRule,
     Names,
-    ReadOptions,
+    Roles,
     further_of,
     lets_of,
     parse_failure_rule,
@@ -138,28 +138,39 @@ def read_with_roles(
     """
     kinds: dict[Role, Names] = {"intrinsic": intrinsic, "extrinsic": extrinsic, "categorical": categorical}
     measured = measurement_of(time, throughput, quantity, unit)
-    roles = roles_of(kinds, group, measured, weight, repeat)
-    rule, further = parse_failure_rule(status, failed), further_of(also)
-    options = ReadOptions(roles, lets_of(let), work, where, skip_bad_rows, rule, scaling, further)
-    _refuse_taken_names(options)
+    roles = roles_of(
+        kinds,
+        group,
+        measured,
+        weight,
+        repeat,
+        derived=lets_of(let),
+        work=work,
+        where=where,
+        skip_bad_rows=skip_bad_rows,
+        failures=parse_failure_rule(status, failed),
+        scaling=scaling,
+        further=further_of(also),
+    )
+    further = roles.further
+    if further:
+        _refuse_taken_names(roles)
     if aggregate and (isinstance(source, pd.DataFrame | Source) or str(source) == "-"):
         raise TableError("only files are aggregated while they are read", hint="name a file or a pattern")
     if aggregate or (aggregate is None and not isinstance(source, Source) and worth_aggregating(source)):
         large = LargeSource(str(source), delimiter)
         # Rows in which a further quantity was not measured are left out.
-        some = replace(options, skip_bad_rows=True)
-        again = {name: replace(_options_for(m, some), failures=rule) for name, m in further.items()}
-        return _beside(read_large(large, options), {n: read_large(large, one) for n, one in again.items()}, options)
-    named = {*(name for name, _ in roles.named), *rule.columns, *(m.column for m in further.values())}
+        some = replace(roles, skip_bad_rows=True)
+        again = {name: replace(_roles_for(m, some), failures=roles.failures) for name, m in further.items()}
+        return _beside(read_large(large, roles), {n: read_large(large, one) for n, one in again.items()}, roles)
+    named = {*(name for name, _ in roles.named), *roles.failures.columns, *(m.column for m in further.values())}
     units = {time: unit} if time and unit else None
     opened = source if isinstance(source, Source) else understood(source, delimiter, named, units)
     if measured is not None:
-        options = replace(options, roles=replace(roles, measurement=_with_unit(measured, opened)))
-    table = assemble(opened, options)
-    further_tables = {
-        name: assemble(_rows_with(m, opened, options), _options_for(m, options)) for name, m in further.items()
-    }
-    return _beside(table, further_tables, options)
+        roles = replace(roles, measurement=_with_unit(measured, opened))
+    table = assemble(opened, roles)
+    further_tables = {name: assemble(_rows_with(m, opened, roles), _roles_for(m, roles)) for name, m in further.items()}
+    return _beside(table, further_tables, roles)
 
 
 def _with_unit(measured: Measurement, opened: Source) -> Measurement:
@@ -174,32 +185,31 @@ def _with_unit(measured: Measurement, opened: Source) -> Measurement:
     return measured
 
 
-def _refuse_taken_names(options: ReadOptions) -> None:
+def _refuse_taken_names(roles: Roles) -> None:
     """Refuse further quantities with the name of a factor, a group or the main quantity, or with a column in a role."""
-    main = options.roles.measurement
-    roles = {name: role for name, role in options.roles.named if main is None or name != main.column}
-    taken = {*roles, *([main.target().name] if main else [])}
-    for name, measured in options.further.items():
+    main = roles.measurement
+    role_of = {name: role for name, role in roles.named if main is None or name != main.column}
+    taken = {*role_of, *([main.target().name] if main else [])}
+    for name, measured in roles.further.items():
         if name in taken:
             hint = "--also NAME=COLUMN:UNIT with another name"
             raise TableError(f"'{name}' is a factor, a group or the measured quantity already", hint=hint)
-        if measured.column in roles:
-            both = f"both as {roles[measured.column]} and as quantity"
+        if measured.column in role_of:
+            both = f"both as {role_of[measured.column]} and as quantity"
             raise TableError(f"column '{measured.column}' is named {both}", hint="give it one role")
 
 
-def _options_for(measured: Measurement, options: ReadOptions) -> ReadOptions:
+def _roles_for(measured: Measurement, roles: Roles) -> Roles:
     """Return how the rows are read for a further quantity: with the same factors, and no work of a step."""
-    roles = replace(options.roles, measurement=measured)
-    return replace(options, roles=roles, work=None, scaling=None, failures=FailureRule())
+    return replace(roles, measurement=measured, work=None, scaling=None, failures=FailureRule())
 
 
-def _rows_with(measured: Measurement, source: Source, options: ReadOptions) -> Source:
+def _rows_with(measured: Measurement, source: Source, roles: Roles) -> Source:
     """Return the rows in which a further quantity was measured: none of a run that failed, and no empty cell."""
     if measured.column not in source.columns:
         return source  # the reader names the columns there are
-    main = options.roles.measurement
-    failed, _ = options.failures.endings(source.cells, len(source), [main.column] if main else [], source.name)
+    main = roles.measurement
+    failed, _ = roles.failures.endings(source.cells, len(source), [main.column] if main else [], source.name)
     there = filled(source.columns[measured.column]) & ~failed
     if not there.any():
         what = f"column '{measured.column}' holds no value of a run that succeeded"
@@ -207,7 +217,7 @@ def _rows_with(measured: Measurement, source: Source, options: ReadOptions) -> S
     return replace(source.take(np.flatnonzero(there)), ragged=())
 
 
-def _beside(table: Table, parts: Mapping[str, Table], options: ReadOptions) -> Table:
+def _beside(table: Table, parts: Mapping[str, Table], roles: Roles) -> Table:
     """Return a table with those of its further quantities, and in how many rows each was measured."""
     if not parts:
         return table
@@ -217,7 +227,7 @@ def _beside(table: Table, parts: Mapping[str, Table], options: ReadOptions) -> T
         if part.rows < table.rows
     ]
     tables = {name: replace(part, failures=part.failures.iloc[:0], reading=()) for name, part in parts.items()}
-    measured = {m.column for m in options.further.values()}
+    measured = {m.column for m in roles.further.values()}
     unused = tuple(name for name in table.unused if name not in measured)
     return replace(table, further=tables, notes=(*table.notes, *notes), unused=unused)
 
@@ -253,9 +263,8 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def columns(self) -> dict[str, Cells]:
         """The cells as they are understood, with derived columns and without further quantities."""
-        derived = lets_of(self.given.get("let"))
-        columns = Columns(self.source, derived=derived)
-        lets = {name: columns.number(name) for name in derived}
+        columns = Columns(self.source, Roles((), derived=lets_of(self.given.get("let"))))
+        lets = {name: columns.number(name) for name in columns.derived}
         further = {measured.column for measured in further_of(self.given.get("also")).values()}
         return {name: cells for name, cells in {**self.source.columns, **lets}.items() if name not in further}
 

@@ -430,7 +430,7 @@ def failure_notes(count: int, stopped: int = 0) -> tuple[Note, ...]:
 
 def failed_groups(failures: pd.DataFrame, frame: pd.DataFrame, group: Sequence[str]) -> tuple[Note, ...]:
     """Say which groups have runs that failed, and none that was measured."""
-    measured = {*group_keys(frame, group)} if len(failures) else set()
+    measured = {*group_keys(frame, group)}
     gone = [key for key in dict.fromkeys(group_keys(failures, group)) if key not in measured]
     if not gone:
         return ()

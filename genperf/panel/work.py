@@ -220,9 +220,9 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
 def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]:
     """Say which work of a step is assumed, where the user has not given it, or that it makes the scaling strong."""
     follows = "" if kind is None else f", which is {kind} scaling"
-    if work and not given:
+    if not given:
         return (Note(f"the work of a step is taken as {work}{follows}; --work FORMULA says otherwise", "work"),)
-    if work and kind is not None and KINDS[kind].shared:
+    if kind is not None and KINDS[kind].shared:
         return (Note(f"the work of a step, {work}, is the same at every count of workers{follows}", "work"),)
     return ()
 
