@@ -22,7 +22,7 @@ from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
 from genperf.vocabulary.headers import bare
 from genperf.words.answer import sentences_of
-from genperf.words.card import COLORS, MARKS, count_header, next_line, record_line, verdict_line
+from genperf.words.card import COLORS, MARKS, next_line, record_line, verdict_line
 from genperf.words.numbers import (
     count_text,
     duration_text,
@@ -259,7 +259,9 @@ def card(answer: Answer, width: int = 80, picture: bool = True, footer: bool = F
     rows = rows_of(answer)
     lines = [_header(answer, width), _titles(facts, join_values(answer.taken)), *map(_row, rows)]
     read = [Text(f"read: {answer.read_back}", style="dim")] if footer and answer.read_back else []
-    closing = [*_closing(answer), *read, *([_footer(answer)] if footer and answer.read_as else [])]
+    notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
+    read += [Text(f"{notes}all: --full · {answer.read_as}", style="dim")] if footer and answer.reading else []
+    closing = [*_closing(answer), *read]
     if picture and facts is not None:
         room = min(PICTURE_ROWS, MOST_LINES - len(lines) - len(closing) - 1)
         lines += _picture(facts.curve, width, room) if room >= 2 else []
@@ -298,7 +300,7 @@ def heads_of(facts: Facts | None) -> tuple[str, str]:
     """Return the heads of the columns of the interval and of the value beside."""
     if facts is None:
         return "interval", ""
-    beside = count_header(facts.growth.start.count) if facts.growth.grows else ""
+    beside = f"at {facts.growth.start.count:g}" if facts.growth.grows else ""
     return f"{100 * facts.expected.interval:g} % interval", beside
 
 
@@ -408,18 +410,19 @@ def _money(facts: Facts) -> Iterator[Row]:
         paid, named = facts.plan.price, facts.plan.named
         chosen = facts.plan.cheapest if named is None else named
         middle, lower, upper, unit = durations_text(*chosen.total.ends)
-        yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", count_header(chosen.count))
+        yield Row("whole job", with_unit(middle, unit), f"{lower} – {upper}", f"at {chosen.count:g}")
         row = _interval_row("job's cost", chosen.cost, f"{facts.plan.paid}-hours" if paid is None else paid.currency)
         yield row._replace(beside="" if paid is None else f"at {paid.text}"[: COLUMNS[3] - 1])
 
 
 def _closing(answer: Answer) -> Iterator[Text]:
     """Yield the verdict with its reason, what such forecasts were worth elsewhere, and what to do next."""
-    verdict = answer.verdict
+    likeliest = answer.answers[0]
+    verdict = likeliest.verdict
     if answer.measured:
         yield Text(f"{MEASURED} {answer.measured.rstrip('.')}")
     mark = f"{MARKS[verdict]} {verdict}"
-    yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(answer.reason))
+    yield Text.assemble((mark, f"bold {COLORS[verdict]}"), "  ", verdict_line(likeliest.reason))
     if answer.others:
         yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
     if answer.facts is None:
@@ -429,12 +432,6 @@ def _closing(answer: Answer) -> Iterator[Text]:
         yield Text("  " + worth)
     if step := next_line(answer.facts):
         yield Text.assemble(("→ next", "bold"), "  ", step)
-
-
-def _footer(answer: Answer) -> Text:
-    """Return how the table was read, and how many notes there are."""
-    notes = f"{counted(len(answer.notes), 'note')}, " if answer.notes else ""
-    return Text(f"{notes}all: --full · {answer.read_as}", style="dim")
 
 
 def _picture(curve: Curve, width: int, rows: int) -> list[Text]:

@@ -156,11 +156,7 @@ def ask(result: FitResult, at: Mapping[str, Any], question: Question | None = No
     >>> print(ask(result, {"gpus": 64}, Question(work="32*gpus")).sentences["expect"])
     Expect 12,800 samples/s at gpus=64: 40 x that of 1 gpu. The efficiency is 62 %; a step takes 0.16 s.
     """
-    return answer_of(gathered(result, at, question or Question()))
-
-
-def gathered(result: FitResult, at: Mapping[str, Any], question: Question) -> Facts:
-    """Return the facts about one configuration: its curve, the prediction on it, and what follows from these."""
+    question = question or Question()
     interval, result = question.interval, answering(result, at)
     work, plan = work_of(result, question), None
     if question.plan is not None:
@@ -172,7 +168,7 @@ def gathered(result: FitResult, at: Mapping[str, Any], question: Question) -> Fa
     query = result.query(at)
     curve = curve_of(result, single(query, ONE), work, interval)
     predicted = expectation(result, query, interval, _forecast(result, curve, query))
-    return facts_of(result, question, query, curve, predicted, at, plan)
+    return answer_of(facts_of(result, question, query, curve, predicted, work, at, plan))
 
 
 def facts_of(
@@ -181,11 +177,12 @@ def facts_of(
     query: Query,
     curve: Scaling,
     predicted: tuple[Expectation, Mapping[str, AnyArray]],
+    work: StepWork,
     named: Mapping[str, Any],
     plan: Planned | None = None,
 ) -> Facts:
     """Return the facts about one configuration."""
-    target, interval, work = single(query, ONE), question.interval, work_of(result, question)
+    target, interval = single(query, ONE), question.interval
     expected, row = predicted
     values = tuple(target[f.name] for f in result.schema.factors)
     run = next((m for m in result.schema.medians if m.values == values), None)

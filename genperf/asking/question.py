@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from genperf.arrays import Mask
 from genperf.errors import TableError, counted, listed
@@ -19,21 +19,16 @@ from genperf.table.parsed import parts_of
 from genperf.vocabulary.names import canonical_of, meant_by, plain_name
 from genperf.words.numbers import join_values, three_digits, with_unit
 
+#: Signs of Markdown around a value.
+MARKS = "`*_"
+
 
 class Requested(Struct, frozen=True):
     """A question under the columns of a table."""
 
     at: Mapping[str, str]
-    #: What is asked and stands in no column.
-    absent: tuple[str, ...] = ()
-    #: What is asked of columns that never varied, and is not what they were.
-    constant: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def notes(self) -> list[str]:
-        """What the answer does not heed."""
-        notes = [f"asked, and found nowhere in the runs: {listed(self.absent)}"] if self.absent else []
-        return notes + [f"{n} was always {value}: nothing shows another one" for n, value in self.constant.items()]
+    #: What the answer does not heed: what stands in no column, or differs from what a column was in every run.
+    notes: tuple[str, ...] = ()
 
 
 def as_row(source: Source, at: Mapping[str, str]) -> Requested:
@@ -46,7 +41,7 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     >>> runs = understood(pd.DataFrame({"run": ["pipe-1", "pipe-2", "pipe-4"], "lr": 8, "s": [9.1, 5.2, 3.3]}))
     >>> requested = as_row(runs, {"run": "pipe-8", "lr": "`16`", "colour": "red"})
     >>> requested.at, requested.notes
-    ({'pipe': '8'}, ['asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'])
+    ({'pipe': '8'}, ('asked, and found nowhere in the runs: colour', 'lr was always 8: nothing shows another one'))
     """
     out: dict[str, str] = {}
     absent: list[str] = []
@@ -64,7 +59,7 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
             column = "count"  # `1 x Pi | 2 x Pi`: the header names the values, and is asked for as the count
         cells = labels(source.columns[column])
         if text not in cells and column in source.names:
-            numbers = source.names[column].of(text) or source.names[column].of(_unmarked(text))
+            numbers = source.names[column].of(text) or source.names[column].of(text.strip(MARKS))
             if numbers:
                 out |= {n: label(value) for n, value in numbers.items() if n not in at and n in source.columns}
                 continue
@@ -84,7 +79,9 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     if absent and not out and not constant:
         # Nothing of the question is known: the caller says what there is.
         return Requested({name: at[name] for name in absent if name in at})
-    return Requested(out, tuple(absent), constant)
+    notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent else []
+    notes += [f"{name} was always {only}: nothing shows another one" for name, only in constant.items()]
+    return Requested(out, tuple(notes))
 
 
 def place_of(name: str, source: Source) -> str | None:
@@ -122,14 +119,9 @@ def wanted_name(want: str, source: Source) -> str:
     return next((column for alias, column in source.aliases.items() if plain_name(alias) == plain_name(want)), want)
 
 
-def _unmarked(text: str) -> str:
-    """Return a value without the signs of Markdown around it."""
-    return text.strip("`*_")
-
-
 def number_text(text: str) -> str:
     """Return the number in a value that has a word or a unit beside it; another value as it is."""
-    plain = _unmarked(text)
+    plain = text.strip(MARKS)
     if amount(plain) is not None:
         return plain
     cell_parts = parts_of(plain)

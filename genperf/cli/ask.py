@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from genperf.cli import decorators as shared
 from genperf.cli.decorators import option
-from genperf.cli.output import Output, draws_letters, tell, tell_all, terminal_width
+from genperf.cli.output import Output, tell, tell_all, terminal
 from genperf.cli.progress import progress
 from genperf.errors import GenperfError
 
@@ -81,16 +82,17 @@ def ask(
     from genperf.one_run import about, bus_named, measured_links, run_in, run_of_words
     from genperf.result import load_model
 
-    checked = checked_hints(measured_links(pairs(hints, "--hint")))
+    checked = checked_hints(measured_links(pairs(hints, "--hint"))) if hints else {}
     plan = plan_of(samples, deadline, budget)
     paid, training = paid_at(price, per), training_of(tokens, peak)
     question = Question(price=paid, per=per, training=training, plan=plan, hints=checked)
     one = None if at else bus_named(table, checked)
-    run = run_of_words(table, training.peak) if one is None else None
+    # What is the name of a file is no machine.
+    run = run_of_words(table, training.peak) if one is None and not Path(table[0]).is_file() else None
     if one is None and run is None and len(table) == 1 and is_model_file(table[0]):
         fitted = load_model(table[0])
         reply = ask_fitted(fitted, _configuration(at, names_of(fitted)), question)
-        _show(reply, out, full, _topics(why, normal, cost))
+        _show(reply, out, full, {"why": why, "normal": normal, "cost": cost})
         return
     if one is None and run is None:
         source = _source(table, roles["delimiter"])
@@ -105,7 +107,7 @@ def ask(
     wanted = _configuration(at, opened.source.columns)
     with progress(out.quiet):
         answer = ask_recognised(opened, wanted, want, question, seed)
-    _show(answer, out, full, _topics(why, normal, cost))
+    _show(answer, out, full, {"why": why, "normal": normal, "cost": cost})
 
 
 #: An option → the sentences that answer it.
@@ -116,22 +118,17 @@ TOPICS = {
 }
 
 
-def _topics(why: bool, normal: bool, cost: bool) -> list[str]:
-    """Return the keys of the sentences that are asked for."""
-    wanted = {"why": why, "normal": normal, "cost": cost}
-    return list(dict.fromkeys(key for name, keys in TOPICS.items() if wanted[name] for key in keys))
-
-
-def _show(answer: Answer, out: Output, full: bool, topics: list[str]) -> None:
+def _show(answer: Answer, out: Output, full: bool, wanted: dict[str, bool]) -> None:
     """Print an answer as JSON, as some of its sentences, as all of them, or as a card."""
     from genperf.asking.answer import card
     from genperf.words.numbers import join_values
 
     if out.written(answer):
         return
+    topics = dict.fromkeys(key for name, keys in TOPICS.items() if wanted[name] for key in keys)
     if topics:
-        known = [answer.sentences[key] for key in topics if key in answer.sentences]
-        tell_all(known or ["nothing of it is known: --full shows what is"])
+        texts = [answer.sentences[key] for key in topics if key in answer.sentences]
+        tell_all(texts or ["nothing of it is known: --full shows what is"])
         return
     if full:
         if not out.quiet:
@@ -140,7 +137,7 @@ def _show(answer: Answer, out: Output, full: bool, topics: list[str]) -> None:
                 tell(f"not given, and taken at: {join_values(answer.taken)}; --at sets them")
         tell(str(answer))
         return
-    out.styled(card(answer, terminal_width(), draws_letters(), footer=not out.quiet))
+    out.styled(card(answer, *terminal(), footer=not out.quiet))
 
 
 def _source(table: tuple[str, ...], delimiter: str | None) -> Source:

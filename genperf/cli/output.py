@@ -108,14 +108,10 @@ class Output(Struct, frozen=True):
                 self.frame(line[1], line[0])
 
 
-def terminal_width() -> int:
-    """Return the columns of the terminal; 80 in a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-
-
-def draws_letters() -> bool:
-    """Tell whether standard output has the letters of a picture."""
-    return (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
+def terminal() -> tuple[int, bool]:
+    """Return the columns of the terminal, 80 in a pipe, and whether it has the letters of a picture."""
+    letters = (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16")
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80, letters
 
 
 def tell(text: str, err: bool = False) -> None:

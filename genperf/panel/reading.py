@@ -179,7 +179,8 @@ def read_columns(
     named = [*(at or {}), *(parse(str(work)).names if (work := (given or {}).get("work")) else ())]
     requested = {column for name in named if (column := column_named(name, columns)) is not None}
     meanings = {n: _meaning(n, e, headers[n], n in requested, roles) for n, e in evidence.items()}
-    meanings |= _names_or_their_numbers(meanings, evidence, requested, names or {})
+    if names:
+        meanings |= _names_or_their_numbers(meanings, evidence, requested, names)
     meanings |= _something_measured(meanings, evidence, requested)
     # A header of a measurement that is only a letter or a unit: `s`.
     unnamed = {n: plain_name(n) for n, m in meanings.items() if m.role == "measured" and not headers[n].kind}
@@ -493,7 +494,8 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any],
     roles = replace(roles, extrinsic=tuple(dict.fromkeys([*roles.extrinsic, *counts])))
     rest = [n for n in settings if n not in roles.extrinsic]
     texts = [n for n in reading.of("kind") if n not in roles.group]
-    repeated = repeated_kinds({n: columns[n] for n in texts if not is_provenance(n)}, requested)
+    cells_of_kinds = {n: columns[n] for n in texts if not is_provenance(n)}
+    repeated = repeated_kinds(cells_of_kinds, requested) if cells_of_kinds else []
     texts = [n for n in texts if n not in repeated]
     texts += [n for n in reading.of("label") if is_provenance(n) and names_kinds(evidence[n])]
     rest = [

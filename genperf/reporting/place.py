@@ -197,7 +197,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
             about = question.plan, self.work, question.price, question.per, question.interval
             fixed = {self.scaling.along: self.count} if self.target_given else None
             plan = planned(self.result, self.values, *about, named=fixed)
-        return facts_of(self.result, question, self.query, self.scaling, predicted, named, plan)
+        return facts_of(self.result, question, self.query, self.scaling, predicted, self.work, named, plan)
 
     @cached_property
     def answer(self) -> Answer:

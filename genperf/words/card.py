@@ -29,11 +29,6 @@ def verdict_line(reason: str) -> str:
     return first if len(words) < MOST_WORDS else " ".join(words[: MOST_WORDS - 1]).rstrip(",") + " …"
 
 
-def count_header(count: float) -> str:
-    """Return the head of the column of a count: `at 16`."""
-    return f"at {count:g}"
-
-
 def record_line(facts: Facts) -> str:
     """Return what forecasts like this one were worth elsewhere; empty where none was judged."""
     record = facts.record
