@@ -280,10 +280,10 @@ def _header(answer: Answer, width: int) -> Text:
         name, others = facts.growth.name, {n: v for n, v in facts.at.items() if n in facts.given}
         others.pop(name, None)
         question = ", ".join(filter(None, (count_text(facts.growth.target.count, name), join_values(others))))
-        measured = [count for count, _ in facts.curve.measured] or [facts.growth.smallest.count]
-        least, most = min(measured), max(measured)
-        reach = f"{least:g} to {count_text(most, name)}" if most > least else count_text(most, name)
-        source = f"{facts.source} · {counted(facts.runs, 'run')}, {reach}"
+        measured = {count for count, _ in facts.curve.measured}
+        # One run, or none, of what is asked shows no range.
+        reach = f", {min(measured):g} to {count_text(max(measured), name)}" if len(measured) > 1 else ""
+        source = f"{facts.source} · {counted(facts.runs, 'run')}{reach}"
     left = Text(source, style="bold") if source else Text()
     return Text.assemble(left, " " * max(2, width - len(source) - len(question)), (question, "bold"))
 
@@ -481,12 +481,13 @@ def _picture(curve: Curve, width: int, rows: int) -> list[Text]:
 
 
 def _axis(curve: Curve, counts: np.ndarray, width: int) -> Text:
-    """Return the axis of the counts: the measured ones and the last, where there is room."""
+    """Return the axis of the counts: the measured ones and the ends, where there is room."""
     cells = [" "] * (width + 6)
-    for count in sorted({*(count for count, _ in curve.measured), curve.counts[-1]}, reverse=True):
+    for count in sorted({*(count for count, _ in curve.measured), curve.counts[0], curve.counts[-1]}, reverse=True):
         place = round((np.log2(count) - counts[0]) / (counts[-1] - counts[0]) * (width - 1))
         text = f"{count:g}"
         start = max(0, min(place, width - len(text)))
         if all(cell == " " for cell in cells[max(0, start - 2) : start + len(text) + 2]):
             cells[start : start + len(text)] = text
-    return Text(f"{MEASURED} measured".ljust(COLUMNS[0]) + "└" + "".join(cells).rstrip(), style="dim")
+    legend = f"{MEASURED} measured" if curve.measured else ""
+    return Text(legend.ljust(COLUMNS[0]) + "└" + "".join(cells).rstrip(), style="dim")

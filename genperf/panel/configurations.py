@@ -49,13 +49,24 @@ def most_measured(panel: Panel, along: str) -> dict[str, Any]:
 
 
 def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return levels for the categorical factors that were measured together, with the given levels and most often."""
+    """Return levels for the categorical factors that were measured together, with the given ones and most often.
+
+    A given size that was measured, such as that of a network, counts as a level.
+    """
     factors = [f for f in panel.factors if not f.numeric]
     fixed = {f.name: str(given[f.name]) for f in factors if f.name in given}
+    sizes = {
+        f.name: float(given[f.name]) for f in panel.factors if f.role == "intrinsic" and f.numeric and f.name in given
+    }
+    with_levels = [
+        (run, median.repeats)
+        for run, median in zip(panel.runs, panel.medians, strict=True)
+        if all(str(run[name]) == level for name, level in fixed.items())
+    ]
+    with_sizes = [(run, times) for run, times in with_levels if all(run[n] == size for n, size in sizes.items())]
     repeats: Counter[tuple[str, ...]] = Counter()
-    for run, median in zip(panel.runs, panel.medians, strict=True):
-        if all(str(run[name]) == level for name, level in fixed.items()):
-            repeats[tuple(str(run[f.name]) for f in factors)] += median.repeats
+    for run, times in with_sizes or with_levels:
+        repeats[tuple(str(run[f.name]) for f in factors)] += times
     if not repeats:
         return {f.name: f.levels[0] for f in factors} | fixed
     # The levels of a factor are in order of their runs.
@@ -67,10 +78,10 @@ def _measured_levels(panel: Panel, given: Mapping[str, Any]) -> dict[str, str]:
 def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the measured run that a question refers to which leaves factors open: values that do occur together.
 
-    Its levels are the given ones, else those that most measured runs have with them. Of the runs with these levels it
-    is the one nearest to the given numbers, and of equally near ones the one nearest to the centre of the measured
-    range. Distances add up over the factors, in parts of each factor's logarithmic range. Without measured runs,
-    numbers are the centre of the range, rounded where only whole numbers were measured.
+    Its levels are the given ones, else those that most measured runs have with them and with the given sizes. Of the
+    runs with these levels it is the one nearest to the given numbers, and of equally near ones the one nearest to the
+    centre of the measured range. Distances add up over the factors, in parts of each factor's logarithmic range.
+    Without measured runs, numbers are the centre of the range, rounded where only whole numbers were measured.
 
     Examples
     --------

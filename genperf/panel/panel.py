@@ -306,9 +306,14 @@ class Panel(Struct, frozen=True, dict=True):
 
     @cached_property
     def growing(self) -> dict[str, str]:
-        """The factors that grow with the workers, as the nodes that hold them do, each with the workers' name."""
+        """The factors that grow with the workers, as the nodes that hold them do, each with the workers' name.
+
+        The samples of a step are such where they grew in proportion, all else alike.
+        """
         count, split = self.counted, None if self.workers is None else self.find("data_parallel")
-        return {f.name: count.name for f in (*self.counts, split) if f is not None and count is not None and f != count}
+        batch = self.find("global_batch") if self.machine.growth == "weak" else None
+        growing = [f.name for f in (*self.counts, split, batch) if f is not None and f != count]
+        return {} if count is None else dict.fromkeys(growing, count.name)
 
     def falls_with(self, name: str, other: str) -> bool:
         """Return whether a factor falls wherever another one rises in the runs, as a worker's share of a batch."""

@@ -468,3 +468,27 @@ def test_peak_shares_beside_operations_are_no_answer_and_no_machine_is_smaller_t
     expected = next(line for line in out.splitlines() if line.startswith("Expect"))
     assert status == 0
     assert re.match(r"Expect [\d,.]+ TFLOP/s at GPUs=1024: [\d.]+ x that of 64 GPUs", expected)
+
+
+#: Two networks under weak scaling: the larger one was only measured with recomputation.
+TWO_NETWORKS = "GPUs,billions,global batch,recompute,samples per s\n" + "".join(
+    f"{n},{size},{16 * n},{again},{rate * n / (1 + 0.02 * np.log2(n / 8)):.2f}\n"
+    for size, again, rate, counts in ((7, "no", 3.0, (8, 16, 32, 64)), (30, "yes", 0.6, (16, 32, 64)))
+    for n in counts
+)
+
+
+def test_what_is_left_open_is_that_of_the_runs_of_a_named_size(shell: Shell) -> None:
+    Path("networks.csv").write_text(TWO_NETWORKS)
+    status, out, _ = shell("ask", "networks.csv", "--at", "GPUs=256", "--at", "billions=30", "--json")
+    answers = json.loads(out)
+    assert (status, answers["at"]["recompute"], answers["at"]["global batch"]) == (0, "yes", 4096.0)
+    assert answers["throughput_lower"] < 0.6 * 256 / 1.1 < answers["throughput_upper"]
+
+
+def test_a_batch_that_grew_with_the_workers_is_no_distance_of_its_own(shell: Shell) -> None:
+    Path("networks.csv").write_text(TWO_NETWORKS)
+    _, out, _ = shell("ask", "networks.csv", "--at", "GPUs=256", "--json")
+    answers = json.loads(out)
+    assert answers["verdict"] != "extrapolating-blind"
+    assert "global batch" not in answers["reason"]
