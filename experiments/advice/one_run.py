@@ -18,9 +18,8 @@ from experiments.tables.published_runs import LICENCES, LONGEST, UNUSUAL, reposi
 from genperf import datasets
 from genperf.errors import GenperfError
 from genperf.one_run import published
-from genperf.one_run.networks import TrainedNetwork
 from genperf.one_run.published import place_of, reference
-from genperf.one_run.run import TrainingRun, run_of_row
+from genperf.one_run.run import TrainedNetwork, TrainingRun, run_of_row
 from genperf.one_run.utilisation import SAME, utilisation_of
 from genperf.peaks import devices
 

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -81,13 +80,14 @@ def about(
     place = place_of(run, used.mfu)
     training = None if tokens is None else _training(run, used, place, tokens, at or {}, price, hints or {})
     less_by = _explanations(run, used.mfu, place)
-    normal = None if place is None else asdict(place)
-    numbers = {**asdict(used), "normal": normal, "less_by": less_by, "training": training}
-    rows = _rows(run, used, place), [(LESS, "; ".join(less_by))] * bool(less_by), _training_rows(run, training, price)
-    return OneRun(tuple(chain(*rows)), numbers)
+    numbers = {"normal": None if place is None else asdict(place), "less_by": less_by, "training": training}
+    rows = [*_rows(run, used, place, less_by), *_training_rows(run, training, price)]
+    return OneRun(tuple(rows), {**asdict(used), **numbers})
 
 
-def _rows(run: TrainingRun, used: Utilisation, place: PublishedPlace | None) -> Iterator[tuple[str, str]]:
+def _rows(
+    run: TrainingRun, used: Utilisation, place: PublishedPlace | None, less_by: list[str]
+) -> Iterator[tuple[str, str]]:
     """Yield the rows of a card about a run."""
     network = run.network
     speed = f"{three_digits(run.rate)} {network.sample}/s" if run.rate and network else ""
@@ -103,6 +103,8 @@ def _rows(run: TrainingRun, used: Utilisation, place: PublishedPlace | None) -> 
         judged = "" if used.mfu is None else f"{place.judged} of "
         usual = f"nine in ten {100 * place.low:.0f} – {100 * place.high:.0f} %, median {100 * place.median:.0f} %"
         yield "among", f"{judged}{place.runs} published {place.among} from {counted(place.sources, 'source')}: {usual}"
+    if less_by:
+        yield LESS, "; ".join(less_by)
 
 
 def _training_rows(run: TrainingRun, training: dict[str, Any] | None, price: Paid | None) -> Iterator[tuple[str, str]]:

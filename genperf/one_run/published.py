@@ -22,8 +22,7 @@ OTHER = {"family": 0.2, "size": 0.5, "precision_class": 0.3, "mixture": 0.3}
 #: Width of the kernel, in logits: the spread of repeats of one set-up.
 KERNEL = 0.2
 #: Active parameters that part small, usual and large networks.
-SIZES = (3e9, 15e9)
-SIZE_WORDS = ("under 3 B", "of 3 to 15 B", "over 15 B")
+SIZES, SIZE_WORDS = (3e9, 15e9), ("under 3 B", "of 3 to 15 B", "over 15 B")
 #: Runs from which on those of the same family, size and precision are named by themselves.
 FEWEST_RUNS = 8
 #: Logits at which the cumulative share is computed: utilisations of 0.25 to 97 %.
@@ -75,8 +74,7 @@ def place_of(run: TrainingRun, value: float | None, published: pd.DataFrame | No
     alike = np.array([table[name] == fact for name, fact in facts.items()])
     repository = table["repository"].to_numpy(dtype=str)
     similar = pd.Series(np.prod(np.where(alike, 1.0, np.array([*OTHER.values()])[:, None]), axis=0))
-    of_source = similar.groupby(repository)
-    weights = np.asarray(similar / of_source.transform(lambda of: of.sum() / of.max()), float)
+    weights = np.asarray(similar / similar.groupby(repository).transform(lambda of: of.sum() / of.max()), float)
     shares = weights / weights.sum() @ ndtr((_GRID - logit(table["mfu"].to_numpy())[:, None]) / KERNEL)
     low, median, high = (float(expit(end)) for end in np.interp([0.05, 0.5, 0.95], shares, _GRID))
     percentile = None if value is None else 100.0 * float(np.interp(logit(min(value, 0.999)), _GRID, shares))

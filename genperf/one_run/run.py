@@ -1,39 +1,110 @@
-"""One run, from the words of a command or from the cells of a row: a device, how many, a network, a rate."""
+"""One run, from the words of a command or from the cells of a row: a device, how many, a network, a rate.
+
+Networks whose parameters are published stand in `networks.csv`; the name of any other shows its size.
+"""
 
 import re
 from collections.abc import Mapping
+from csv import DictReader
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from genperf.errors import GenperfError, attempted, did_you_mean
+from genperf.errors import GenperfError, did_you_mean
 from genperf.formula.amounts import DURATIONS, MULTIPLES, amount
-from genperf.one_run.networks import TrainedNetwork, network_of
 from genperf.peaks import Device, device_in, devices, precision_in
 from genperf.table.cells import Source
 from genperf.table.clean import is_missing
 from genperf.vocabulary import any_of, section
-from genperf.vocabulary.headers import Header, header_of
+from genperf.vocabulary.headers import header_of
 from genperf.vocabulary.names import ALIASES, canonical_of, plain_name
 from genperf.words.numbers import three_digits
 
-#: What a column of a run means beside the factors.
+#: What a column of a run means beside the factors, and what of these and the factors is no number.
 _WORDS = section("one_run")
-#: Of these and the factors the ones that are no number.
 NAMES = ("device", "network", "precision", "recomputation", "adapters")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 #: 8xh100, 2x8xA100, h100x8.
-_MACHINE = re.compile(
-    r"(?:([1-9]\d*)[x×*])?([1-9]\d*)[x×*]([a-z][\w+-]*)|([a-z][\w+-]*?)[x×*]([1-9]\d*)", re.IGNORECASE
-)
+_MACHINE = re.compile(r"(?i)(?:([1-9]\d*)[x×*])?([1-9]\d*)[x×*]([a-z][\w+-]*)|([a-z][\w+-]*?)[x×*]([1-9]\d*)")
 _RATE = re.compile(rf"({_NUMBER})([kM]?)([A-Za-z]+(?:/[A-Za-z]+)*)")
-_TFLOPS = re.compile(r"(t|p)flops?(/s(ec)?)?(/[a-z]+)?", re.IGNORECASE)
+_TFLOPS = re.compile(r"(?i)(t|p)flops?(/s(ec)?)?(/[a-z]+)?")
 #: A number that may be a rate: 76800, 76.8k or 76800/s; the 3.1 of a network's name is none.
 _BARE = re.compile(rf"\d[\d,]{{2,}}(\.\d+)?[kM]?|{_NUMBER}([kM]|/s|[kM]/s)")
 _ADAPTERS = re.compile(rf"(?<![a-z]){any_of('one_run.adapters')}(?![a-z])")
+#: A size as names print it: 7B, 124M, 1.5b; total and active parameters, 30B-A3B; what names a mixture of experts.
+_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bmt])(?:-?a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
+_EXPERTS = re.compile(r"\d+x\d+(\.\d+)?b|moe|experts?(?![a-z])|\d+e(?![a-z0-9])")
 #: How far the printed size of a network lies from its parameters at most: 7B is 6.74 or 7.62 billion.
 PRINTED_SIZE = 0.1
+#: layers · hidden of a transformer of 6.74e9 parameters, and how it grows with them (fitted to `networks.csv`).
+SHAPE_7B, SHAPE_EXPONENT = 32.0 * 4096.0, 0.70
+
+
+class TrainedNetwork(Struct, frozen=True):
+    """A network, as far as its name shows it."""
+
+    name: str
+    parameters: float
+    #: Parameters that one token uses; all but of a mixture of experts.
+    active: float
+    layers: float | None = None
+    hidden: float | None = None
+    #: Words of the input embedding, whose parameters multiply nothing; 0 where the output shares them.
+    embedding: float = 0.0
+    #: Of a network for images: multiply-adds of one image's forward pass.
+    multiply_adds: float | None = None
+    #: Parameters that a token uses as they are published, where the name is that of one network and not only a size.
+    published: float | None = None
+
+    @property
+    def sample(self) -> str:
+        """What its rate counts."""
+        return "tokens" if self.multiply_adds is None else "images"
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether a token uses a part of the parameters."""
+        return self.active < self.parameters
+
+    @property
+    def shape(self) -> tuple[float, bool]:
+        """Layers · hidden of a transformer, and whether they are known or usual for its parameters."""
+        if self.layers and self.hidden:
+            return self.layers * self.hidden, True
+        return SHAPE_7B * (self.active / 6.74e9) ** SHAPE_EXPONENT, False
+
+
+@cache
+def networks() -> dict[str, TrainedNetwork]:
+    """Return the published networks by the patterns of their names."""
+    counts, named = ("parameters", "active", "layers", "hidden", "embedding", "multiply_adds"), {}
+    with Path(__file__).with_name("networks.csv").open(encoding="utf-8") as lines:
+        for row in DictReader(lines):
+            numbers = {name: float(round(amount(row[name]) or 0.0)) for name in counts if row[name]}
+            active = numbers.setdefault("active", numbers["parameters"])
+            named[row["pattern"]] = TrainedNetwork(row["name"], **numbers, published=active)
+    return named
+
+
+def network_of(text: str) -> TrainedNetwork:
+    """Return the network that a name means: one that is published, or a transformer of the size in the name."""
+    plain = re.sub(r"[\s_/,()]+", "-", text.strip().lower()).strip("-")
+    published = next((network for pattern, network in networks().items() if re.fullmatch(pattern, plain)), None)
+    if published is not None:
+        return published
+    size = _SIZE.search(plain)
+    if _EXPERTS.search(plain) and not (size and size[3]):
+        what = f"'{text}' is a mixture of experts, and the parameters that a token uses are not known"
+        raise GenperfError(what, hint="add active=12.9B")
+    if size is None:
+        hint = "a size such as 7B, or a network such as llama3-8b, gpt2-xl, resnet50"
+        near = did_you_mean(text, [network.name for network in networks().values()], otherwise=hint)
+        raise GenperfError(f"'{text}' is no network whose size is known", hint=near)
+    parameters = float(size[1]) * MULTIPLES[size[2].upper()]
+    return TrainedNetwork(text.strip(), parameters, float(size[3]) * 1e9 if size[3] else parameters)
 
 
 class TrainingRun(Struct, frozen=True):
@@ -99,12 +170,11 @@ def run_of_words(
     >>> run_of_words(("runs.csv",)) is run_of_words(("1:410", "2:792")) is None
     True
     """
-    parted = _parted(words)
-    machine = machine_in(parted[0]) if parted else {}
-    if not machine:
+    machine, *others = _parted(words) or [""]
+    if not (cells := machine_in(machine)):
         return None
-    cells, network = {**(settings or {}), **machine}, list[str]()
-    for word in parted[1:]:
+    cells, network = {**(settings or {}), **cells}, list[str]()
+    for word in others:
         name, equals, value = word.partition("=")
         rate = _RATE.fullmatch(word)
         if equals:
@@ -126,23 +196,6 @@ def run_of_words(
         elif word.lower() not in _WORDS["mfu"]:
             network.append(word)
     return run_of_row({**cells, "model": " ".join(network)} if network else cells, peak)
-
-
-def _meaning(column: str) -> str | None:
-    """Return what a column or a setting of a run means."""
-    return next((of for of, words in _WORDS.items() if plain_name(column) in words), canonical_of(column))
-
-
-def _setting(name: str, value: str) -> str:
-    """Return the value of a setting in words, which has a meaning and, but of a name, a number."""
-    meaning = _meaning(name)
-    if meaning is None and not header_of(name).kind:
-        known = [word for words in (*ALIASES.values(), *_WORDS.values()) for word in words]
-        hint = did_you_mean(name, known, otherwise="such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B")
-        raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
-    if meaning not in NAMES and _number(value) is None:
-        raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
-    return value
 
 
 def _parted(words: tuple[str, ...]) -> list[str]:
@@ -169,6 +222,30 @@ def _column_of_rate(unit: str) -> str:
     return unit if header.kind == "rate" or (header.kind == "time" and "/" in unit) else ""
 
 
+def _meaning(column: str) -> str | None:
+    """Return what a column or a setting of a run means."""
+    return next((of for of, words in _WORDS.items() if plain_name(column) in words), canonical_of(column))
+
+
+def _setting(name: str, value: str) -> str:
+    """Return the value of a setting in words, which has a meaning and, but of a name, a number."""
+    meaning = _meaning(name)
+    if meaning is None and not header_of(name).kind:
+        words = [word for spelled in (*ALIASES.values(), *_WORDS.values()) for word in spelled]
+        hint = did_you_mean(name, words, otherwise="such as gbs=256, seq=2048, layers=32, params=7e9, active=12.9B")
+        raise GenperfError(f"'{name}' is no setting of a run", hint=hint)
+    if meaning not in NAMES and _number(value) is None:
+        raise GenperfError(f"'{name}={value}' holds no number", hint=f"{name}=2048")
+    return value
+
+
+def run_in(source: Source) -> TrainingRun | None:
+    """Return the run of a table of one row that names its device; None for another table."""
+    cells = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
+    named = (str(cell) for name, cell in cells.items() if plain_name(name) in _WORDS["device"])
+    return run_of_row(cells) if any(map(device_in, named)) else None
+
+
 def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingRun:
     """Return the run of a row, whose columns are found by their names.
 
@@ -188,39 +265,29 @@ def run_of_row(cells: Mapping[str, Any], peak: float | None = None) -> TrainingR
         hint = "a device such as a100, h100, mi300x, tpu-v5p, or its peak: --peak 312T"
         what = f"'{text}' is no device whose peak is known" if text else "the device is not named"
         raise GenperfError(what, hint=did_you_mean(text.lower(), [*devices()], otherwise=hint))
-    count, nodes, each = (numbers.get(name) for name in ("workers", "nodes", "devices_per_node"))
-    if each:
-        count, nodes = count or (nodes * each if nodes else None), nodes or (max(count / each, 1.0) if count else None)
-    if device is not None and device.name == "mi250x" and each == 8.0:
+    count, nodes, per_node = (numbers.get(name) for name in ("workers", "nodes", "devices_per_node"))
+    if per_node:
+        count = count or (nodes * per_node if nodes else None)
+        nodes = nodes or (max(count / per_node, 1.0) if count else None)
+    if device is not None and device.name == "mi250x" and per_node == 8.0:
         # Frameworks count each of its two dies as a device: eight on a node of four.
         peak = 0.5 * (peak or device.rate(precision or "16-bit"))
-    stated, printed = numbers.get("mfu"), numbers.get("tflops") or 1e3 * numbers.get("pflops", 0.0)
+    stated, tflops = numbers.get("mfu"), numbers.get("tflops") or 1e3 * numbers.get("pflops", 0.0)
+    names_adapters = _ADAPTERS.search(" ".join(map(str, cells.values())).lower()) is not None
     run = TrainingRun(
         device,
         peak,
         count or 1.0,
         nodes,
         _network(named, numbers),
-        printed=1e12 * printed if printed else None,
+        printed=1e12 * tflops if tflops else None,
         stated=stated / 100.0 if stated is not None and stated > 2.0 else stated,
         precision=precision,
         sequence=numbers.get("sequence"),
-        recomputed=_used(named["recomputation"]) if "recomputation" in named else None,
-        adapters=_used(named.get("adapters", "")) or bool(_ADAPTERS.search(" ".join(map(str, cells.values())).lower())),
+        recomputed=_is_used(named["recomputation"]) if "recomputation" in named else None,
+        adapters=_is_used(named.get("adapters", "")) or names_adapters,
     )
-    if run.network is None:
-        return run
-    batch, length = _batch(run, cells, numbers), 1.0 if run.network.sample == "images" else run.sequence
-    samples = None if batch is None or length is None else batch * length
-    rate = _rate(run, run.network, cells, length, samples)
-    return replace(run, rate=rate, step_seconds=None if rate is None or samples is None else samples / rate)
-
-
-def run_in(source: Source) -> TrainingRun | None:
-    """Return the run of a table of one row that names its device; None for another table."""
-    cells = {name: column[0] for name, column in source.cells.items()} if len(source) == 1 else {}
-    named = (str(cell) for name, cell in cells.items() if plain_name(name) in _WORDS["device"])
-    return run_of_row(cells) if any(map(device_in, named)) else None
+    return run if run.network is None else _with_rate(run, run.network, cells, numbers)
 
 
 def _number(cell: Any) -> float | None:
@@ -231,60 +298,60 @@ def _number(cell: Any) -> float | None:
     return None if isinstance(cell, bool) else float(cell)
 
 
-def _used(cell: Any) -> bool:
+def _is_used(cell: Any) -> bool:
     """Return whether a cell names something that is used."""
     return str(cell).strip().lower() not in _WORDS["none"]
 
 
 def _network(named: Mapping[str, Any], numbers: Mapping[str, float]) -> TrainedNetwork | None:
     """Return the network of a row: by its name, or by its parameters, with the shape that columns give."""
-    network = attempted(network_of, str(named["network"])) if "network" in named else None
-    size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0) or None
-    shape: dict[str, Any] = {name: numbers[name] for name in ("layers", "hidden") if name in numbers}
-    # Of a run that prints its operations, or its utilisation, the network need not be known.
-    needed = size is None and not {"tflops", "mfu"} & named.keys()
-    if isinstance(network, GenperfError):
-        if needed:
-            raise network
-        network = None
-    if network is None:
-        name = str(named.get("network", f"{three_digits(size or 0.0)} parameters"))
-        return None if size is None else TrainedNetwork(name, size, numbers.get("active", size), **shape)
-    if shape.get("layers", 1e9) < (network.layers or 0.0) and size is None:
-        if needed:
+    size = numbers.get("parameters") or 1e9 * numbers.get("parameters_billion", 0.0)
+    shape: dict[str, Any] = {name: numbers[name] for name in ("active", "layers", "hidden") if name in numbers}
+    try:
+        network = network_of(str(named["network"])) if "network" in named else None
+        if network and not size and shape.get("layers", 1e9) < (network.layers or 0.0):
             what = f"layers={shape['layers']:g} are fewer than the {network.layers:g} of {network.name}"
             raise GenperfError(what, hint="add the parameters of what ran: params=4B")
-        return None
+    except GenperfError:
+        # Of a run that prints its operations, or its utilisation, the network need not be known.
+        if not size and not {"tflops", "mfu"} & named.keys():
+            raise
+        network = None
+    if network is None:
+        name = str(named.get("network", f"{three_digits(size)} parameters"))
+        return TrainedNetwork(name, size, **{"active": size, **shape}) if size else None
     size = size or network.parameters
-    active = numbers.get("active", network.active * size / network.parameters)
+    changed = {"parameters": size, "active": network.active * size / network.parameters, **shape}
     if abs(size / network.parameters - 1.0) > PRINTED_SIZE:
         # Another network than the one of the name: fewer layers, say.
-        return TrainedNetwork(network.name, size, active, **shape)
-    return replace(network, parameters=size, active=active, **shape)
+        return TrainedNetwork(network.name, **changed)
+    return replace(network, **changed)
 
 
-def _rate(
-    run: TrainingRun, network: TrainedNetwork, cells: Mapping[str, Any], length: float | None, of_a_step: float | None
-) -> float | None:
-    """Return the samples a second of all devices: from a rate, or from a step's time and its batch."""
-    rates: dict[str, tuple[Header, float]] = {}
-    for column, cell in cells.items():
-        header, value = header_of(column), _number(cell)
-        if value and (header.kind == "rate" or (header.kind == "time" and header.of != "job")):
-            rates.setdefault(header.counted if header.kind == "rate" else "seconds", (header, value))
-    # Samples of the network in one of what is counted.
+def _with_rate(
+    run: TrainingRun, network: TrainedNetwork, cells: Mapping[str, Any], numbers: Mapping[str, float]
+) -> TrainingRun:
+    """Return a run with its samples a second and the time of its step: from a rate, or from a step's time."""
+    batch, length = _batch(run, cells, numbers), 1.0 if network.sample == "images" else run.sequence
+    of_a_step = None if batch is None or length is None else batch * length
+    #: Samples of the network in one of what is counted.
     worth = dict.fromkeys(("", "samples", "sequences", "sentences"), length)
     worth |= dict.fromkeys(("seconds", "steps", "iterations", "step", "it"), of_a_step)
     worth |= dict.fromkeys(("images", "frames") if network.sample == "images" else ("tokens",), 1.0)
-    for counted, (header, value) in sorted(rates.items(), key=lambda one: one[0] != network.sample):
-        each = worth.get(counted)
-        if each is not None:
-            unit = DURATIONS.get(header.unit, 1.0)
-            rate = each / (value * unit) if header.kind == "time" else each * value / unit
-            return rate * (run.devices if header.shared else 1.0)
+    rates = [
+        ("seconds" if header.kind == "time" else header.counted, header, value)
+        for header, value in ((header_of(column), _number(cell)) for column, cell in cells.items())
+        if value and header.kind in ("rate", "time") and header.of != "job"
+    ]
+    for counted, header, value in sorted(rates, key=lambda rate: rate[0] != network.sample):
+        samples, unit = worth.get(counted), DURATIONS.get(header.unit, 1.0)
+        if samples is not None:
+            rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
+            rate *= run.devices if header.shared else 1.0
+            return replace(run, rate=rate, step_seconds=None if of_a_step is None else of_a_step / rate)
     if not rates or run.printed is not None or run.stated is not None:
-        return None
-    counted = next(iter(rates))
+        return run
+    counted = rates[0][0]
     if counted in ("tokens", "images"):
         what = f"{network.name} is trained on {network.sample}, and the rate is of {counted}"
         raise GenperfError(what, hint=f"a rate in {network.sample}/s, or another network")

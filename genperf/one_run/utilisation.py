@@ -21,21 +21,15 @@ SIZE_LOW, SIZE_HIGH = 0.93, 1.09
 SHAPE_FACTOR = 1.3
 #: Tokens of a sample where they are not known: most published runs have 2k to 8k.
 SEQUENCES = (2048.0, 4096.0, 8192.0)
-#: Operations a token and parameter where adapters are trained (no gradients of the weights), over those of all.
-ADAPTERS = 4.0 / 6.0
-#: Operations with activations computed again, over those without.
-RECOMPUTED = 4.0 / 3.0
+#: Operations a token and parameter where adapters are trained (no gradients of the weights), over those of all, and
+#: operations with activations computed again over those without.
+ADAPTERS, RECOMPUTED = 4.0 / 6.0, 4.0 / 3.0
 
-PLAIN, KAPLAN, FULL, EMBEDDED, CAUSAL, HARDWARE, LORA = (
-    "6·P",
-    "6·P without the input embedding",
-    "6·P + attention",
-    "6·P + attention, input embedding counted",
-    "6·P + causal attention",
-    "HFU: 4/3 of the operations, recomputation counted",
-    "4·P: adapters only",
-)
-IMAGES, PRINTED, STATED = "6 x multiply-adds an image", "TFLOP/s as the run prints them", "as the run states it"
+PLAIN, KAPLAN = "6·P", "6·P without the input embedding"
+FULL, EMBEDDED = "6·P + attention", "6·P + attention, input embedding counted"
+CAUSAL, HARDWARE = "6·P + causal attention", "HFU: 4/3 of the operations, recomputation counted"
+LORA, IMAGES = "4·P: adapters only", "6 x multiply-adds an image"
+PRINTED, STATED = "TFLOP/s as the run prints them", "as the run states it"
 
 
 class Utilisation(Struct, frozen=True):
@@ -68,14 +62,13 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     printed = None if run.printed is None else run.printed / peak
     stated = {STATED: run.stated} if printed is None else {PRINTED: printed}
     by = computed or {name: share for name, share in stated.items() if share is not None}
-    claim = printed if computed and printed is not None else run.stated
     if not by:
         hint = "76800tok/s, or 400TFLOP/s of a device, or 40%"
         raise GenperfError("nothing measures the speed of the run", hint=hint)
     if run.precision is None and run.peak is None and run.device is not None and "fp8" in run.device.rates:
         notes.append("the precision is not given: 16 bits are supposed; of the fp8 peak it is half")
     convention, hfu = default_of(by), by.get(HARDWARE) if run.recomputed else None
-    if claim is not None:
+    if (claim := printed if computed and printed is not None else run.stated) is not None:
         nearest = min(by, key=lambda name: abs(by[name] / claim - 1.0))
         if abs(by[nearest] / claim - 1.0) > SAME:
             notes.append(_mistake(run, by, claim))
@@ -103,10 +96,8 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
 def operations_of(run: TrainingRun) -> dict[str, float]:
     """Return the operations of a sample by every convention for which enough is known."""
     network = run.network
-    if network is None:
-        return {}
-    if network.multiply_adds is not None:
-        return {IMAGES: 6.0 * network.multiply_adds}
+    if network is None or network.multiply_adds is not None:
+        return {} if network is None else {IMAGES: 6.0 * (network.multiply_adds or 0.0)}
     plain, counted = 6.0 * network.active, 6.0 * (network.published or network.active)
     products = counted - 6.0 * network.embedding * (network.hidden or 0.0)
     if run.adapters:

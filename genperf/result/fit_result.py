@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from genperf.arrays import AnyArray, Index
-from genperf.errors import LISTED, Note, TableError, counted
+from genperf.errors import LISTED, Note, TableError, counted, did_you_mean, listed
 from genperf.panel import Panel
 from genperf.panel.configurations import typical_run
 from genperf.prediction import Band, Evidence, Member, PredictedFrom, cells_of, predict
@@ -372,9 +372,11 @@ class GroupedResult(Result):
     def __getitem__(self, key: str | tuple[str, ...]) -> FitResult:
         wanted = (key,) if isinstance(key, str) else tuple(key)
         if wanted not in self.results:
-            why = self.failures.get(wanted)
-            key_text = ", ".join(wanted)
-            raise TableError(f"group {key_text} was not fitted: {why}" if why else f"there is no group {key_text}")
+            key_text, fitted = ", ".join(wanted), [", ".join(key) for key in self.results]
+            if why := self.failures.get(wanted):
+                raise TableError(f"group {key_text} was not fitted: {why}")
+            hint = did_you_mean(key_text, fitted) or f"one of {listed(fitted)}"
+            raise TableError(f"there is no group {key_text}", hint=hint)
         return self.results[wanted]
 
     def explain(self, at: Any = None, **options: Any) -> dict[tuple[str, ...], Any]:

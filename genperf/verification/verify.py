@@ -11,6 +11,7 @@ from msgspec import Struct
 from scipy.stats import norm
 
 from genperf.arrays import Index
+from genperf.attribution.answers import records
 from genperf.errors import GenperfError, TableError
 from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
@@ -66,12 +67,11 @@ class Verification(Struct, frozen=True):
     @property
     def judged(self) -> str:
         """The alarm in words."""
-        alarm = self.alarm
+        alarm, alone = self.alarm, ", ".join(str(row + 1) for row in self.alarm.slower)
         tests = ", ".join(f"{name} p = {value:.2g}" for name, value in alarm.tests.items())
         verdict = "slower than predicted" if alarm.raised else "not slower"
         text = f"{verdict}: p = {alarm.probability:.2g} ({tests}); the alarm is at {100 * alarm.level:g} %"
-        alone = ", ".join(str(row + 1) for row in alarm.slower) if alarm.raised else ""
-        return f"{text}; by themselves: runs {alone}" if alone else text
+        return f"{text}; by themselves: runs {alone}" if alarm.raised and alone else text
 
     @property
     def lines(self) -> list[str]:
@@ -83,13 +83,11 @@ class Verification(Struct, frozen=True):
             slow = ", slow" if number - 1 in self.alarm.slower and run.place == "inside" else ""
             interval = f"predicted {predicted} ({lower} – {upper}): {run.place}{slow} · {held} of {number}"
             rows.append(f"{number}. {join_values(run.at)}: {with_unit(value, self.unit)}, {interval}")
-        return [*rows, self.coverage, self.judged, *map(self._moved, self.moved)]
-
-    def _moved(self, moved: dict[str, Any]) -> str:
-        """Return what a configuration's prediction became."""
-        before, after = moved["before"], moved["after"]
-        there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
-        return f"moved: {join_values(moved['at'])}: {three_digits(before)} becomes {there}"
+        rows += [self.coverage, self.judged]
+        for at, before, after in (moved.values() for moved in self.moved):
+            there = f"{with_unit(three_digits(after), self.unit)} ({100 * (after / before - 1):+.1f} %)"
+            rows.append(f"moved: {join_values(at)}: {three_digits(before)} becomes {there}")
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -146,8 +144,7 @@ def verify(
         source = _opened((model,))
         model = recognised(source, {"repeat": session_column(source.cells), "skip_bad_rows": True}).table()
     opened = model_or_table(model)
-    earlier = opened if isinstance(opened, Table) else None
-    fitted = fit(opened, seed=seed) if isinstance(opened, Table) else opened
+    earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
     schema = fitted.first.schema
     new, target = _read_as(_opened(sources), schema), schema.target
     inputs = new.frame[_settings(new)]
@@ -164,9 +161,9 @@ def verify(
         quantity, unit = target.throughput, f"{samples_called(target.throughput)}/s"
         values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
     numbers = (column.tolist() for column in values)
-    rows = zip(_records(inputs), map(str, predicted["verdict"]), *numbers, place, strict=True)
+    rows = map(Checked, records(inputs), map(str, predicted["verdict"]), *numbers, place)
     moved = _moved(fitted, earlier, new, model, seed) if update else ()
-    return Verification(fitted.first.model, quantity, unit, tuple(Checked(*row) for row in rows), raised, moved)
+    return Verification(fitted.first.model, quantity, unit, tuple(rows), raised, moved)
 
 
 def session_column(columns: Iterable[str]) -> str | None:
@@ -187,6 +184,7 @@ def _read_as(source: Source, schema: Schema) -> Table:
     reading = dict(schema.reading)
     roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work}
     roles |= {"unit": reading.get("unit"), "where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
+    roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
     lets = schema.derived | dict(text.split("=", 1) for option, text in schema.reading if option == "let")
     roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
     try:
@@ -199,11 +197,6 @@ def _read_as(source: Source, schema: Schema) -> Table:
 def _settings(table: Table) -> list[str]:
     """Return the columns that tell one configuration from others."""
     return [*table.group, *(factor.name for factor in table.factors)]
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows as cells by name."""
-    return [{str(name): cell for name, cell in row.items()} for row in frame.to_dict("records")]
 
 
 def _history(earlier: Table | None, schema: Schema, new: Table) -> tuple[History | None, Index]:
@@ -247,10 +240,13 @@ def _moved(
         if schema.sha256 and not new.group and table.sha256 != schema.sha256:
             raise GenperfError(missing, hint=hint)
     rows = new.frame[[column for column in new.frame.columns if column in table.frame.columns]]
+    if table.weight is not None and table.weight not in rows:
+        # A run without a weight counts as earlier ones do in the mean.
+        rows = rows.assign(**{table.weight: table.frame[table.weight].mean()})
     again = fit(table._with(pd.concat([table.frame, rows], ignore_index=True)), seed=seed)
     if earlier is None and isinstance(model, str | Path):
         save_model(again, model)
     inputs = new.frame[_settings(new)].drop_duplicates()
     quantity = THROUGHPUT[0] if schema.target.throughput else schema.target.name
     values = (np.asarray(one.predict_columns(inputs)[quantity], float).tolist() for one in (fitted, again))
-    return tuple({"at": at, "before": a, "after": b} for at, a, b in zip(_records(inputs), *values, strict=True))
+    return tuple({"at": at, "before": a, "after": b} for at, a, b in zip(records(inputs), *values, strict=True))

@@ -4,7 +4,7 @@ import pytest
 
 from genperf.errors import GenperfError
 from genperf.one_run import run_of_row, run_of_words
-from genperf.one_run.networks import network_of
+from genperf.one_run.run import network_of
 from genperf.one_run.utilisation import CAUSAL, EMBEDDED, FULL, LORA, PLAIN, Utilisation, utilisation_of
 
 

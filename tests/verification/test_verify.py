@@ -70,6 +70,26 @@ def test_update_fits_again_and_writes_the_model(shell: Shell) -> None:
     assert "is not there as it was fitted" in shell("verify", "model.json", "slow.csv", "--update")[2]
 
 
+def test_update_of_weighted_runs_takes_new_ones_without_a_weight(shell: Shell) -> None:
+    runs_of(8).assign(weight=2.0).to_csv("weighted.csv", index=False)
+    fit = "fit weighted.csv --time step_s --extrinsic gpus --weight weight -o model.json --quiet"
+    shell(*fit.split())
+    status, out, _ = shell("verify", "model.json", "same.csv", "--update")
+    assert (status, out.count("moved: gpus=")) == (0, 3)
+    # With the new runs in the table it is the one that the model was fitted to, and another update is possible.
+    same = pd.read_csv("same.csv").assign(weight=2.0)
+    pd.concat([pd.read_csv("weighted.csv"), same]).to_csv("weighted.csv", index=False)
+    assert shell("verify", "model.json", "same.csv", "--update")[1].count("moved: gpus=") == 3
+
+
+def test_an_unknown_group_is_asked_back(shell: Shell) -> None:
+    runs = pd.concat([runs_of(3).assign(net=name) for name in ("resnet", "bert")])
+    runs.drop(columns="build").to_csv("groups.csv", index=False)
+    pd.DataFrame({"net": ["brt"], "gpus": [8], "step_s": [1.3]}).to_csv("brt.csv", index=False)
+    status, _, err = shell("verify", "groups.csv", "brt.csv")
+    assert (status, "there is no group brt" in err, "did you mean 'bert'" in err) == (1, True, True)
+
+
 def test_update_of_a_history_with_sessions_needs_no_session_of_the_new_runs(shell: Shell) -> None:
     status, out, _ = shell("verify", "history.csv", "slow.csv", "--update")
     assert (status, out.count("moved: gpus=")) == (1, 3)
