@@ -26,6 +26,7 @@ from experiments.shared import markdown
 from genperf.asking.question import Requested
 from genperf.asking.tables import ask
 from genperf.errors import GenperfError
+from genperf.table.opened import open_files, understood
 
 #: Relative difference from the truth up to which an answer is right.
 RIGHT = 0.25
@@ -71,7 +72,7 @@ def never(*_: Any) -> bool:
 def mean_of_all(values: Sequence[Any], rate: bool = False) -> tuple[Any, None]:
     """Return the mean of the values of a key, warm-up included."""
     numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
-    return (float(np.mean(numbers)) if len(numbers) == len(values) else values[-1]), None
+    return (float(np.mean(numbers)) if len(numbers) == len(values) > 0 else values[-1]), None
 
 
 def plain_records(value: Any, _: int = 0) -> list[Any]:
@@ -103,6 +104,8 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
     "what a job printed and its errors": {"table.opened._ERRORS": NEVER},
     "a column that is there twice": {"table.opened.tidied": as_it_is},
     "settings in names": {"table.opened.with_factors": as_it_is},
+    "merged cells": {"table.opened._with_merged_cells": as_it_is},
+    "files of settings": {"table.opened.source_of_settings": nothing},
     "wide to long": {"table.opened.melted": as_it_is},
     "captions": {"table.shape.value_in": lambda _: ""},
     "facts in cells": {"table.opened.with_facts": as_it_is},
@@ -115,9 +118,9 @@ MECHANISMS: Mapping[str, Mapping[str, Any]] = {
         "table.text._with_one_header": list,
         "table.text._commented_header": lambda *_: ([], []),
     },
-    "LaTeX, notebooks, web pages, tuples": {
+    "LaTeX, notebooks, web pages, literals": {
         "table.text.tabular_of": nothing,
-        "table.text._of_tuples": nothing,
+        "table.opened.of_literals": nothing,
         "table.opened.notebook_text": nothing,
         "table.opened.drawn_tables": lambda _: "",
     },
@@ -155,34 +158,74 @@ def size_in(unit: str, other: str) -> float:
     return BYTES.get(unit.lower(), 1.0) / BYTES.get(other.lower(), BYTES.get(unit.lower(), 1.0))
 
 
-def score_of(questions: Sequence[Asked]) -> Score:
-    """Ask all questions, and count the answers."""
-    answered = right = wrong_though_ok = 0
-    for question in questions:
-        try:
-            answer = ask(str(question.path), question.want, at=question.at).to_dict()
-            value: Mapping[str, Any] = answer.get("answers", [answer])[0]
-            number = float(value.get("value") or "nan")
-        # Without a mechanism a later one may meet what it never gets.
-        except (GenperfError, ArithmeticError, LookupError, TypeError, ValueError):
-            number, value = float("nan"), {}
-        if not np.isfinite(number):
-            right += question.truth == -1.0
-            continue
-        answered += 1
-        error = number * size_in(value.get("unit", ""), question.unit) / question.truth - 1.0
-        good = question.truth != -1.0 and abs(error) <= RIGHT
-        right += good
-        wrong_though_ok += not good and value.get("verdict") == "ok"
-    return Score(answered, right, wrong_though_ok)
+@dataclass(frozen=True)
+class Outcome:
+    """What one question gave."""
+
+    answered: bool
+    right: bool
+    ok: bool
 
 
-def scores(sets: Mapping[str, Sequence[Asked]], mechanism: str = "") -> dict[str, Score]:
-    """Return the score of each set of questions without a mechanism; with all where none is named."""
-    with ExitStack() as stack:
-        for path, instead in MECHANISMS.get(mechanism, {}).items():
-            stack.enter_context(patch(f"genperf.{path}", instead))
-        return {name: score_of(questions) for name, questions in sets.items()}
+def outcome_of(question: Asked) -> Outcome:
+    """Ask a question, and judge the answer."""
+    try:
+        answer = ask(str(question.path), question.want, at=question.at).to_dict()
+        value: Mapping[str, Any] = answer.get("answers", [answer])[0]
+        number = float(value.get("value") or "nan")
+    # Without a mechanism a later one may meet what it never gets.
+    except (GenperfError, ArithmeticError, LookupError, TypeError, ValueError):
+        number, value = float("nan"), {}
+    if not np.isfinite(number):
+        return Outcome(False, question.truth == -1.0, False)
+    error = number * size_in(value.get("unit", ""), question.unit) / question.truth - 1.0
+    return Outcome(True, question.truth != -1.0 and abs(error) <= RIGHT, value.get("verdict") == "ok")
+
+
+def text_of(path: Path) -> str:
+    """Return what the reader makes of a file or a folder, as a text."""
+    try:
+        source = understood(open_files([path]))
+    except (GenperfError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return repr(error)
+    columns = {name: cells.tolist() for name, cells in source.columns.items()}
+    steady = {name: cells.tolist() for name, cells in source.steady.items()}
+    names = {name: (taken.columns, taken.values) for name, taken in source.names.items()}
+    return repr((columns, source.units, source.aliases, steady, names, source.runs, source.caption))
+
+
+def score_of(outcomes: Sequence[Outcome]) -> Score:
+    """Count outcomes."""
+    wrong_though_ok = sum(one.answered and one.ok and not one.right for one in outcomes)
+    return Score(sum(one.answered for one in outcomes), sum(one.right for one in outcomes), wrong_though_ok)
+
+
+class Judge:
+    """Outcomes by question and by what the reader made of its file: what is read alike is answered once."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, str], Outcome] = {}
+
+    def scores(self, sets: Mapping[str, Sequence[Asked]], mechanism: str = "") -> dict[str, Score]:
+        """Return the score of each set of questions without a mechanism; with all where none is named."""
+        instead = MECHANISMS.get(mechanism, {})
+        of_reading = all(path.startswith("table.") for path in instead)
+        with ExitStack() as stack:
+            for path, replacement in instead.items():
+                stack.enter_context(patch(f"genperf.{path}", replacement))
+            return {
+                name: score_of([self.outcome(question, of_reading) for question in questions])
+                for name, questions in sets.items()
+            }
+
+    def outcome(self, question: Asked, of_reading: bool) -> Outcome:
+        """Return what a question gives; asked anew where a mechanism behind the reading of files is left out."""
+        if not of_reading:
+            return outcome_of(question)
+        key = (id(question), text_of(question.path))
+        if key not in self.known:
+            self.known[key] = outcome_of(question)
+        return self.known[key]
 
 
 def run(*folders: str) -> str:
@@ -190,8 +233,9 @@ def run(*folders: str) -> str:
     with tempfile.TemporaryDirectory() as place:
         forms = [Asked(form.write(Path(place)), form.at, form.want, form.truth, "s") for form in FORMS]
         sets = {"forms": forms, **{Path(folder).name: questions_of(Path(folder)) for folder in folders}}
-        complete = scores(sets)
-        without = {name: scores(sets, name) for name in MECHANISMS}
+        judge = Judge()
+        complete = judge.scores(sets)
+        without = {name: judge.scores(sets, name) for name in MECHANISMS}
     head = ["", *(f"{name}: {len(questions)} asked" for name, questions in sets.items())]
 
     def cells(of_sets: Mapping[str, Score]) -> list[str]:

@@ -1,9 +1,11 @@
 """Documents that hold tables or printed text: notebooks, web pages, Python's literals → text, workbooks → cells."""
 
 import ast
+import contextlib
 import io
 import json
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
@@ -26,6 +28,7 @@ class _Tables(HTMLParser):
         self.inside = False
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.inside = self.inside and tag not in ("table", "tr")
         if tag == "table":
             self.tables.append([])
         elif tag == "tr" and self.tables:
@@ -53,7 +56,9 @@ def drawn_tables(html: str) -> str:
     | 0 | 8 |
     """
     parser = _Tables()
-    parser.feed(html)
+    # The parser stops at a declaration that HTML does not have.
+    with contextlib.suppress(AssertionError):
+        parser.feed(html)
     drawn = []
     for table in parser.tables:
         rows = [[" ".join(cell.split()).replace("|", "/") for cell in row] for row in table if any(row)]
@@ -153,7 +158,10 @@ def of_literals(text: str) -> str | None:
     if start is None or len(text) > _LONGEST_LITERAL:
         return None
     try:
-        return json.dumps(ast.literal_eval(text[start.end() :]))
+        with warnings.catch_warnings(action="ignore"):
+            value = ast.literal_eval(text[start.end() :])
+        records = isinstance(value, dict) or all(isinstance(row, dict | list | tuple) for row in value)
+        return json.dumps(value) if records else None
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
 

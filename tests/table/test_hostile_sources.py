@@ -124,3 +124,10 @@ def test_code_is_text(tmp_path: Path) -> None:
     source = understood(open_files([tmp_path]))
     assert source.columns["time"].tolist() == [0.25, 0.25]
     assert not (tmp_path / "owned").exists()
+
+
+def test_a_page_with_a_declaration_that_html_lacks_keeps_the_table_above_it(tmp_path: Path) -> None:
+    rows = "".join(f"<tr><td>{n}</td><td>{9 * n}</td></tr>" for n in (1, 2))
+    page = f"<html><table><tr><th>gpus</th><th>img/s</th></tr>{rows}</table><![x[<table>"
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    assert understood(tmp_path / "page.html").columns["gpus"].tolist() == ["1", "2"]
