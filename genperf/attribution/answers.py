@@ -361,9 +361,8 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
         target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
         # A term that may be there is no zero.
         most = self.terms["upper"] if "upper" in self.terms else self.terms["share"]
-        absent = (self.terms["share"] == 0.0) & (most <= LEAST_PART_SHOWN * most.max())
-        zero = absent.groupby(self.terms["term"], sort=False).all()
-        gone = [str(term) for term in zero.index[zero]]
+        present = self.terms[(self.terms["share"] != 0.0) | (most > LEAST_PART_SHOWN * most.max())]["term"]
+        gone = [str(term) for term in self.terms["term"].unique() if term not in {*present}]
         terms, same = for_people(self.terms[~self.terms["term"].isin(gone)], settings)
         if same:
             yield f"at {same}"

@@ -1,7 +1,6 @@
 """How factors move the predicted value: elasticities, what a doubling does at each level, and Sobol indices."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -61,7 +60,8 @@ def elasticity_table(
         values = np.asarray(query.columns[name], float)
         alone = (values < 2.0) & counts[name] | jumps
         low = np.where(alone, values, values / np.sqrt(2.0))
-        ends = np.array(_slope(result, query.columns, name, low, levels))
+        ratios = _log_ratios(result, {**query.columns, name: low}, {name: 2.0 * low}, levels)
+        ends = np.array(ratios) / np.log(2.0)
         if smooth:
             ends = np.where(alone, ends, _derivative(result, query.columns, name, levels))
         ends = np.where(smooth | (values > 0.0), ends, np.nan)
@@ -104,14 +104,6 @@ def _derivative(
     form = np.full_like(drawn, result.spread.form / LENGTH)
     lower, upper = Ratios(shares(members), drawn, form).quantiles(levels)
     return value, lower, upper
-
-
-def _slope(
-    result: FitResult, columns: Mapping[str, Any], name: str, low: Array, levels: tuple[float, float]
-) -> list[Array]:
-    """Return ln(T(2·low)/T(low))/ln 2, and the ends of its interval."""
-    ratios = _log_ratios(result, {**columns, name: low}, {name: 2.0 * low}, levels)
-    return [ratio / np.log(2.0) for ratio in ratios]
 
 
 def _log_ratios(
@@ -249,7 +241,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     members = thinned(result.members, SOBOL_DRAWS)
     walks = any(m.discrepancy is not None for m in result.members)
 
-    def at_points(points: Array, drawn_too: bool = True) -> Array:
+    def at_points(points: Array, drawn_too: bool) -> Array:
         u = dict(zip(varying, points, strict=True))
         low = np.zeros(points.shape[1])
         columns = {name: _over(factors[name], values, u.get(name, low)) for name, values in domain.items()}
@@ -264,12 +256,11 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
 
     uniforms: Any = [uniform()] * len(varying)
 
-    def indices_of(count: int, drawn_too: bool = True) -> Array:
-        """Return the first-order and the total indices of the prediction and of its draws."""
-        rng, of_points = np.random.default_rng(about.seed), partial(at_points, drawn_too=drawn_too)
-        indices = sobol_indices(func=of_points, n=count, dists=uniforms, rng=rng)
-        both = (np.asarray(index, float) for index in (indices.first_order, indices.total_order))
-        return np.array([index.reshape(-1, len(varying)) for index in both])
+    def indices_of(count: int, drawn_too: bool = True) -> Array:  # of the prediction, and of its draws
+        rng = np.random.default_rng(about.seed)
+        indices = sobol_indices(func=lambda points: at_points(points, drawn_too), n=count, dists=uniforms, rng=rng)
+        both = np.array([indices.first_order, indices.total_order], float)
+        return both.reshape(2, -1, len(varying))
 
     of_draws = indices_of(samples)
     if samples < LEAST_SAMPLES and not walks:

@@ -186,7 +186,8 @@ def level_effect(name: str, meaning: ConstantMeaning) -> Constant:
 
 def relative(factor: Factor) -> Node:
     """Return the factor over its centre; 1 more where the factor may be zero."""
-    over: Node = call("divide", Name(factor.name), rounded(factor.centre))
+    # Three digits: the centre only sets the scale, and prints better.
+    over: Node = call("divide", Name(factor.name), float(f"{factor.centre:.3g}"))
     return over if factor.positive else call("add", 1.0, over)
 
 
@@ -252,16 +253,15 @@ def kinds_of(expression: Expression) -> tuple[str, ...]:
     Of one kind are the exponents of a factor in all terms, the steps of a count in all terms, and the levels of a
     categorical factor in one term. A coefficient has no kind, and an empty text.
     """
-    return tuple(shrinkage_group(c.meaning) for c in expression.constants)
-
-
-def shrinkage_group(meaning: ConstantMeaning | None) -> str:
-    """Return the kind of a constant of a product; empty for a coefficient, and for one of no product."""
-    if meaning is None or not meaning.term or meaning.part == "scale":
-        return ""
-    if meaning.part == "level":
-        return f"d{meaning.term}_{meaning.categorical}[]"
-    return f"{_LETTERS[meaning.part]}_{meaning.factor}"
+    kinds = []
+    for meaning in (c.meaning for c in expression.constants):
+        if meaning is None or not meaning.term or meaning.part == "scale":
+            kinds.append("")
+        elif meaning.part == "level":
+            kinds.append(f"d{meaning.term}_{meaning.categorical}[]")
+        else:
+            kinds.append(f"{_LETTERS[meaning.part]}_{meaning.factor}")
+    return tuple(kinds)
 
 
 _LETTERS: dict[Part, str] = {"intrinsic": "p", "extrinsic": "q", "step": "d"}
@@ -271,11 +271,6 @@ def steps_of(factors: Sequence[Factor], following: Collection[str] = ()) -> list
     """Return the extrinsic counts measured at 1 and at two larger values; at one, where they follow from another."""
     counts = [f for f in factors if f.role == "extrinsic" and f.integer and f.lower == 1.0]
     return [f for f in counts if f.distinct >= (2 if f.name in following else 3)]
-
-
-def rounded(centre: float) -> float:
-    """Round a factor's centre to three digits: it only sets the scale, and prints better."""
-    return float(f"{centre:.3g}")
 
 
 #: What is between the levels, and between the factors, of a combination.

@@ -9,7 +9,6 @@ from genperf.expression import Expression, Term, coefficient
 from genperf.formula import Name, parse, quote_name
 from genperf.models.compose import unused_name
 from genperf.models.family import Family
-from genperf.models.generic import rounded
 from genperf.panel import Panel
 from genperf.table import Factor
 
@@ -102,7 +101,7 @@ def _written(columns: set[str], terms: Terms) -> Expression:
 
 def _parts(factor: Factor, block: Exponents) -> Iterator[str]:
     """Yield the power of the factor over its centre, and the power of its logarithm."""
-    x, centre = quote_name(factor.name), rounded(factor.centre)
+    x, centre = quote_name(factor.name), float(f"{factor.centre:.3g}")
     relative = x if centre == 1.0 else f"{x}/{centre!r}"
     if not factor.positive and factor.distinct:
         relative = f"1 + {relative}"

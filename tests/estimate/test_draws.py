@@ -57,3 +57,19 @@ def test_random_features_have_the_covariance() -> None:
     places = np.random.default_rng(2).normal(size=(form.MOST_ROWS + 1, 3))
     drawn = form.features(places)
     assert drawn @ drawn.T == pytest.approx(form.covariance(places), abs=0.6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_product_that_can_stand_for_the_constant_leaves_it_wide(seed: int) -> None:
+    # C + a·l·(b + k) + w·(n − 1)/n: of n = 1, 2, 4, 8 a power with a step makes C + w·(n − 1)/n by itself.
+    runs = pd.DataFrame(list(itertools.product(*GRID.values())), columns=list(GRID))
+    runs["t"] = 0.2 + 0.001 * runs.layers * (runs.batch + 50.0) + 0.3 * (runs.workers - 1.0) / runs.workers
+    runs["t"] *= np.exp(np.random.default_rng(seed).normal(0.0, 0.015, len(runs)))
+    result = gp.fit(gp.read_table(runs, time="t", intrinsic="batch,layers", extrinsic="workers"), "generic", draws=60)
+    fitted = result.best
+    assert fitted.values["C"] < 0.01
+    _, upper = dict(zip(fitted.expression.constant_names, fitted.constant_interval(0.9), strict=True))["C"]
+    # It may be nearly all that the law has, and no more than the shortest run takes.
+    assert 0.19 < upper < 1.01 * runs["t"].min()
+    shown = str(gp.explain(result, {"batch": 8.0, "layers": 4.0, "workers": 1.0}))
+    assert "zero here: constant" not in shown
