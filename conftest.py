@@ -6,7 +6,9 @@ workers of pytest and the programs that tests start inherit it. More threads tha
 
 import gc
 import os
-from collections.abc import Generator, Iterator
+import pickle
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
 
 for _library in ("OPENBLAS", "OMP", "MKL", "BLIS", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
@@ -41,6 +43,32 @@ def all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     from genperf.validation import learners
 
     monkeypatch.setattr(learners, "FOREST_TREES", ALL_TREES)
+
+
+@pytest.fixture(scope="module")
+def fits_once() -> Iterator[None]:
+    """Fit equal tables with equal options once in a module: its tests are about answers, and ask the same tables often.
+
+    What a fit depends on is its model, its tables and its seed, all of which are compared as they are pickled.
+    """
+    from genperf.fitting.auto import Auto
+    from genperf.fitting.expressions import ExpressionModel
+
+    fitted: dict[bytes, Any] = {}
+
+    def once(fit: Callable[..., Any]) -> Callable[..., Any]:
+        def fit_once(model: Any, tables: Any, seed: int) -> Any:
+            key = pickle.dumps((model, list(tables), seed))
+            if key not in fitted:
+                fitted[key] = fit(model, tables, seed)
+            return list(fitted[key])
+
+        return fit_once
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (Auto, ExpressionModel):
+            patch.setattr(kind, "fit", once(kind.fit))
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

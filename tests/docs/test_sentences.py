@@ -29,7 +29,7 @@ def sentences() -> Iterator[tuple[str, str, str]]:
 
 
 @pytest.fixture(scope="module")
-def written() -> list[tuple[str, str, str]]:
+def written(fits_once: None) -> list[tuple[str, str, str]]:
     found = [*sentences()]
     assert len({table for table, _, _ in found}) > 10
     assert {"expect", "sure", "pays", "limit", "normal", "causes", "next"} <= {key for _, key, _ in found}
