@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from helpers import shell_of
 
+pytestmark = pytest.mark.usefixtures("fits_once")
+
 SIZES = ["hidden", "layers", "seq_len", "micro_batch"]
 
 
