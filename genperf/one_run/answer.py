@@ -128,7 +128,7 @@ def _explanations(run: TrainingRun, value: float | None, place: PublishedPlace |
     if value is None or place is None or place.percentile is None or place.percentile >= LOW:
         return []
     network, of_all = run.network, value * run.devices
-    of_each = run.rate is not None and value < place.low < of_all < place.high
+    of_each = run.rate is not None and not run.rate_of_each and value < place.low < of_all < place.high
     usual = (
         (of_each, f"a rate of each device and not of all (then {100 * of_all:.0f} %)"),
         (run.devices > 8.0 or several_nodes(run.nodes or 1.0), "an exchange between nodes that nothing hides"),

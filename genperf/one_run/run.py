@@ -117,8 +117,9 @@ class TrainingRun(Struct, frozen=True):
     devices: float
     nodes: float | None
     network: TrainedNetwork | None
-    #: Samples (tokens or images) a second of all devices, and the time of a step.
+    #: Samples (tokens or images) a second of all devices, whether it was given of each, and the time of a step.
     rate: float | None = None
+    rate_of_each: bool = False
     step_seconds: float | None = None
     #: Operations a second of a device, as the run prints them, and the utilisation that it states.
     printed: float | None = None
@@ -348,7 +349,8 @@ def _with_rate(
         if samples is not None:
             rate = samples / (value * unit) if header.kind == "time" else samples * value / unit
             rate *= run.devices if header.shared else 1.0
-            return replace(run, rate=rate, step_seconds=None if of_a_step is None else of_a_step / rate)
+            seconds = None if of_a_step is None else of_a_step / rate
+            return replace(run, rate=rate, rate_of_each=header.shared, step_seconds=seconds)
     if not rates or run.printed is not None or run.stated is not None:
         return run
     counted = rates[0][0]

@@ -83,7 +83,7 @@ def utilisation_of(run: TrainingRun) -> Utilisation:
     if value > 1.0:
         of_all = f"the rate is of all devices, and not of each (then {_percent(value / run.devices)})"
         causes = (
-            of_all if run.devices > 1.0 else "more devices ran than are counted",
+            of_all if run.rate_of_each and run.devices > 1.0 else "more devices ran than are counted",
             "a token uses a part of the parameters: active=12.9B for experts, lora for adapters",
             f"another precision or device than one of {three_digits(peak / 1e12)} TFLOP/s dense: fp8, or --peak",
         )

@@ -1,5 +1,6 @@
 """`verify`: new runs beside the predictions of a model, or of a history that is fitted."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from genperf.result import FitResult, GroupedResult, is_model, save_model
 from genperf.table.cells import Source
 from genperf.table.opened import open_files, open_source
 from genperf.verification.alarm import FEWEST_FREEDOM, Alarm, History, alarm_of
-from genperf.vocabulary import words_of
+from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
 from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
 
@@ -168,7 +169,8 @@ def verify(
 
 def session_column(columns: Iterable[str]) -> str | None:
     """Return the column that names what runs of one occasion have in common; None where none does."""
-    return next((column for column in columns if plain_name(column) in words_of("columns.session")), None)
+    session = re.compile(any_of("columns.session"))
+    return next((column for column in columns if session.fullmatch(plain_name(column))), None)
 
 
 def _opened(sources: tuple[str | Path | pd.DataFrame, ...]) -> Source:

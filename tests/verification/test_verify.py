@@ -44,6 +44,13 @@ def test_runs_as_before_pass_and_slower_ones_exit_with_1(shell: Shell) -> None:
     assert "slower than predicted" in err
 
 
+@pytest.mark.parametrize("header", ["Build ID", "commit_sha", "git revision", "night"])
+def test_a_session_has_many_headers(shell: Shell, header: str) -> None:
+    runs_of(8).rename(columns={"build": header}).to_csv("renamed.csv", index=False)
+    printed = [shell("verify", history, "slow.csv")[:2] for history in ("renamed.csv", "history.csv")]
+    assert printed[0] == printed[1]
+
+
 def test_a_model_file_checks_alike(shell: Shell) -> None:
     shell("fit", "history.csv", "--time", "step_s", "--extrinsic", "gpus", "-o", "model.json", "--quiet")
     assert shell("verify", "model.json", "same.csv")[0] == 0
