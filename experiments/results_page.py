@@ -62,6 +62,7 @@ PAGES = (
     "partitioned",
     "generic-constants",
     "settings",
+    "reader",
     "solvers",
     "measured-cluster",
     "suggestions",

@@ -246,11 +246,12 @@ def run(*folders: str) -> str:
     wrong = ", ".join(f"{score.wrong_though_ok} of {name}" for name, score in complete.items())
     idle = [name for name, of_sets in without.items() if of_sets == complete]
     command = " ".join(["python -m experiments reader", *("FOLDER" for _ in folders)])
-    return f"""# What each mechanism of the reader brings
+    return f"""# What does each mechanism of the reader bring?
 
 Made by `{command}`. A cell has the right answers / all answers: within {RIGHT:.0%} of the truth. The forms are bundled
 (`experiments/accuracy/reader_forms.py`): files of every kind, written from one law, asked at twice the largest count.
-The other sets are tables and logs of strangers, which are not bundled.
+The other sets are tables and logs of strangers, which are not bundled. What has no answer is right
+where it is refused.
 
 {markdown(head, rows)}
 

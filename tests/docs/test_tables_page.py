@@ -19,7 +19,7 @@ PAIRS = [
 
 
 def test_the_page_has_a_pair_in_each_section() -> None:
-    assert len(PAIRS) == len(SECTIONS) == 13
+    assert len(PAIRS) == len(SECTIONS) == 16
 
 
 @pytest.mark.parametrize(("before", "after", "steps"), PAIRS)
