@@ -208,6 +208,10 @@ def ask_recognised(
     """Answer one configuration from a table whose columns are recognised, with roles that were given."""
     requested = as_row(opened.source, at)
     opened = replace(opened, at=requested.at, want=want and wanted_name(want, opened.source))
+    if want is None and question is not None and question.training.tokens is not None:
+        # Where tokens were measured, how long many of them take follows from these and no length of a sequence.
+        rates = {n: h for n, h in opened.reading.headers.items() if n in opened.reading.quantities}
+        opened = replace(opened, want=next((n for n, h in rates.items() if h.counted == "tokens"), None))
     if (reading := only_run(opened)) is not None:
         answer = _measured(opened, reading)
     else:

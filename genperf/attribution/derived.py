@@ -18,7 +18,7 @@ from genperf.formula import Formula, Name, Text, call, evaluate, parse
 from genperf.formula.amounts import with_amounts
 from genperf.normal.record import departs
 from genperf.panel.panel import StepWork
-from genperf.panel.quantities import ONE, QUANTITIES, REPORTED_BESIDE, Quantities, paid_for, quantities_of
+from genperf.panel.quantities import ONE, QUANTITIES, Quantities, paid_for, quantities_of
 from genperf.prediction import Query, read_query
 from genperf.prediction.predict import THROUGHPUT
 from genperf.prediction.verdict import RULES
@@ -170,7 +170,7 @@ def reported_of(
     shows = training.shows(price is not None)
     if shows and not expected.is_time:
         raise GenperfError(only_for_times(" and ".join(shows), result.schema.target))
-    if not expected.is_time or not (shows or REPORTED_BESIDE):
+    if not expected.is_time or not (shows or any(row.reported == "beside" for row in QUANTITIES.values())):
         return {}
     quantities = quantities_of(result.panel, training.given, price)
     ends = quantities.intervals(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,6 +99,11 @@ def typical_run(panel: Panel, given: Mapping[str, Any]) -> dict[str, Any]:
     if not alike:
         centre = {f.name: float(round(f.centre)) if f.integer else f.centre for f in panel.factors if f.numeric}
         return levels | {f.name: min(max(centre[f.name], f.lower), f.upper) for f in panel.factors if f.numeric}
+    if panel.workers is not None and panel.workers.name in given:
+        # Of a transformer, a run whose split divides the devices that are given.
+        columns = {name: np.array([run[name] for run in alike]) for name in alike[0]}
+        columns[panel.workers.name] = np.full(len(alike), float(given[panel.workers.name]))
+        alike = list(compress(alike, divisible(panel, columns))) or alike
     near, central = np.zeros(len(alike)), np.zeros(len(alike))
     for factor in panel.factors:
         if factor.numeric:

@@ -488,6 +488,7 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any],
         derived = {**derived, DEVICES: "*".join(map(quote_name, ways))}
         named[DEVICES] = "workers"
         settings, scale = [DEVICES, *settings], DEVICES
+        reading = replace(reading, evidence=evidence)
     if scale is None and not roles.extrinsic and not alone:
         raise not_counted(settings, {n: evidence[n].levels for n in reading.of("kind", "label", "constant")})
     counts = [n for n in settings if n in named or (n == scale and not is_size(n))]

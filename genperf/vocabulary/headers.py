@@ -76,7 +76,7 @@ def bare(column: str) -> str:
     ('world_size', 'Elapsed')
     """
     text = _without_section(column)
-    text = re.sub(r"^(#|n[or]\.)\s*(of\s+)?(?=[A-Za-z])", "num ", text, flags=re.IGNORECASE)
+    text = re.sub(r"^(#|n[or]\.)[\s_-]*(of\s+)?(?=[A-Za-z])", "num ", text, flags=re.IGNORECASE)
     return _parted(text)[0]
 
 

@@ -31,7 +31,7 @@ def plain_name(column: str) -> str:
     ('gpus', 'tensor_model_parallel_size', 'micro_batch_size')
     >>> plain_name("zero_optimization.stage"), plain_name("fp16.enabled")
     ('zero_stage', 'fp16.enabled')
-    >>> plain_name("# GPUs"), plain_name("peak memory (GB)"), plain_name("batch size (per GPU)")
+    >>> plain_name("#-GPUs"), plain_name("peak memory (GB)"), plain_name("batch size (per GPU)")
     ('num_gpus', 'peak_memory', 'batch_size_per_gpu')
     """
     words = re.sub(r"[()\[\]]", " ", bare(column)).strip().lower().removeprefix("--")

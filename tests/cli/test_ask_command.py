@@ -492,3 +492,27 @@ def test_a_batch_that_grew_with_the_workers_is_no_distance_of_its_own(shell: She
     answers = json.loads(out)
     assert answers["verdict"] != "extrapolating-blind"
     assert "global batch" not in answers["reason"]
+
+
+def test_settings_beside_the_ways_of_a_layout_are_compared_with_its_devices(shell: Shell) -> None:
+    rows = [(tp, pp, note, round(100 * tp * pp / (1 + 0.1 * tp))) for tp, pp, note in [(1, 1, 3), (2, 2, 5), (4, 4, 9)]]
+    text = "".join(f"{tp},{pp},{note},{rate}\n" for tp, pp, note, rate in rows)
+    Path("ways.csv").write_text(f"tp,pp,chunks,tokens_per_s\n{text}")
+    status, _, errors = shell("ask", "ways.csv", "--at", "tp=8", "--at", "pp=4")
+    assert (status, errors) == (0, "")
+
+
+def test_a_split_that_does_not_divide_the_machine_is_not_taken_for_it(shell: Shell) -> None:
+    rows = "8,1,8,100\n128,8,8,1400\n512,8,9,5000\n"
+    Path("split.csv").write_text("GPUs,tp,pp,tokens_per_s\n" + rows)
+    _, out, _ = shell("ask", "split.csv", "--at", "GPUs=1024", "--json")
+    assert json.loads(out)["at"]["pp"] == 8.0
+
+
+def test_tokens_are_asked_of_their_measured_throughput(shell: Shell) -> None:
+    rows = ((8, 1.31, 100000), (16, 1.34, 195000), (32, 1.41, 370000), (64, 1.5, 700000))
+    text = "".join(f"{n},{8 * n},{step},{rate}\n" for n, step, rate in rows)
+    Path("tokens.csv").write_text("gpus,global_batch,step_s,tokens_per_s\n" + text)
+    _, out, _ = shell("ask", "tokens.csv", "--at", "gpus=256", "--tokens", "1T", "--json")
+    answers = json.loads(out)
+    assert answers["days"] == pytest.approx(1e12 / answers["throughput"] / 86400.0, rel=1e-6)
