@@ -48,17 +48,19 @@ class RandomWalk(msgspec.Struct, frozen=True, tag="random-walk", forbid_unknown_
 
     def _away(self, columns: Columns) -> Array:
         """Return how far rows are from where the walk starts, shape (rows, axes)."""
-        return np.asarray(np.log2(_values(self.axes, columns)) - np.array(self.origin))
+        return np.asarray(np.log2(evaluated(self.axes, columns)) - np.array(self.origin))
 
 
-def _values(formulas: Sequence[str], columns: Columns) -> Array:
+def evaluated(formulas: Sequence[str], columns: Columns) -> Array:
     """Return the values of formulas over the factors, shape (rows, formulas)."""
-    return np.stack([values_of(parse(text).node, columns) for text in formulas], axis=1)
+    # Most are the name of a column.
+    values = [columns[text] if text in columns else values_of(parse(text).node, columns) for text in formulas]
+    return np.stack(values, axis=1, dtype=float)
 
 
 def walk_from(axes: tuple[str, ...], step: float, anchors: Columns) -> RandomWalk:
     """Return the walk that starts at the smallest measured configuration."""
-    return RandomWalk(axes, step, tuple(np.log2(_values(axes, anchors)).min(axis=0).tolist()))
+    return RandomWalk(axes, step, tuple(np.log2(evaluated(axes, anchors)).min(axis=0).tolist()))
 
 
 class Extrapolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -198,7 +200,7 @@ class Discrepancy(msgspec.Struct, frozen=True, eq=False, dict=True, omit_default
     def _coordinates(self, columns: Columns) -> tuple[Array, Mask]:
         """Return log2 of the axes and, last, of one worker's work, and whether a row lies on several nodes."""
         beyond = self.extrapolation
-        *values, nodes = _values((*beyond.axes, beyond.work, beyond.nodes), columns).T
+        *values, nodes = evaluated((*beyond.axes, beyond.work, beyond.nodes), columns).T
         return np.log2(np.stack(values, axis=1)), several_nodes(nodes)
 
     @cached_property

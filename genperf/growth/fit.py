@@ -1,12 +1,14 @@
 """`auto` on a series: the bank of curves, reweighted by its runs, as members that predict."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from genperf.arrays import Array
 from genperf.discrepancy import Discrepancy, Extrapolation
 from genperf.discrepancy.series import walk_from
 from genperf.expression import Constant, Expression, Term, coefficient, exponent
-from genperf.formula import Name, names_in, parse, substitute
+from genperf.formula import Name, Node, names_in, parse, substitute
 from genperf.gaussian import normal_quantiles
 from genperf.growth.bank import CONSTANT, DOUBLING, LATENCY, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.growth.cluster import Cluster
@@ -19,6 +21,9 @@ from genperf.models import Overhead
 from genperf.models.compose import unused_name
 from genperf.panel import Table
 from genperf.prediction import Ensemble, Evidence, Member, Spread, Status
+
+#: Expressions of readings that are kept.
+KEPT_EXPRESSIONS = 64
 
 
 def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> Ensemble:
@@ -74,8 +79,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
     quarter = round(0.5 * (1.0 - SHOWN_SHARE) * len(level))
     inner = slice(quarter, len(level) - quarter)
     central = bank().central[drawn.curve]
-    beside = (text for text, used in zip((reading.nodes, reading.work), layout.beside, strict=True) if used)
-    axes = tuple(map(series.over_columns, dict.fromkeys((series.scale, *beside))))
+    axes = tuple(map(series.over_columns, dict.fromkeys((series.scale, *(getattr(reading, n) for n in layout.beside)))))
     step, steps = float(known.walk_step.min()), known.walk_step[drawn.walk]
     variances, offsets = layout.variances, None
     if series.anchors is not None:
@@ -132,6 +136,7 @@ def _label(series: MeasuredSeries, reading: CountReading) -> str:
     return ", ".join([*parts, "one node"] if reading.nodes == "1" else parts)
 
 
+@lru_cache(maxsize=KEPT_EXPRESSIONS)
 def _normal(count: int) -> Array:
     """Return evenly spread normal numbers in an order that goes with nothing else (a Kronecker sequence)."""
     return normal_quantiles((0.5 + 0.7548776662466927 * np.arange(1, count + 1)) % 1.0)
@@ -140,20 +145,32 @@ def _normal(count: int) -> Array:
 def written(series: MeasuredSeries, reading: CountReading) -> tuple[tuple[Overhead, ...], Expression]:
     """Write the computation and the overheads that may arise over the columns of a series."""
     varies = bool(np.ptp(np.log(series.values(reading.work))) > 1e-9)
+    panel = series.factors
+    axes = (("workers", panel.over_columns(reading.workers)), ("nodes", panel.over_columns(reading.nodes)))
+    # The work is that of one worker, also where the smallest count is the unit of the exchange.
+    names = sorted(names_in(parse(reading.work).node))
+    work = tuple((name, node) for name in names if (node := panel.node(name)) is not None)
+    return _written(reading, varies or reading.free_constant, axes, work, tuple(f.name for f in panel.factors))
+
+
+Nodes = tuple[tuple[str, Node], ...]
+
+
+@lru_cache(maxsize=KEPT_EXPRESSIONS)
+def _written(
+    reading: CountReading, has_constant: bool, axes: Nodes, work: Nodes, columns: tuple[str, ...]
+) -> tuple[tuple[Overhead, ...], Expression]:
+    """Write them by what the names of the counts and of the work stand for; groups of a table share one expression."""
     apart, beyond = reading.nodes != reading.workers, reading.nodes != "1"
-    possible = {"constant": varies or reading.free_constant, "inside": apart, "doubling": apart}
+    possible = {"constant": has_constant, "inside": apart, "doubling": apart}
     chosen = tuple(overhead for overhead in prior().overheads if possible.get(overhead.place, beyond))
     # The constant beside the computation, as the two are told apart.
     chosen = tuple(sorted(chosen, key=lambda overhead: overhead.place != "constant"))
-    factors, work = series.factors, reading.work
-    axes = {"workers": factors.over_columns(reading.workers), "nodes": factors.over_columns(reading.nodes)}
-    # The work is that of one worker, also where the smallest count is the unit of the exchange.
-    each = {name: node for name in names_in(parse(work).node) if (node := factors.node(name)) is not None}
-    computation = Overhead("computation", "a", "a" if work == "1" else f"a*{work}".replace("a*1/", "a/"), "constant")
-    used, terms = {f.name for f in factors.factors}, list[Term]()
+    formula = "a" if reading.work == "1" else f"a*{reading.work}".replace("a*1/", "a/")
+    computation, used, terms = Overhead("computation", "a", formula, "constant"), {*columns}, list[Term]()
     coefficients, shapes = list[Constant](), list[Constant]()
     for overhead in (computation, *chosen):
-        nodes = dict(each if overhead is computation else axes)
+        nodes = dict(work if overhead is computation else axes)
         for constant in filter(None, (overhead.constant, overhead.shape)):
             name = unused_name(constant, used)
             used.add(name)

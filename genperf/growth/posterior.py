@@ -9,20 +9,21 @@ import numpy as np
 from msgspec import Struct
 
 from genperf.arrays import Array, Index
+from genperf.discrepancy.series import evaluated, walk_from
 from genperf.growth.bank import CONSTANT, LEAST_SLOPE, MEAN_SLOPE, SLOPE_SD, bank, prior
 from genperf.prediction.bands import mixture_quantiles
 
 # How series are weighed.
 #: Draws of a posterior: the ends of its interval move by about 1 % with half as many.
 POSTERIOR_DRAWS = 800
-#: Draws of a reading that counts at all.
-LEAST_POSTERIOR_DRAWS = 24
 #: Share of the draws, in the middle of those along the growth, whose mean is the decomposition that is shown.
 SHOWN_SHARE = 0.5
 #: Layouts that are kept, of 1 MB each, and counts, of 130 kB each. A series without nodes and
 #: its look-back have up to twelve layouts.
 KEPT_LAYOUTS = 32
 KEPT_COUNTS = 192
+#: ln of a weight below which it is zero: exp takes twenty times as long of numbers that underflow.
+LEAST_LOGARITHM = -700.0
 #: Least variance of a measured ln T, so that no covariance is singular.
 LEAST_POSTERIOR_VARIANCE = 1e-12
 
@@ -36,11 +37,15 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
     #: Shape (counts,). Of one worker, over that at the largest measured count.
     work: Array
 
+    @property
+    def columns(self) -> dict[str, Array]:
+        """The counts by name."""
+        return {"workers": self.workers, "nodes": self.nodes, "work": self.work}
+
     @cached_property
     def key(self) -> tuple[tuple[float, float, float], ...]:
         """Equal for equal counts."""
-        columns = (each.round(9).tolist() for each in (self.workers, self.nodes, self.work))
-        return tuple(zip(*columns, strict=True))
+        return tuple(zip(*(column.round(9).tolist() for column in self.columns.values()), strict=True))
 
 
 class Series(Struct, frozen=True, eq=False):
@@ -73,14 +78,14 @@ class Layout:
         self.curves = self.logarithms(counts)
         # What varies at one and the same count of workers is an axis of its own.
         same = [counts.workers == n for n in np.unique(counts.workers)]
-        #: Whether the nodes and the work are.
-        self.beside = [any(np.ptp(each[rows]) > 1e-9 for rows in same) for each in (counts.nodes, counts.work)]
-        self.x = self.coordinates(counts)
-        self.origin = self.x.min(axis=0)
+        #: Those of the nodes and the work that do.
+        self.beside = [n for n in ("nodes", "work") if any(np.ptp(counts.columns[n][rows]) > 1e-9 for rows in same)]
+        #: A walk of step one from the smallest count.
+        self.walk = walk_from(("workers", *self.beside), 1.0, counts.columns)
         #: Shape (walks, 1, 1). Standard deviations of the walks per doubling.
         self.steps = known.walk_step[:, None, None]
         noise = known.noise**2 * np.eye(len(variances))
-        whole = self.steps**2 * (self.covariance(self.x, self.x) + noise) + np.diag(variances)
+        whole = self.steps**2 * (self.walk.covariance(counts.columns, counts.columns) + noise) + np.diag(variances)
         #: K⁻¹ of shape (walks, counts, counts), the weights of the level (walks, counts), its precision (walks,).
         self.inverse = np.linalg.inv(whole)
         ones = self.inverse.sum(axis=2)
@@ -99,16 +104,6 @@ class Layout:
     def logarithms(self, counts: Counts, curve: Index | slice = slice(None)) -> Array:
         """Return ln(work + overheads) of some curves, shape (counts, curves)."""
         return np.stack([_logarithms(*each, self.constant)[curve] for each in counts.key])
-
-    def coordinates(self, counts: Counts) -> Array:
-        """Return log₂ of the axes of the walk, shape (counts, axes)."""
-        beside = (each for each, used in zip((counts.nodes, counts.work), self.beside, strict=True) if used)
-        return np.log2(np.stack([counts.workers, *beside], axis=1))
-
-    def covariance(self, x: Array, z: Array) -> Array:
-        """Return the covariance of a walk of step one from the smallest count, which goes both ways."""
-        a, b = (x - self.origin)[:, None, :], (z - self.origin)[None, :, :]
-        return np.asarray(0.5 * np.sum(np.abs(a) + np.abs(b) - np.abs(a - b), axis=2))
 
     def log_densities(self, logarithms: Array) -> Array:
         """Return ln of the walks' prior shares times the density of ln T at the counts, shape (walks, curves)."""
@@ -187,17 +182,15 @@ class Draws(Struct, frozen=True, eq=False, dict=True):
         Each is of shape (draws, counts).
         """
         layout = self.posterior.layout
-        x, steps = layout.coordinates(counts), layout.steps
+        predicted, measured, steps = counts.columns, layout.counts.columns, layout.steps
         # In work as well: a batch that was not measured is far too.
-        there, here = (
-            np.column_stack([at, np.log2(w)]) for at, w in ((x, counts.work), (layout.x, layout.counts.work))
-        )
+        there, here = (np.log2(evaluated((*layout.walk.axes, "work"), columns)) for columns in (predicted, measured))
         ahead = np.maximum(there - here.max(axis=0), 0.0)
         beyond = np.maximum(ahead, here.min(axis=0) - there).max(axis=1)
-        near = steps**2 * layout.covariance(layout.x, x)
+        near = steps**2 * layout.walk.covariance(measured, predicted)
         gain = layout.inverse @ near
         rest = 1.0 - gain.sum(axis=1)
-        before = np.sum(np.abs(x - layout.origin), axis=1) + prior().noise ** 2
+        before = layout.walk.variance(predicted) + prior().noise ** 2
         variance = steps[:, 0] ** 2 * before - np.sum(gain * near, axis=1) + rest**2 / layout.precision[:, None]
         slope = np.maximum(SLOPE_SD * steps[:, 0], LEAST_SLOPE)
         variance += (slope * beyond) ** 2
@@ -246,7 +239,10 @@ def posterior_of(series: Series) -> Posterior:
     if series.tilt is not None:
         log += series.tilt
     top = float(log.max())
-    weights = np.exp(log - top, out=log)
+    log -= top
+    counts = log > LEAST_LOGARITHM
+    weights = np.exp(np.maximum(log, LEAST_LOGARITHM, out=log), out=log)
+    weights *= counts
     total = float(weights.sum())
     weights /= total
     return Posterior(series, layout, weights, top + float(np.log(total / weights.shape[1])))

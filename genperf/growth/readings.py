@@ -11,22 +11,14 @@ from msgspec.structs import replace
 from genperf.growth.cluster import Cluster
 from genperf.growth.hints import hint_tilt
 from genperf.growth.measured import MeasuredSeries
-from genperf.growth.posterior import (
-    LEAST_POSTERIOR_DRAWS,
-    POSTERIOR_DRAWS,
-    Counts,
-    Draws,
-    Forecast,
-    Posterior,
-    Series,
-    forecast,
-    posterior_of,
-)
+from genperf.growth.posterior import POSTERIOR_DRAWS, Counts, Draws, Forecast, Posterior, Series, forecast, posterior_of
 from genperf.panel.machine import USUAL_DEVICES
 from genperf.panel.work import LIMIT_POWERS
 from genperf.vocabulary.names import noun_of
 
 # How a series is read where its table is silent.
+#: Draws of a reading that counts at all.
+LEAST_POSTERIOR_DRAWS = 24
 #: Prior share of work that the workers share, where the table does not show how one worker's work changes.
 SHARED_WORK = 0.5
 #: Numbers of nodes over the workers, and their prior shares, where no column counts the nodes: a worker each, eight
@@ -81,18 +73,16 @@ def readings_of(series: MeasuredSeries) -> list[CountReading]:
         share = 1.0 if len(series.works) == 1 else SHARED_WORK if varies else 1.0 - SHARED_WORK
         waits = [(limit, power, chance * part) for limit, chance in series.limits for power, part in LIMIT_POWERS]
         unlimited = share * (1.0 - sum(chance for *_, chance in waits))
-        each = [
-            CountReading(
-                workers, size, work, unlimited * part, from_table and not varies, unknown and size[:4] == "max("
-            )
-            for size, part in nodes
-        ]
-        out += each
+        free_constant = from_table and not varies
+        for size, part in nodes:
+            one_node = unknown and size.startswith("max(")
+            out.append(CountReading(workers, size, work, unlimited * part, free_constant, one_node))
+        unlimited_reading = out[-1]
         for limit, power, chance in waits:
             # What ends is that of one machine.
             wait = f"max(1, {count}/{limit:.4g})**{power:g}"
             text = wait if work == "1" else f"{work}*{wait}"
-            out.append(replace(each[-1], work=text, share=share * chance))
+            out.append(replace(unlimited_reading, work=text, share=share * chance))
     return out
 
 
@@ -120,8 +110,7 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     for reading in readings_of(series):
         counts, unit = reading.counts(series)
         if counts.key not in posteriors:
-            runs = Series(counts, series.logarithms, series.variances, tilt)
-            posteriors[counts.key] = posterior_of(runs)
+            posteriors[counts.key] = posterior_of(Series(counts, series.logarithms, series.variances, tilt))
         listed.append(Weighed(reading, posteriors[counts.key], reading.share, unit))
     evidence = np.array([candidate.posterior.log_evidence for candidate in listed])
     weights = np.exp(evidence - evidence.max()) * [candidate.share for candidate in listed]
@@ -129,33 +118,22 @@ def weighed(series: MeasuredSeries, cluster: Cluster | None = None) -> list[Weig
     weights = np.where(weights >= least, weights, [least * candidate.reading.one_node for candidate in listed])
     shares = (weights / weights.sum()).tolist()
     out = [replace(candidate, share=share) for candidate, share in zip(listed, shares, strict=True) if share > 0.0]
-    return (
-        out
-        if cluster is None
-        else [replace(candidate, posterior=cluster.tilted(candidate.posterior)) for candidate in out]
-    )
+    return out if cluster is None else [replace(one, posterior=cluster.tilted(one.posterior)) for one in out]
 
 
 def as_wide_as_one_node(readings: Sequence[Weighed]) -> Sequence[Weighed]:
     """Return the readings by their shares of the interval: nearly all is that of one node, where that is not known."""
-    one = sum(weighed_reading.share for weighed_reading in readings if weighed_reading.reading.one_node)
+    one = sum(candidate.share for candidate in readings if candidate.reading.one_node)
     if not 0.0 < one < UNKNOWN_NODE:
         return readings
     factors = {True: UNKNOWN_NODE / one, False: (1.0 - UNKNOWN_NODE) / (1.0 - one)}
-    return [
-        replace(weighed_reading, share=weighed_reading.share * factors[weighed_reading.reading.one_node])
-        for weighed_reading in readings
-    ]
+    return [replace(each, share=each.share * factors[each.reading.one_node]) for each in readings]
 
 
 def forecast_of(readings: Sequence[Weighed], there: MeasuredSeries) -> Forecast:
     """Return what the readings of a series forecast at the counts of another, whose times are not looked at."""
     counts = []
-    for weighed_reading in readings:
-        at, unit = weighed_reading.reading.counts(there)
-        counts.append(replace(at, work=at.work * unit / weighed_reading.unit))
-    return forecast(
-        [weighed_reading.draws for weighed_reading in readings],
-        [weighed_reading.share for weighed_reading in readings],
-        counts,
-    )
+    for candidate in readings:
+        at, unit = candidate.reading.counts(there)
+        counts.append(replace(at, work=at.work * unit / candidate.unit))
+    return forecast([each.draws for each in readings], [each.share for each in readings], counts)

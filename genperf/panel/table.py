@@ -178,11 +178,13 @@ class Table(Struct, frozen=True, eq=False, dict=True):
         """Rows behind each configuration, shape (configurations,)."""
         return np.bincount(self.configuration)
 
-    @property
+    @cached_property
     def extremes(self) -> tuple[Array, Array]:
         """The smallest and the largest measured value of each configuration, in the target's unit."""
-        values = pd.Series(self.measured).groupby(self.configuration)
-        return np.asarray(values.min(), dtype=np.float64), np.asarray(values.max(), dtype=np.float64)
+        lowest, highest = (np.full(len(self.repeats), end) for end in (np.inf, -np.inf))
+        np.minimum.at(lowest, self.configuration, self.measured)
+        np.maximum.at(highest, self.configuration, self.measured)
+        return lowest, highest
 
     @cached_property
     def measured(self) -> Array:
@@ -261,7 +263,8 @@ class Table(Struct, frozen=True, eq=False, dict=True):
     def _medians(self) -> Table:
         number = self.configuration
         first_row = np.unique(number, return_index=True)[1]
-        middle = pd.Series(self.measured).groupby(number).median().to_numpy()
+        repeated = len(first_row) < len(number)
+        middle = pd.Series(self.measured).groupby(number).median().to_numpy() if repeated else self.measured
         changed = {self.target.column: middle, REPEATS: self.repeats}
         if self.weight is not None:
             changed[self.weight] = np.bincount(number, self.frame[self.weight].to_numpy(dtype=float))
