@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import numpy as np
+from msgspec import field
+from msgspec.structs import fields
 from scipy.optimize import Bounds, OptimizeResult, differential_evolution
 
 import genperf as gp
@@ -97,7 +99,7 @@ class Run:
 class Watched(Problem):
     """A problem that keeps when it had seen which cost."""
 
-    seen: list[tuple[float, float]]
+    seen: list[tuple[float, float]] = field(default_factory=list)
 
     def _cost_of(self, *sets: Any) -> np.ndarray:
         cost = super()._cost_of(*sets)
@@ -106,8 +108,7 @@ class Watched(Problem):
 
 
 def watched(problem: Problem, seed: int, restarts: int) -> Run:
-    of_search = Watched(**{field.name: getattr(problem, field.name) for field in fields(problem)})
-    object.__setattr__(of_search, "seen", [])
+    of_search = Watched(**{each.name: getattr(problem, each.name) for each in fields(problem)})
     start = time.process_time()
     found = solve(of_search, seed=seed, restarts=restarts)
     seconds = time.process_time() - start
