@@ -68,8 +68,8 @@ class Value(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def sentences(self) -> dict[str, str]:
         """What is known of it, in words."""
-        known = {} if self.facts is None else sentences_of(self.facts)
-        return {**self.texts, **{key: text for key, text in known.items() if not self.only or key in self.only}}
+        of_facts = {} if self.facts is None else sentences_of(self.facts)
+        return {**self.texts, **{key: text for key, text in of_facts.items() if not self.only or key in self.only}}
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
@@ -174,15 +174,15 @@ class Answer(Struct, frozen=True, eq=False, dict=True):
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         reading, source = self.reading, dict[str, Any]()
-        first: dict[str, Any] = {"at": self.answers[0].at}
+        likeliest: dict[str, Any] = {"at": self.answers[0].at}
         if reading is not None:
             source = {"roles": reading.roles.texts, "mapping": reading.mapping, "read_as": reading.read_as()}
             source |= {"left_out": list(self.left_out), "notes": list(self.notes)}
         if self.facts is not None:
             trust = {"verdict": self.facts.expected.verdict, "reason": self.facts.expected.reason}
-            first = {"at": dict(self.facts.at), "taken": self.taken, **self.numbers, **trust}
-            first["sentences"] = dict(self.sentences)
-        return {**source, **first, "taken": self.taken, "answers": [answer.to_dict() for answer in self.answers]}
+            likeliest = {"at": dict(self.facts.at), "taken": self.taken, **self.numbers, **trust}
+            likeliest["sentences"] = dict(self.sentences)
+        return {**source, **likeliest, "taken": self.taken, "answers": [answer.to_dict() for answer in self.answers]}
 
     def card(self, width: int = 80) -> str:
         """Return the answer at a glance, in at most 14 lines."""
@@ -309,9 +309,9 @@ def _row(row: Row) -> Text:
     # A column of a nested object is called by its whole path: its end says what it is.
     name, room = bare(row.name), COLUMNS[0] + COLUMNS[1] - len(row.value) - 1
     name = (name if len(name) <= room else f"{name[: room - 1]}…").ljust(COLUMNS[0])
-    parts = [name, row.value.rjust(COLUMNS[0] + COLUMNS[1] - len(name))]
+    cells = [name, row.value.rjust(COLUMNS[0] + COLUMNS[1] - len(name))]
     return Text.assemble(
-        parts[0], (parts[1], "bold"), row.interval.rjust(COLUMNS[2]), (row.beside.rjust(COLUMNS[3]), "dim")
+        cells[0], (cells[1], "bold"), row.interval.rjust(COLUMNS[2]), (row.beside.rjust(COLUMNS[3]), "dim")
     )
 
 
@@ -330,8 +330,8 @@ def _rows(answer: Answer) -> Iterator[Row]:
     rate = growth.throughput(expected.value)
     beside = _beside(facts) if growth.grows else None
     if rate is not None:
-        shown = "" if beside is None or beside.rate is None else three_digits(beside.rate)
-        yield _interval_row("throughput", rate, f"{growth.sample}/s", shown)
+        before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
+        yield _interval_row("throughput", rate, f"{growth.sample}/s", before_text)
     if rate is None or growth.of_steps:
         yield _time_row(facts, beside)
     if (efficiency := growth.target.efficiency) is not None:
@@ -393,8 +393,8 @@ def _time_row(facts: Facts, beside: Stage | None) -> Row:
         name = "step" if expected.is_time else expected.name
         return _interval_row(name, expected.value, expected.unit, "" if beside is None else three_digits(beside.value))
     middle, lower, upper, unit = durations_text(*expected.value.ends)
-    shown = "" if beside is None else duration_text(beside.value)
-    return Row(growth.sample, with_unit(middle, unit), f"{lower} – {upper}", shown)
+    before_text = "" if beside is None else duration_text(beside.value)
+    return Row(growth.sample, with_unit(middle, unit), f"{lower} – {upper}", before_text)
 
 
 def _money(facts: Facts) -> Iterator[Row]:
@@ -427,8 +427,8 @@ def _closing(answer: Answer) -> Iterator[Text]:
         yield Text.assemble(("  other series", "bold"), "  ", "; ".join(answer.others))
     if answer.facts is None:
         return
-    kept = (note for note in answer.notes if note.startswith(EARLIER))
-    if worth := next(kept, record_line(answer.facts)):
+    earlier = (note for note in answer.notes if note.startswith(EARLIER))
+    if worth := next(earlier, record_line(answer.facts)):
         yield Text("  " + worth)
     if step := next_line(answer.facts):
         yield Text.assemble(("→ next", "bold"), "  ", step)

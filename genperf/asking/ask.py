@@ -87,7 +87,8 @@ class Question(Struct, frozen=True):
 
 def work_of(result: FitResult, question: Question) -> StepWork:
     """Return the work of a step: what the user says, what a throughput was divided into, or what columns show."""
-    return result.panel.within(question.constants).work_of_step(question.work, question.sample)
+    panel = result.panel.within(question.constants) if question.constants else result.panel
+    return panel.work_of_step(question.work, question.sample)
 
 
 def expectation(
@@ -182,7 +183,7 @@ def facts_of(
     plan: Planned | None = None,
 ) -> Facts:
     """Return the facts about one configuration."""
-    target, interval = single(query, ONE), question.interval
+    target, interval, panel = single(query, ONE), question.interval, result.panel
     expected, row = predicted
     values = tuple(target[f.name] for f in result.schema.factors)
     run = next((m for m in result.schema.medians if m.values == values), None)
@@ -196,7 +197,7 @@ def facts_of(
     return Facts(
         at=target,
         given=frozenset(map(str, named)),
-        taken=left_open(result.panel, target, named),
+        taken=left_open(panel, target, named),
         expected=expected,
         predicted={name: cells[0] for name, cells in row.items()},
         source=Path(result.schema.source).name or "runs",
@@ -206,12 +207,12 @@ def facts_of(
         find_limit=lambda: limit_of(result, query.columns, interval, there),
         find_published=lambda: beside_published(result, curve, growth.target.count, work, question),
         curve=_drawn(curve, growth, work, interval, result.floor),
-        record=_record(result, query, curve, growth.target.count, expected.verdict),
+        record=_record(result, panel.only_node, query, curve, growth.target.count, expected.verdict),
         next_run=None if advice is None or isinstance(advice, GenperfError) else advice.next_run,
         no_run=advice.message if isinstance(advice, GenperfError) else "",
         unmeasured=unmeasured,
         can_fail=result.feasibility is not None,
-        nodes_known=result.panel.node("nodes") is not None,
+        nodes_known=panel.node("nodes") is not None,
         training=question.training,
         quantities=reported_of(result, query, expected, question.training, question.price),
         further={name: one.schema.target.unit for name, one in result.further.items()},
@@ -251,12 +252,14 @@ def _drawn(curve: Scaling, growth: GrowthCounts, work: StepWork, interval: float
     )
 
 
-def _record(result: FitResult, query: Query, curve: Scaling, count: float, verdict: str) -> Record | None:
+def _record(
+    result: FitResult, nodes: str | None, query: Query, curve: Scaling, count: float, verdict: str
+) -> Record | None:
     """Return how often `auto` was right on published series that were predicted like this one."""
     options = result.options
     if options.get("approach") != "series" or options.get("pooled_share") is not None:
         return None
-    nodes, ratio = result.panel.only_node, count / curve.steps.along.upper
+    ratio = count / curve.steps.along.upper
     leaves = nodes is not None and bool(several_nodes(query.columns[nodes])[0])
     return record_like(min(ratio, Record.far), leaves, verdict if ratio <= Record.far else "")
 
@@ -329,8 +332,8 @@ def planned(
     predicted = result.predict_columns(source_of_columns(columns), interval)
     value, lower, upper = (np.asarray(predicted[end], float) for end in (result.schema.target.name, "lower", "upper"))
     spent = "machine_hours" if price is None else "cost"
-    known = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.total)}, price, per)
-    follow = known.values(["total", spent], {**columns, result.schema.target.name: value})
+    quantities = quantities_of(result.panel, {"steps": call("divide", plan.samples, work.total)}, price, per)
+    follow = quantities.values(["total", spent], {**columns, result.schema.target.name: value})
     total, cost = follow["total"], follow[spent]
     late, dear = total * upper / value > (plan.deadline or np.inf), cost * upper / value > (plan.budget or np.inf)
     fails = np.zeros(len(counts), dtype=bool)
@@ -350,15 +353,16 @@ def planned(
         here = {"named": choice(len(counts) - 1), "named_at": tuple(named.items()), "breaks": breaks}
         fails[-1] = True
     about = (plan, count.name, tried, work.unit, work.whole, paid_for(result.panel, per)[0], price, interval)
-    kept = np.flatnonzero(~(fails | late | dear))
-    if not len(kept):
+    keeping = np.flatnonzero(~(fails | late | dear))
+    if not len(keeping):
         cheapest, fastest = (choice(int(np.argmin(np.where(fails, np.inf, amount)))) for amount in (cost, total))
         lacks = bool(fails.all()), bool(late[~fails].all()), bool(dear[~fails].all())
         return Planned(*about, 2.0 * count.upper, cheapest, fastest, None, *lacks, **here)
-    first = kept[best_first(cost[kept], cost[kept])][:COMPARED]
-    fastest = choice(int(kept[best_first(total[kept], cost[kept])][0]))
-    curves = curves_of(result, {name: cells[first] for name, cells in columns.items()})
-    drawn = np.exp(curves.paths) / value[first]
-    possible = (drawn * total[first] <= (plan.deadline or np.inf)) & (drawn * cost[first] <= (plan.budget or np.inf))
-    best = float((curves.weights @ winners(np.where(possible, drawn * cost[first], np.inf)))[0])
-    return Planned(*about, float(counts[first[0]]), choice(first[0]), fastest, best, **here)
+    compared = keeping[best_first(cost[keeping], cost[keeping])][:COMPARED]
+    fastest = choice(int(keeping[best_first(total[keeping], cost[keeping])][0]))
+    curves = curves_of(result, {name: cells[compared] for name, cells in columns.items()})
+    drawn = np.exp(curves.paths) / value[compared]
+    totals, costs = drawn * total[compared], drawn * cost[compared]
+    possible = (totals <= (plan.deadline or np.inf)) & (costs <= (plan.budget or np.inf))
+    best = float((curves.weights @ winners(np.where(possible, costs, np.inf)))[0])
+    return Planned(*about, float(counts[compared[0]]), choice(compared[0]), fastest, best, **here)

@@ -87,15 +87,15 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
 def place_of(name: str, source: Source) -> str | None:
     """Return the column that a key of a question means: by its name, an alias, or its words."""
     columns = source.columns
-    known = column_named(name, columns)
-    if known is not None and not _never_varied(source, known):
-        return known
-    if known is not None:
+    named = column_named(name, columns)
+    if named is not None and not _never_varied(source, named):
+        return named
+    if named is not None:
         # `n_gpu` was 1 in every run; what varied counts the same.
         spelled = {**dict.fromkeys(columns), **source.aliases}
         counts = {spelled[one] or one for one in spelled if meant_by(one) == meant_by(name) == "workers"}
         varied = [one for one in counts if one in columns and not _never_varied(source, one)]
-        return varied[0] if len(varied) == 1 else known
+        return varied[0] if len(varied) == 1 else named
     for alias, column in source.aliases.items():
         if column in columns and column_named(name, {alias: ()}) is not None:
             return column

@@ -249,8 +249,8 @@ def _read_back(source: Source, table: Table | None = None) -> str:
     """Return in one line where the runs came from, and which rows are left out."""
     texts = [step.text for step in source.steps if step.kind == "read_back"]
     if table is not None and table.rejected:
-        first = table.rejected[0].complaint
-        texts.append(f"{counted(rows_of(table.rejected), 'row')} left out ({first})")
+        complaint = table.rejected[0].complaint
+        texts.append(f"{counted(rows_of(table.rejected), 'row')} left out ({complaint})")
     return "; ".join(texts)
 
 
@@ -265,8 +265,8 @@ def _resolved(reading: Reading, at: Mapping[str, str]) -> dict[str, str]:
             wanted[part] = text
             continue
         if column is None:
-            known = ", ".join(reading.of("setting", "kind")) or "none"
-            raise TableError(f"the table has no setting '{name}'", hint=f"--at with one of {known}")
+            settings = ", ".join(reading.of("setting", "kind")) or "none"
+            raise TableError(f"the table has no setting '{name}'", hint=f"--at with one of {settings}")
         evidence = reading.evidence[column]
         value = amount(text) if evidence.numeric else None
         rows = _rows_with(evidence, text)
@@ -387,12 +387,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
             if plan is not None:
                 raise GenperfError("a plan needs a series of at least two counts", hint="measure a second count")
             return None
-        work, target = self.opened.given.get("work"), model.schema.target
-        counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in model.panel.counts))}
+        work, target, panel = self.opened.given.get("work"), model.schema.target, model.panel
+        counts = {quote_name(n) for n in (reading.scale or "", *(f.name for f in panel.counts))}
         constants = {n: float(v) for n, v in self.series.levels.items() if is_number(v)}
         texts = [{*map(str, e.texts[self.series.rows])} for e in reading.evidence.values() if not e.numeric]
         sample = self._header(name).counted or "samples"
-        sequence, read = model.panel.find("sequence"), parse(target.work).names if target.work else ()
+        sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
         of_a_step = sample in words_of("headers.of_a_batch") or (sequence is not None and sequence.name in read)
         question = replace(
             self.question,
@@ -480,13 +480,14 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
     def _configuration(self, model: FitResult, at: Mapping[str, str]) -> dict[str, Any]:
         """Return the question over the factors of a model; twice the largest count where it goes beyond nothing."""
         factors = {f.name: f for f in model.schema.factors if f.name in at}
-        parts = [n for n in at if n in PARTS and n not in factors and n not in self.reading.evidence]
-        out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in (*factors, *parts)}
+        machine_parts = [n for n in at if n in PARTS and n not in factors and n not in self.reading.evidence]
+        named = (*factors, *machine_parts)
+        out: dict[str, Any] = {n: at[n] if (value := amount(at[n])) is None else value for n in named}
         out |= {n: at[n] for n, factor in factors.items() if not factor.numeric}
         scale = self.reading.scale or ""
         beyond = [n for n, f in factors.items() if f.numeric and not f.lower <= out[n] <= f.upper]
         extrinsic = any(factor.role == "extrinsic" for factor in factors.values())
-        counted = beyond or parts or extrinsic or scale in self.reading.derived
+        counted = beyond or machine_parts or extrinsic or scale in self.reading.derived
         if not counted and self.question.plan is None:
             out[scale] = float(DEFAULT_MULTIPLES[0] * np.nanmax(self._counts))
         return out

@@ -227,13 +227,11 @@ def _other_group(
 
 def _read_again(chosen: FitResult, group: str | None, source: str, unit: str | None) -> Table:
     """Read a table with the roles of the model's, and return the rows of the model's group."""
-    from genperf.panel import read_table
-    from genperf.prediction.schema import roles_of
+    from genperf.result import read_as
+    from genperf.table.opened import open_files
 
-    schema = chosen.schema
-    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work or None}
-    table = read_table(source, let=dict(schema.derived) or None, unit=unit, **roles)
-    if not schema.group:
+    table = read_as(open_files([source]), chosen.schema, unit)
+    if not chosen.schema.group:
         return table
     key, tables_by_key = _key(group), dict(table.groups())
     if key not in tables_by_key:

@@ -125,9 +125,9 @@ def values_at(given: Sequence[str], option: str, fitted: FitResult | GroupedResu
 
 def capacities(given: Sequence[str], fitted: FitResult | GroupedResult) -> dict[str, float]:
     """Read `--capacity memory=80` options: in the unit of the quantity, which may follow the number."""
-    first, most = fitted.first, {}
+    result, most = fitted.first, {}
     for name, text in pairs(given, "--capacity").items():
-        plain = text.removesuffix(first.further.get(name, first).schema.target.unit)
+        plain = text.removesuffix(result.further.get(name, result).schema.target.unit)
         most[name] = number(plain.strip() or text, "--capacity")
     return most
 

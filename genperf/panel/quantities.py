@@ -124,19 +124,19 @@ def quantities_of(
 ) -> Quantities:
     """Return the quantities that the columns of a model give."""
     target, per = panel.target, per or (None if price is None else price.per)
-    known: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
+    formulas: dict[str, Node | float | None] = {name: panel.node(name) for name in read_columns()}
     work = panel.work_of_step()
     stated_work = None if work.known == "assumed" else work.proportional
-    known |= {"value": None if target is None else Name(target.name), "work": stated_work}
+    formulas |= {"value": None if target is None else Name(target.name), "work": stated_work}
     if panel.counted_by_throughput == "tokens":
-        known["sequence"] = ONE
+        formulas["sequence"] = ONE
     # Where a throughput was measured, the length of a step is a convention: one unit of its work is paid for.
-    known["steps"] = ONE if panel.measured_work is None else call("divide", ONE, panel.measured_work)
+    formulas["steps"] = ONE if panel.measured_work is None else call("divide", ONE, panel.measured_work)
     if price is not None or per is not None or panel.counted_node is not None:
-        known["machines"] = paid_for(panel, per)[1]
-    known["price"] = None if price is None else price.per_second
-    known |= given or {}
-    nodes = {name: Number(node) if isinstance(node, float) else node for name, node in known.items()}
+        formulas["machines"] = paid_for(panel, per)[1]
+    formulas["price"] = None if price is None else price.per_second
+    formulas |= given or {}
+    nodes = {name: Number(node) if isinstance(node, float) else node for name, node in formulas.items()}
     return Quantities({name: node for name, node in nodes.items() if node is not None})
 
 

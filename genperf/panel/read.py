@@ -286,9 +286,9 @@ class Recognised(Struct, frozen=True, eq=False, dict=True):
         roles, derived = {**self.given, **reading.roles.options}, reading.derived
         if quantity not in (None, *reading.quantities[:1]):
             given = {name: value for name, value in self.given.items() if name not in (*MEASURED, "unit")}
-            kept = {name: value for name, value in reading.roles.options.items() if name not in OF_THE_MEASURED}
+            other_roles = {name: value for name, value in reading.roles.options.items() if name not in OF_THE_MEASURED}
             measured, other = measured_roles(reading, str(quantity), reading.scale, self.given)
-            roles = {**given, **kept, **measured}
+            roles = {**given, **other_roles, **measured}
             derived = {name: text for name, text in derived.items() if name == reading.scale} | other
         failed = {"failed": (reading.roles.failed,)} if reading.roles.failed else {}
         work = roles.get("work") if roles.get("throughput") else None

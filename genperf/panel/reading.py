@@ -219,11 +219,11 @@ def column_named(name: str, columns: Mapping[str, Any], scale: str | None = None
 
 def _meaning(name: str, evidence: ColumnEvidence, header: Header, requested: bool, roles: ColumnRoles) -> Meaning:
     """Return what a column is by itself."""
-    given = roles.by_column.get(name)
-    if given is not None:
+    role_named = roles.by_column.get(name)
+    if role_named is not None:
         fitting: dict[str, Role] = {"repeat": "repeat", "categorical": "kind", "group": "kind", "weight": "label"}
-        measured: Role = "measured" if given in MEASURED else "setting"
-        return Meaning(fitting.get(given, measured), (f"given as --{given}",))
+        measured: Role = "measured" if role_named in MEASURED else "setting"
+        return Meaning(fitting.get(role_named, measured), (f"given as --{role_named}",))
     canonical, texts = meant_by(name), not evidence.numeric or canonical_of(name) in _SWITCHES
     rules: tuple[tuple[bool, Role, str], ...] = (
         (not evidence.levels, "empty", "no cell is filled"),
@@ -364,14 +364,15 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     ways = [n for n in settings if names.get(n) in WAYS]
     extrinsic = [n for n in reading.roles.extrinsic if n in settings]
     requested = [n for n, _ in pairs if reading.evidence[n].varies]
-    # The ways of a layout multiply to its devices, and none of them is the scale.
-    others = [] if len(ways) > 1 else [beyond, extrinsic, requested, _counts(reading)]
     # Of devices and nodes the devices are the scale, whichever a question names.
     both = {names.get(n) for n in varied} >= {*LEVELS}
     beyond_named = [] if both else [n for n in by_name if n in beyond]
     split = ways if len(ways) == 1 and reading.evidence[ways[0]].varies else []
-    choices = [beyond_named, varied, by_name if at and not beyond else [], split, *others, by_name]
-    scale = next((names[0] for names in choices if names), None)
+    choices = [beyond_named, varied, by_name if at and not beyond else [], split]
+    if not any(choices):
+        # The ways of a layout multiply to its devices, and none of them is the scale.
+        choices = [by_name] if len(ways) > 1 else [beyond, extrinsic, requested, _counts(reading), by_name]
+    scale = next((columns[0] for columns in choices if columns), None)
     count = scale is not None and names.get(scale) not in LEVELS and not is_size(scale)
     if scale is not None and count and "workers" not in mapped:
         mapped["workers"] = scale

@@ -176,13 +176,13 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
     """
     names = [f.name for f in roles.factors if f.numeric] + list(roles.group)
     panel = roles.panel
-    workers, batch, whole = counted_column(roles), column_of("batch", names), column_of("global_batch", names)
+    workers, batch, global_batch = counted_column(roles), column_of("batch", names), column_of("global_batch", names)
     sequence = column_of("sequence", names) if tokens else None
-    each = "" if sequence is None else f"*{quote_name(sequence)}"
-    if whole is not None:
-        return f"{quote_name(whole)}{each}"
+    tokens_of_one = "" if sequence is None else f"*{quote_name(sequence)}"
+    if global_batch is not None:
+        return f"{quote_name(global_batch)}{tokens_of_one}"
     if panel.counts and (samples := panel.node("global_batch")) is not None:
-        return f"{render(samples)}{each}"
+        return f"{render(samples)}{tokens_of_one}"
     if panel.nodes is not None and panel.workers is None and batch is None and panel.has("workers"):
         return render(panel.node("workers") or Name(panel.nodes.name))
     if workers is None and roles.panel.axis.factor is not None:
@@ -192,7 +192,7 @@ def assumed_work(roles: Roles, where: str, tokens: bool = False) -> str:
         what = "no column counts the workers, and a throughput alone does not show the work of a step"
         hint = '--extrinsic with the column of the workers, or --work "batch*workers", the samples of a step'
         raise TableError(what, hint=hint, where=where)
-    return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}{each}"
+    return quote_name(workers) if batch is None else f"{quote_name(batch)}*{quote_name(workers)}{tokens_of_one}"
 
 
 def kind_of_work(work: Array, counts: Array) -> Scaling | None:
@@ -208,13 +208,13 @@ def checked_scaling(scaling: str | None, by_work: Scaling | None, work: str) -> 
     """Return the kind of scaling that the user gives or the work of a step shows; None where neither does."""
     if scaling is None:
         return by_work
-    known = next((kind for kind in KINDS if kind == scaling), None)
-    if known is None:
+    named = next((kind for kind in KINDS if kind == scaling), None)
+    if named is None:
         raise TableError(f"unknown kind of scaling '{scaling}'", hint=LISTED)
-    if by_work is not None and known != by_work:
-        what = f"the scaling is given as {known}, and with the work '{work}' of a step it is {by_work}"
+    if by_work is not None and named != by_work:
+        what = f"the scaling is given as {named}, and with the work '{work}' of a step it is {by_work}"
         raise TableError(what, hint="leave --scaling out, or give the --work of a step")
-    return known
+    return named
 
 
 def work_notes(work: str, given: bool, kind: Scaling | None) -> tuple[Note, ...]:

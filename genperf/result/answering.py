@@ -8,15 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from genperf.errors import TableError
 from genperf.panel.work import checked_scaling
 from genperf.prediction import substituted_members
-from genperf.prediction.schema import answered
+from genperf.prediction.schema import Schema, answered, roles_of
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
 from genperf.table.clean import label
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from genperf.panel import Table
+    from genperf.table.cells import Source
+
+
+def read_as(source: Source, schema: Schema, unit: str | None = None) -> Table:
+    """Read further runs with the roles that their columns have in a model, and in its unit where no other is named."""
+    from genperf.panel.read import recognised
+
+    reading = dict(schema.reading)
+    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work, "unit": unit or reading.get("unit")}
+    roles |= {"where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
+    roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
+    lets = schema.derived | dict(text.split("=", 1) for option, text in schema.reading if option == "let")
+    roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
+    try:
+        return recognised(source, roles, schema.mapping).table()
+    except TableError as error:
+        hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
+        raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None
 
 
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:

@@ -20,8 +20,8 @@ from genperf.panel import Table
 from genperf.panel.read import recognised
 from genperf.panel.table import number_rows
 from genperf.prediction.predict import THROUGHPUT
-from genperf.prediction.schema import Schema, roles_of
-from genperf.result import FitResult, GroupedResult, is_model, save_model
+from genperf.prediction.schema import Schema
+from genperf.result import FitResult, GroupedResult, is_model, read_as, save_model
 from genperf.table.cells import Source
 from genperf.table.opened import open_files, open_source
 from genperf.verification.alarm import FEWEST_FREEDOM, Alarm, History, alarm_of
@@ -147,7 +147,7 @@ def verify(
     opened = model_or_table(model)
     earlier, fitted = (opened, fit(opened, seed=seed)) if isinstance(opened, Table) else (None, opened)
     schema = fitted.first.schema
-    new, target = _read_as(_opened(sources), schema), schema.target
+    new, target = read_as(_opened(sources), schema), schema.target
     inputs = new.frame[_settings(new)]
     predicted, mean = (fitted.predict_columns(inputs, NOMINAL, kind) for kind in ("prediction", "confidence"))
     centre, lower, upper = (np.asarray(predicted[name], float) for name in (target.name, "lower", "upper"))
@@ -179,21 +179,6 @@ def _opened(sources: tuple[str | Path | pd.DataFrame, ...]) -> Source:
     if len(files) < len(sources) > 1:
         raise TableError("several DataFrames are new runs", hint="verify(model, pandas.concat(frames))")
     return open_files(files) if files else open_source(sources[0])
-
-
-def _read_as(source: Source, schema: Schema) -> Table:
-    """Read new runs with the roles that their columns have in a model."""
-    reading = dict(schema.reading)
-    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work}
-    roles |= {"unit": reading.get("unit"), "where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
-    roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
-    lets = schema.derived | dict(text.split("=", 1) for option, text in schema.reading if option == "let")
-    roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
-    try:
-        return recognised(source, roles, schema.mapping).table()
-    except TableError as error:
-        hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
-        raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None
 
 
 def _settings(table: Table) -> list[str]:
@@ -236,7 +221,7 @@ def _moved(
         missing = f"the table of the model ({schema.source}) is not there as it was fitted"
         hint = "verify TABLE new.csv --update, or fit the table of all runs"
         try:
-            table = _read_as(open_files([schema.source]), schema)
+            table = read_as(open_files([schema.source]), schema)
         except (TableError, OSError):
             raise GenperfError(missing, hint=hint) from None
         if schema.sha256 and not new.group and table.sha256 != schema.sha256:

@@ -24,9 +24,9 @@ MARKS = {"ok": "✓", "caution": "⚠", "extrapolating-blind": "✗"}
 
 def verdict_line(reason: str) -> str:
     """Return the first of some reasons, in at most twelve words."""
-    first = reason.split(";")[0].strip()
-    words = first.split()
-    return first if len(words) < MOST_WORDS else " ".join(words[: MOST_WORDS - 1]).rstrip(",") + " …"
+    reason_shown = reason.split(";")[0].strip()
+    words = reason_shown.split()
+    return reason_shown if len(words) < MOST_WORDS else " ".join(words[: MOST_WORDS - 1]).rstrip(",") + " …"
 
 
 def record_line(facts: Facts) -> str:
@@ -78,10 +78,10 @@ def decision_sentence(
     if expected.verdict == BLIND:
         text = f"do not decide on {shown} yet"
         run = None if facts is None else facts.next_run
-        first = run.places[0] if run is not None and run.places else {}
+        place = run.places[0] if run is not None and run.places else {}
         along = "" if facts is None else facts.growth.name
         return capitalised(
-            f"{text}: measure {count_text(float(first[along]), along)} first" if along in first else text
+            f"{text}: measure {count_text(float(place[along]), along)} first" if along in place else text
         )
     there = value if name == "throughput" else f"{with_article(name)} of {value}"
     there += f" instead of {beside}" if beside else ""

@@ -36,16 +36,18 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
         if growth.target.efficiency is None:
             request = f"throughput and efficiency need {question}"
             return prose(f"expect a step of {plain} at {places}", *further, request)
-        known = growth.assumption, efficiency
-        return prose(f"expect a step of {plain} at {places}", *known, *further, f"the throughput needs {question}")
-    first = count_text(growth.smallest.count, growth.name)
+        efficiencies = growth.assumption, efficiency
+        return prose(
+            f"expect a step of {plain} at {places}", *efficiencies, *further, f"the throughput needs {question}"
+        )
+    smallest = count_text(growth.smallest.count, growth.name)
     grows = growth.target.count > growth.smallest.count
     speedup = three_digits(growth.speedup or 1.0)
     if growth.whole:
         text = f"expect {with_article(growth.sample)} of {plain} at {places}"
-        return prose(text + (f": {speedup} x as fast as on {first}" if grows else ""), efficiency * grows, *further)
+        return prose(text + (f": {speedup} x as fast as on {smallest}" if grows else ""), efficiency * grows, *further)
     text = f"expect {three_digits(growth.target.rate)} {growth.sample}/s at {places}"
-    text += f": {speedup} x that of {first}" if grows else ""
+    text += f": {speedup} x that of {smallest}" if grows else ""
     step = f"a step takes {plain}" if growth.of_steps else ""
     return prose(text, "; ".join(filter(None, (efficiency * grows, step))), *further)
 

@@ -62,12 +62,14 @@ def limit_sentence(limit: Limit, places: str) -> str:
         follow = {d: f" (and {' and '.join(d.followers)} with it)" if d.followers else "" for d in limit.doublings}
         effects = [f"{d.factor}{text} makes it x {three_digits(d.ratio)}" for d, text in follow.items()]
         return f"what the {limit.reported} depends on at {places}: doubling {', '.join(effects)}" if effects else ""
-    first, *others = limit.parts
-    if not _determined(first):
-        return f"what takes the {limit.name} at {places} is not determined; likely the most is {_called(first, limit)}"
-    low, high, middle = (f"{100 * v:.0f}" for v in (first.share.lower, first.share.upper, first.share.value))
+    largest, *others = limit.parts
+    if not _determined(largest):
+        return (
+            f"what takes the {limit.name} at {places} is not determined; likely the most is {_called(largest, limit)}"
+        )
+    low, high, middle = (f"{100 * v:.0f}" for v in (largest.share.lower, largest.share.upper, largest.share.value))
     note = interval_note(limit.interval, low, high, middle, "%")
-    text = f"at {places}, {middle} % of the {limit.name}{note} is {_called(first, limit)}"
+    text = f"at {places}, {middle} % of the {limit.name}{note} is {_called(largest, limit)}"
     # Rounded, two parts add up to no more than the whole.
     second = min(round(100 * others[0].share.value), 100 - int(middle)) if others else 0
     if second == 0:

@@ -14,8 +14,8 @@ def heading(target: Target) -> str:
 
 def further_words(units: Mapping[str, str], row: Any) -> list[str]:
     """Return what one row of a prediction holds of further quantities; nothing of one that is unknown there."""
-    known = [name for name in units if float(row[name]) == float(row[name])]
-    return [f"{name} {with_interval(row, name, units[name])}" for name in known]
+    names = [name for name in units if float(row[name]) == float(row[name])]
+    return [f"{name} {with_interval(row, name, units[name])}" for name in names]
 
 
 def with_interval(row: Any, name: str, unit: str) -> str:

@@ -95,8 +95,8 @@ def reason(about: str, **values: Any) -> str:
 
 def doublings_text(count: float) -> str:
     """Return a number of doublings with at most one decimal: `1 doubling`, `2.5 doublings`."""
-    shown = f"{count:.1f}".removesuffix(".0")
-    return reason("doubling" if shown == "1" else "doublings", count=shown)
+    digits = f"{count:.1f}".removesuffix(".0")
+    return reason("doubling" if digits == "1" else "doublings", count=digits)
 
 
 def error_text(logarithm: float) -> str:

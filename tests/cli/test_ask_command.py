@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -419,11 +420,21 @@ def test_a_question_beyond_another_factor_keeps_the_usual_count(shell: Shell) ->
 def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(shell: Shell) -> None:
     """The README's six rows: what an ask runs of genperf, without what is only run when it is imported."""
     shell("ask", *README)
-    root, runs = str(Path(gp.__file__).parent), Counter[CodeType]()
+    root, runs, walk = str(Path(gp.__file__).parent), Counter[CodeType](), [""]
 
     def profiled(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(root):
+        if not frame.f_code.co_filename.startswith(root) or event not in ("call", "return"):
+            return
+        inside: FrameType | None = frame
+        if event == "call":
             runs[frame.f_code] += 1
+        else:
+            inside = frame.f_back
+            while inside is not None and not inside.f_code.co_filename.startswith(root):
+                inside = inside.f_back
+        room = "" if inside is None else Path(inside.f_code.co_filename).relative_to(root).parts[0]
+        if room in ("asking", "result") and walk[-1] != room:
+            walk.append(room)
 
     sys.setprofile(profiled)
     try:
@@ -438,8 +449,10 @@ def test_one_ask_decides_the_axis_once_and_predicts_its_point_once(shell: Shell)
     # No sentence, cause or published series is looked for that the card does not show.
     assert not {"sentences_of", "limit_of", "why", "beside_published"} & {*times}
     functions = [code for code in runs if not code.co_name.startswith("<")]
-    assert len(functions) < 670
-    assert len({code.co_filename for code in functions}) < 91
+    assert len(functions) < 645
+    assert len({code.co_filename for code in functions}) < 90
+    # How often the walk through the rooms comes back from the model to the question.
+    assert sum(pair == ("result", "asking") for pair in pairwise(walk)) <= 12
 
 
 @pytest.mark.parametrize(
