@@ -47,7 +47,17 @@ from genperf.table.facts import (
 from genperf.table.folder import beneath, joined, tidied
 from genperf.table.parsed import parsed_column
 from genperf.table.shape import melted, with_factors
-from genperf.table.text import JSON, RUNS, aligned_table, alike, column_names, is_of_scale, read_delimited, read_records
+from genperf.table.text import (
+    FIRST_ROWS,
+    JSON,
+    RUNS,
+    aligned_table,
+    alike,
+    column_names,
+    is_of_scale,
+    read_delimited,
+    read_records,
+)
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import bare, canonical_time, header_of
 from genperf.vocabulary.names import plain_name
@@ -339,19 +349,23 @@ def _with_merged_cells(source: Source) -> Source:
     >>> _with_merged_cells(source_of("runs", ["net", "gpus", "s"], rows, range(4))).columns["net"].tolist()
     ['a', 'a', 'b', 'b']
     """
-    texts = {name: labels(cells).tolist() for name, cells in source.columns.items()}
+    columns = source.columns
     merged: dict[str, AnyArray] = {}
-    for name, column in texts.items():
-        starts = np.flatnonzero([bool(text) for text in column])
+    for name, column in columns.items():
+        if all(labels(column[:FIRST_ROWS])):
+            break
+        starts = np.flatnonzero(labels(column) != "")
         if not 1 < len(starts) < len(column) or starts[0]:
             break
         blocks = np.searchsorted(starts, np.arange(len(column)), side="right") - 1
         # A count begins again in each block, and is there once in it.
-        others = (cells for other, cells in texts.items() if other not in (name, *merged) and all(cells))
-        again = any(len({*cells}) < len(cells) == len({*zip(blocks, cells, strict=True)}) for cells in others)
-        if not again:
+        others = (labels(cells).tolist() for other, cells in columns.items() if other not in (name, *merged))
+        again = (
+            len({*cells}) < len(cells) == len({*zip(blocks, cells, strict=True)}) for cells in others if all(cells)
+        )
+        if not any(again):
             break
-        merged[name] = source.columns[name][starts][blocks]
+        merged[name] = column[starts][blocks]
     if not merged:
         return source
     report = step(f"empty cells of {listed([*map(repr, merged)])} take what stands above them")
