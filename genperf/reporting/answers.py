@@ -250,9 +250,9 @@ def _pays(place: Place) -> list[Section]:
 
 def _plan(planned: Planned) -> Section:
     """Return the cheapest count that does the work in all."""
-    cheapest = planned.numbers["plan"]
-    short = "no count is enough" if cheapest is None else count_text(planned.count, planned.name)
-    return Section(PLAN, short, (plan_sentence(planned),), "" if cheapest is None else cheapest["verdict"])
+    if planned.best is None:
+        return Section(PLAN, "no count is enough", (plan_sentence(planned),))
+    return Section(PLAN, count_text(planned.count, planned.name), (plan_sentence(planned),), planned.cheapest.verdict)
 
 
 def _next(place: Place) -> Section:

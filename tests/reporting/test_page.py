@@ -405,3 +405,9 @@ def test_the_page_has_the_equation_to_read_and_to_take_away() -> None:
     ensemble = data_of(page(fitted(runs(), "auto")))["groups"][0]["sheet"]
     assert ensemble["formula"].startswith("T = ")
     assert ensemble["latex"] is None
+
+
+def test_a_named_machine_that_no_plan_keeps_is_answered() -> None:
+    result = gp.fit(runs(), time="s", extrinsic="workers", intrinsic="batch", model="amdahl", draws=20)
+    view = View({"workers": 32}, job=PageJob(samples="1T", deadline="1s"))
+    assert "no count is enough" in shorts(page(result, view))
