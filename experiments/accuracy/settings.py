@@ -89,7 +89,6 @@ class Setting:
     """A number of the package, and the values that are tried."""
 
     module: str
-    owner: str
     name: str
     value: Any
 
@@ -134,16 +133,13 @@ def settings() -> Iterator[Setting]:
             continue
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         lines = text.splitlines()
-        tree = ast.parse(text)
-        for owner, body in [("", tree.body), *((n.name, n.body) for n in tree.body if isinstance(n, ast.ClassDef))]:
-            for node in body:
-                target = node.target if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [None])[0]
-                if not isinstance(target, ast.Name) or not NAMED.search(_comment(lines, node.lineno)):
-                    continue
-                home = getattr(import_module(module), owner) if owner else import_module(module)
-                value = getattr(home, target.id, None)
-                if isinstance(value, int | float | tuple | Constant) and not isinstance(value, bool):
-                    yield Setting(module, owner, target.id, value)
+        for node in ast.parse(text).body:
+            target = node.target if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [None])[0]
+            if not isinstance(target, ast.Name) or not NAMED.search(_comment(lines, node.lineno)):
+                continue
+            value = getattr(import_module(module), target.id, None)
+            if isinstance(value, int | float | tuple | Constant) and not isinstance(value, bool):
+                yield Setting(module, target.id, value)
 
 
 def _comment(lines: list[str], line: int) -> str:
@@ -159,11 +155,6 @@ def set_to(setting: Setting, value: Any) -> None:
     if isinstance(setting.value, Constant):
         for name, bound in value.items():
             object.__setattr__(setting.value, name, bound)
-    elif setting.owner:
-        kind = getattr(import_module(setting.module), setting.owner)
-        for one in [o for o in gc.get_objects() if type(o) is kind] + _instances(kind):
-            object.__setattr__(one, setting.name, value)
-        type.__setattr__(kind, setting.name, value)
     else:
         for name, module in [*sys.modules.items()]:
             if name.startswith("genperf") and getattr(module, setting.name, None) is setting.value:
@@ -171,27 +162,6 @@ def set_to(setting: Setting, value: Any) -> None:
     for one in gc.get_objects():
         if isinstance(one, functools._lru_cache_wrapper):
             one.cache_clear()
-
-
-def _instances(kind: type) -> list[Any]:
-    """Return the instances that modules name: those without a container are not tracked by the collector."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("genperf")]
-    return [value for module in modules for value in vars(module).values() if type(value) is kind]
-
-
-READ_NAMES: set[tuple[str, str]] = set()
-
-
-def watch(found: list[Setting]) -> None:
-    """Note from here on which settings of classes are read."""
-    for module, owner in {(s.module, s.owner) for s in found if s.owner}:
-        kind = getattr(import_module(module), owner)
-
-        def noted(self: Any, name: str, kind: type = kind) -> Any:
-            READ_NAMES.add((kind.__name__, name))
-            return object.__getattribute__(self, name)
-
-        kind.__getattribute__ = noted  # type: ignore[method-assign]
 
 
 def answers(part: str, given: Given) -> Answers:
@@ -388,7 +358,7 @@ def run(only: str = "", new: bool = False, tables: Path | None = None) -> str:
             _models(Path(folder)),
             questions if questions is not None and questions.exists() else None,
         )
-        rows = measured(found, chosen, given)
+        rows = measured(chosen, given)
     shown = _with_kept(rows, kept, found)
     return _page(shown, len(further), [s.text for s in found if not any(r.startswith(f"| {s.text} |") for r in shown)])
 
@@ -408,29 +378,18 @@ def _models(folder: Path) -> tuple[Path, ...]:
     return tuple(paths)
 
 
-def measured(found: list[Setting], chosen: list[Setting], given: Given) -> list[str]:
+def measured(chosen: list[Setting], given: Given) -> list[str]:
     """Return a row of the page for each setting."""
     parts = {s: PARTS.get(s.room, (ANSWER,)) for s in chosen}
 
-    def today() -> tuple[dict[str, Answers], dict[str, set[tuple[str, str]]]]:
-        watch(found)
-        seen, all_answers = {}, {}
-        for part in dict.fromkeys(part for of in parts.values() for part in of):
-            READ_NAMES.clear()
-            all_answers[part] = answers(part, given)
-            seen[part] = set(READ_NAMES)
-        return all_answers, seen
+    def today() -> dict[str, Answers]:
+        return {part: answers(part, given) for part in dict.fromkeys(part for of in parts.values() for part in of)}
 
-    before, seen = _raised(apart(today))
+    before = _raised(apart(today))
     rows = []
     for setting in chosen:
         of = parts[setting]
-        reached = (
-            any((setting.owner, setting.name) in seen[part] for part in of)
-            if setting.owner
-            else _used(setting, of, before, given)
-        )
-        if not reached:
+        if not _used(setting, of, before, given):
             rows.append(_row(setting, "no answer reads it", "", ""))
             print(rows[-1], file=sys.stderr, flush=True)
             continue

@@ -15,6 +15,10 @@ from genperf.growth.bank import STEP, UNSEEN_MEDIAN, UNSEEN_SPREAD, bank
 from genperf.growth.measured import MeasuredSeries
 from genperf.panel.axis import several_nodes
 
+#: Standard deviation of ln of the least time of a step on two nodes: the exchange, with all computation hidden behind
+#: it. A guess: a link that is a fourth faster than its data sheet is rare.
+HIDDEN_SPREAD = 0.25
+
 
 class HintSettings(Struct, frozen=True):
     """What a hinted exchange says of the step to the second node."""
@@ -24,9 +28,6 @@ class HintSettings(Struct, frozen=True):
     #: four clusters are few, so it is wider (`experiments/accuracy/hints.py`).
     median: float = 4.0
     spread: float = 2.0
-    #: Standard deviation of ln of the least time of a step on two nodes: the exchange, with all computation hidden
-    #: behind it. A guess: a link that is a fourth faster than its data sheet is rare.
-    hidden_spread: float = 0.25
     #: A measured step so many times the hinted exchange, or so small a part of it, contradicts the hint.
     contradiction: float = 3.0
 
@@ -50,7 +51,7 @@ def tilt_of(exchange: float, largest: float) -> Array:
     tilt = hinted - _log_normal(drawn.step, UNSEEN_MEDIAN, UNSEEN_SPREAD)
     # However much overlaps, a step on two nodes takes as long as its exchange.
     on_two_nodes = largest + np.log1p(drawn.sizes[:, STEP])
-    least = log_ndtr((on_two_nodes - np.log(exchange)) / HINT.hidden_spread)
+    least = log_ndtr((on_two_nodes - np.log(exchange)) / HIDDEN_SPREAD)
     return np.asarray(np.where(drawn.unseen & drawn.present[:, STEP], tilt, least))
 
 

@@ -10,6 +10,11 @@ from genperf.arrays import Array, Index, Mask
 from genperf.solver.nonnegative import diagonal, nonnegative_least_squares
 from genperf.solver.problem import Conditions, Problem, blocks
 
+#: Factor of the damping after a good step. Half errs 2 % more, double as much (experiments/results/settings.md).
+DECREASE = 0.2
+#: And after one that does not lower the cost.
+INCREASE = 6.0
+
 
 class PolishSettings(Struct, frozen=True):
     """Levenberg-Marquardt steps."""
@@ -28,10 +33,6 @@ class PolishSettings(Struct, frozen=True):
     max_damping: float = 1e8
     #: Gain divided by promised gain from which on the damping falls (Marquardt's rule).
     good_ratio: float = 0.25
-    #: `decrease`, `increase`: factors of the damping after a good step, and after one that does not lower the cost.
-    #: Half a decrease errs 2 % more, double as much (experiments/results/settings.md).
-    decrease: float = 0.2
-    increase: float = 6.0
     #: Least curvature that is damped, as a share of the set's largest: keeps directions without curvature solvable.
     relative_floor: float = 1e-10
     #: Share of the least cost within which another cost is the same optimum: how near the best known cost a search is
@@ -158,8 +159,8 @@ def _polish_block(
             gradient[moved], normal[moved] = problem.derivatives(x[moved], conditions[moved])
             step = (x[moved] - before[0]) / problem.scale
             secant[moved] = _rank_one(secant[moved], step, gradient[moved] - before[1], normal[moved])
-        after_good = np.where(ratio > settings.good_ratio, settings.decrease, 1.0)
-        damping[active] *= np.where(improved, after_good, settings.increase)
+        after_good = np.where(ratio > settings.good_ratio, DECREASE, 1.0)
+        damping[active] *= np.where(improved, after_good, INCREASE)
         converged[active] = (
             no_gain_left | (cost[active] <= settings.zero_cost) | (damping[active] > settings.max_damping)
         )
