@@ -200,7 +200,7 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
         return None
     tables: list[list[Record]] = []
     for a, b in spans:
-        begun = False
+        begun, above = False, len(tables)
         for line, row in ((line, row[a:b]) for line, row in rows):
             named = sum(map(bool, row)) > 1 and not any(map(_is_number, row))
             if named and begun:
@@ -210,7 +210,7 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
             if named:
                 tables += [] if begun else [[]]
                 tables[-1].append((line, row))
-            elif tables and sum(map(bool, row)) > 1:
+            elif len(tables) > above and sum(map(bool, row)) > 1:
                 tables[-1].append((line, row))
             begun = named
 

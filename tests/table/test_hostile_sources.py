@@ -131,3 +131,11 @@ def test_a_page_with_a_declaration_that_html_lacks_keeps_the_table_above_it(tmp_
     page = f"<html><table><tr><th>gpus</th><th>img/s</th></tr>{rows}</table><![x[<table>"
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     assert understood(tmp_path / "page.html").columns["gpus"].tolist() == ["1", "2"]
+
+
+def test_numbers_beside_a_table_without_a_header_of_theirs_are_not_its_rows(tmp_path: Path) -> None:
+    ragged = ",rate,,time,\nn,mean,st ,mean,std1,9,1,4,rate,,1*<![x[mean,std1,9,1,4,rate,,1*<![x["
+    (tmp_path / "runs.csv").write_text(ragged, encoding="utf-8")
+    assert {*understood(tmp_path / "runs.csv").columns} >= {"rate", "time"}
+    (tmp_path / "runs.csv").write_text("n,s,,n,s\n1,9,,2,8\n2,5,,4,4\n", encoding="utf-8")
+    assert understood(tmp_path / "runs.csv").columns["n"].tolist() == ["1", "2"]
