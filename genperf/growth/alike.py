@@ -17,8 +17,7 @@ from msgspec import Struct
 from genperf.arrays import Array, Index
 
 # Priors of the process over series, and how the ways to count a change are weighed.
-#: Log-normal priors of c₀, s², σ² and w: median, and standard deviation of
-#: the logarithm.
+#: Log-normal priors of c₀, s², σ² and w: median, and standard deviation of the logarithm.
 LEVEL_PRIOR: tuple[float, float] = (0.5, 1.0)
 LIKENESS_PRIOR: tuple[float, float] = (0.3, 1.4)
 NOISE_PRIOR: tuple[float, float] = (0.1, 2.0)
@@ -29,8 +28,7 @@ ENOUGH_DONORS = 40
 TIME_POWER = 0.4
 #: Changes below about twice this share of T(n₀) are counted in seconds by the last g, larger ones by logarithm.
 SECONDS_SHARE = 0.03
-#: A way to count weighs as its error on held-out blocks, `LEAST_BLOCK_ERROR`
-#: added, to this power; less with few blocks.
+#: A way to count weighs as its error on held-out blocks, `LEAST_BLOCK_ERROR` added, to this power; less with few.
 ERROR_POWER = 8.0
 LEAST_BLOCK_ERROR = 0.005
 ENOUGH_BLOCKS = 10.0

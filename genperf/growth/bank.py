@@ -34,19 +34,17 @@ UNSEEN_DRAWN = 0.3
 #: Of ln of such a network's step to the second node, relative to the computation.
 UNSEEN_MEDIAN = -2.3
 UNSEEN_SPREAD = 3.0
-#: Standard deviation of the slope of ln T beyond the data per doubling, in units of the
-#: walk's step, and at least: a quiet series shows nothing of the laws that begin beyond it.
+#: Standard deviation of the slope of ln T beyond the data per doubling, in units of the walk's step, and at least: a
+#: quiet series shows nothing of the laws that begin beyond it.
 SLOPE_SD = 0.75
 LEAST_SLOPE = 0.03
 #: Mean of that slope towards larger counts, in its standard deviations: laws that begin beyond the data add time. It
 #: helps either half of the sources (`experiments/results/growth.md`).
 MEAN_SLOPE = 0.1
-#: Of the central value: the share of unseen networks, and a factor for each
-#: overhead between nodes that does not arise. A heavy tail belongs to the upper bound.
+#: Of the central value: the share of unseen networks, and a factor for each overhead between nodes that does not arise.
+#: A heavy tail belongs to the upper bound.
 CENTRAL_UNSEEN = 0.1
 CENTRAL_ABSENT = 1.25
-
-
 #: Places of some overheads in `prior.json`; its last is the constant.
 DOUBLING, STEP, LATENCY = 1, 3, 5
 

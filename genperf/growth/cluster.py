@@ -17,12 +17,10 @@ from genperf.growth.bank import COMMON_STRENGTH_SD, STEP, UNSEEN_MEDIAN, UNSEEN_
 from genperf.growth.posterior import Posterior
 
 # How much of what varies between series is their cluster's.
-#: Kinds of cluster that stand for a normal distribution, and how many standard deviations they
-#: reach.
+#: Kinds of cluster that stand for a normal distribution, and how many standard deviations they reach.
 CLUSTER_KINDS = 15
 CLUSTER_REACH = 2.5
-#: Share of the variance of the step to the second node that is the cluster's: of a network
-#: like those that were learned from, and of an unseen one.
+#: Share of the variance of the step to the second node that is the cluster's: of a usual network, of an unseen one.
 STEP_SHARE = 0.71
 UNSEEN_STEP_SHARE = 0.9
 #: The same of the common strength.

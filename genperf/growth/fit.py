@@ -32,9 +32,8 @@ def fit_series(table: Table, series: MeasuredSeries, shared: Shared = ALONE) -> 
     whole = shared.beside(series)
     readings = weighed(whole, shared.cluster)
     shown = as_wide_as_one_node(readings)
-    members = tuple(
-        _member(whole, wide, each.share, len(shown) > 1, noise) for each, wide in zip(readings, shown, strict=True)
-    )
+    pairs = zip(readings, shown, strict=True)
+    members = tuple(_member(whole, wide, each.share, len(shown) > 1, noise) for each, wide in pairs)
     options: dict[str, str | float | None] = {"approach": "series", "scale": series.column}
     notes = [*notes_of(table, series), *hint_notes(series)]
     more, notes_of_shared = shared.notes(", ".join(table.key), series)
@@ -86,6 +85,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         # Each draw passes through one quantile of what similar series show, flat curves through the low ones.
         offsets = _offsets(series.anchors, len(level), float(np.mean((known.noise * steps) ** 2)) + noise**2)
         variances = np.r_[variances[: -offsets.shape[1]], np.zeros(offsets.shape[1])]
+    work, nodes, slope = series.over_columns(reading.work), series.over_columns(reading.nodes), SLOPE_SD * step
     discrepancy = Discrepancy(
         walk_from(axes, step, series.columns),
         series.columns,
@@ -93,14 +93,7 @@ def _member(series: MeasuredSeries, one: Weighed, central_share: float, several:
         variances,
         float(known.noise) * step,
         steps / step,
-        Extrapolation(
-            axes,
-            series.over_columns(reading.work),
-            SLOPE_SD * step,
-            series.over_columns(reading.nodes),
-            LEAST_SLOPE / (SLOPE_SD * step),
-            MEAN_SLOPE,
-        ),
+        Extrapolation(axes, work, slope, nodes, LEAST_SLOPE / slope, MEAN_SLOPE),
         offsets,
     )
     return Member(

@@ -23,8 +23,8 @@ from genperf.vocabulary.names import LEVELS, canonical_of
 MOST_CONFIGURATIONS = 256
 #: A run so many standard deviations from its configuration's median is named: five, as in physics.
 OUTLYING_DEVIATIONS = 5.0
-#: And so far from it as a share, so that very quiet series name nothing. Half and double change
-#: no answer (experiments/results/settings.md).
+#: And so far as a share, so that very quiet series name nothing. Half and double change no answer
+#: (experiments/results/settings.md).
 OUTLYING_SHARE = 0.2
 #: Variance of the median of three and more normal runs over that of their mean: π/2 for many runs.
 MEDIAN_VARIANCE = np.pi / 2.0

@@ -112,10 +112,8 @@ class Shared(Struct, frozen=True, eq=False, dict=True):
                 part = np.exp(log - log.max()) * np.repeat(alone.weights, len(levels))
                 share += each.share * part / part.sum()
             points.append(quantiles(x, share, levels))
-        points_of_draws = np.stack(points)
-        return series.extended(
-            Anchors(columns, np.median(points_of_draws, axis=1), points_of_draws.var(axis=1), points_of_draws)
-        )
+        values = np.stack(points)
+        return series.extended(Anchors(columns, np.median(values, axis=1), values.var(axis=1), values))
 
     def notes(self, name: str, series: MeasuredSeries) -> tuple[dict[str, str | float | None], list[Note]]:
         """Return what a model file keeps of similar series, and from which the growth and the network are."""
@@ -250,11 +248,8 @@ def _similar(curves: Sequence[NamedSeries]) -> dict[int, Shared]:
             curves_by_base.setdefault((curve.last, alone, work), []).append(k)
     out: dict[int, Shared] = {}
     for (base, alone, work), places in curves_by_base.items():
-        donors = [
-            curve_of_donor
-            for curve_of_donor in curves
-            if base in curve_of_donor.counts and curve_of_donor.last[0] > base[0] and curve_of_donor.work == work
-        ]
+        reaching = (curve for curve in curves if curve.last[0] > base[0] and curve.work == work)
+        donors = [curve for curve in reaching if base in curve.counts]
         if len(donors) >= FEWEST_DONORS:
             out |= dict(zip(places, _of_donors([curves[k] for k in places], donors, base, alone), strict=False))
     return out
@@ -305,9 +300,9 @@ def _predicted(donors: Sequence[NamedSeries], base: Count, at: Count) -> list[tu
     some = _some(donors, MOST_WEIGHED_SERIES)
     levels = [(k + 0.5) / 15.0 for k in range(15)]
     last = []
-    for series, counts in ((curve.series, curve.counts) for curve in some):
-        earlier = weighed(series.take(series.values(series.scale) <= base[0]))
-        there = series.take(np.array([count == at for count in counts]))
+    for curve in some:
+        earlier = weighed(curve.series.take(curve.series.values(curve.series.scale) <= base[0]))
+        there = curve.series.take(np.array([count == at for count in curve.counts]))
         last.append(forecast_of(earlier, there).quantiles(levels)[:, 0])
     base_seconds = np.repeat(_seconds(some, base), len(levels))
     out = []
