@@ -481,7 +481,8 @@ def source_of_settings(text: str, name: str) -> Source | None:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", "["))]
     if not all(_PAIR.search(line) or _WORD.match(line) or line.rstrip().endswith(":") for line in lines[:MOST_NAMES]):
         return None
-    return replace(source_of_rows([(1, _runs(text)[0])], name), delimiter="")
+    source = source_of_rows([(1, _runs(text)[0])], name)
+    return replace(source, delimiter="") if source.cells else None
 
 
 def source_of_steps(source: Source) -> Source | None:

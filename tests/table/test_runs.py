@@ -7,7 +7,7 @@ import pytest
 
 from genperf.asking.tables import ask
 from genperf.errors import TableError
-from genperf.table.opened import open_files, understood
+from genperf.table.opened import open_files, open_source, understood
 
 TITAN = (
     "[rank0]:2026-01-02 10:00:0{n} - root - INFO - step: {n}  loss:  8.2  memory: 31.2GiB(40%)  tps: {tps:,}  mfu: 4%"
@@ -260,3 +260,8 @@ def test_a_log_of_nothing_but_step_numbers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("{'epoch': 0.it/s}\n{'epoch': 0.1}\n{'epoch': 0.1}\n{'e", encoding="utf-8")
     with pytest.raises(TableError):
         ask(tmp_path / "log.txt", at={"gpus": 8})
+
+
+def test_settings_of_which_nothing_is_left_but_numbers_of_steps_are_no_run(tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_text("world_size ....=step: 1  lit/s\nstep: 2  ttp1  lit/# ")
+    assert open_source(tmp_path / "keys.txt").cells
