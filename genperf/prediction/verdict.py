@@ -218,12 +218,13 @@ class _Grades(Struct):
     grade: Integers
     marks: list[Mark] = field(default_factory=list)
 
-    def mark(self, where: Mask, level: int, about: str, **values: Any) -> None:
+    def mark(self, where: Mask, level: int | Integers, about: str, **values: Any) -> None:
         """Give some rows at least a grade for a reason; of values of shape (rows,) each row has its own."""
         if where.any():
+            of_rows = {n: v[where] if isinstance(v, np.ndarray) else v for n, v in {"": level, **values}.items()}
+            level = of_rows.pop("")
             self.grade[where] = np.maximum(self.grade[where], level)
-            values_of_rows = {name: v[where] if isinstance(v, np.ndarray) else v for name, v in values.items()}
-            self.marks.append(Mark(np.flatnonzero(where), about, values_of_rows))
+            self.marks.append(Mark(np.flatnonzero(where), about, level, of_rows))
 
 
 def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers, list[Mark]]:
@@ -240,11 +241,13 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     scales = [f for f in basis.reach if f.numeric and f.distinct != 1 and f.name not in together]
     if CORES in terms:
         grades.mark(terms.pop(CORES), 1, "one_machine")
-    _by_range(basis, columns, far, grades)
+    near = 0 if basis.several_forms and not basis.borrowed else 1
+    _by_range(basis, columns, far, np.where(total > RULES.blind, 2, near), grades)
     along = np.sum([far[f.name] > 0 for f in scales], axis=0) if scales else np.zeros(rows)
     near = 0 if basis.series and not basis.borrowed else 1
-    grades.mark((total > RULES.near) & (along > 1), near, "in_all", far=total)
-    grades.grade = np.maximum(grades.grade, np.where(total > RULES.blind, 2, near * (total > RULES.near)))
+    level = np.where(total > RULES.blind, 2, near * (total > RULES.near))
+    grades.mark((total > RULES.near) & (along > 1), level, "in_all", far=total)
+    grades.grade = np.maximum(grades.grade, level)
     _by_combination(basis, columns, short, corner, nearest, grades)
     for name, appears in terms.items():
         if name == STEP:
@@ -277,9 +280,8 @@ def verdicts(basis: Basis, columns: Columns, log_width: Array) -> tuple[Integers
     return grades.grade, grades.marks
 
 
-def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], grades: _Grades) -> None:
-    """Judge by the range of each factor."""
-    near = 0 if basis.several_forms and not basis.borrowed else 1
+def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], level: Integers, grades: _Grades) -> None:
+    """Judge by the range of each factor, where being outside it gives a grade."""
     known_range: tuple[str, dict[str, Any]] = ("known_borrowed" if basis.borrowed else "known", {})
     for factor in (f for f in basis.reach if f.numeric):
         name, away = factor.name, far[factor.name]
@@ -296,7 +298,7 @@ def _by_range(basis: Basis, columns: Columns, far: Mapping[str, Array], grades: 
             "lower": factor.lower,
             "upper": factor.upper,
         }
-        grades.mark(outside, near, "outside", name=name, **details)
+        grades.mark(outside, level, "outside", name=name, **details)
         few = (away > 0) & (factor.distinct < RULES.fewest_scales)
         grades.mark(few, 2, "few", name=name, count=factor.distinct)
 

@@ -36,7 +36,7 @@ def record_line(facts: Facts) -> str:
         return ""
     measured = max((count for count, _ in facts.curve.measured), default=facts.growth.smallest.count)
     error = f"median error {record.median_error:.0f} %"
-    held = f"{100.0 * record.covered / record.predictions:.0f} % of intervals were right"
+    held = f"{100.0 * record.covered / record.predictions:.0f} % of intervals held the truth"
     if facts.growth.target.count / measured > Record.far:
         return f"not judged so far; up to {Record.far:g} x: {error}, {held}"
     return f"on {record.predictions} published series: {error}, {held}"

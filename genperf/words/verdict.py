@@ -55,17 +55,20 @@ class Mark(NamedTuple):
     rows: npt.NDArray[np.intp]
     #: Of `REASONS`.
     about: str
+    #: The grade that the reason gives, as a place in the verdicts; one for all these rows or one each.
+    level: Any
     #: One value for all these rows, or an array with one for each; a pair of a name and values is a reason by itself.
     values: Mapping[str, Any]
 
 
 def reasons(marks: Sequence[Mark], rows: int) -> list[str]:
-    """Return the reasons of every row in the order they were given, each once."""
-    texts: list[dict[str, None]] = [{} for _ in range(rows)]
+    """Return the reasons of every row, each once, those first that give the worst grade."""
+    levels: list[dict[str, int]] = [{} for _ in range(rows)]
     for mark in marks:
-        for row, text in zip(mark.rows.tolist(), _texts(mark), strict=False):
-            texts[row][text] = None
-    return ["; ".join(one) or REASONS["inside"] for one in texts]
+        grades = np.broadcast_to(mark.level, mark.rows.shape).tolist()
+        for row, text, grade in zip(mark.rows.tolist(), _texts(mark), grades, strict=False):
+            levels[row][text] = max(grade, levels[row].get(text, 0))
+    return ["; ".join(sorted(one, key=lambda text: -one[text])) or REASONS["inside"] for one in levels]
 
 
 def _texts(mark: Mark) -> Iterable[str]:

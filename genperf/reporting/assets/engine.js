@@ -194,11 +194,11 @@ const reason = (about, values = {}) =>
 function judged(model, x, logWidth) {
   const { several_forms: several, series, followers, settled, evidence, unmeasured, unidentified: loose, borrowed } = model.judging;
   const pooled = borrowed.length > 0, reached = pooled ? borrowed : model.factors;
-  const reasons = new Set(), next = [], nearLevel = several && !pooled ? 0 : 1;
+  const reasons = new Map(), next = [], nearLevel = several && !pooled ? 0 : 1;
   let grade = 0, outsideCount = 0;
   const mark = (level, text) => {
     grade = Math.max(grade, level);
-    reasons.add(text);
+    reasons.set(text, Math.max(level, reasons.get(text) ?? 0));
   };
   // Nodes and data-parallel copies go as far as the workers do: only what exceeds that is news.
   const together = [...followers, ...Object.keys(settled)], leader = (name) => reached.findIndex((f) => f.name === settled[name]);
@@ -219,7 +219,7 @@ function judged(model, x, logWidth) {
     const beside = f.name in settled;
     const news = beside ? far > doublingsBeyond(reached[leader(f.name)], x[leader(f.name)]) + RULES.rounding : far > 0;
     if (!beside) outsideCount += far > 0;
-    if (news) mark(nearLevel, reason("outside", { ...f, value: x[i], far: doublings(far), known }));
+    if (news) mark(total > RULES.blind ? 2 : nearLevel, reason("outside", { ...f, value: x[i], far: doublings(far), known }));
     if (far > 0 && f.distinct < RULES.fewest_scales) mark(2, reason("few", { name: f.name, count: f.distinct }));
     if (f.role === "extrinsic" && !beside) next.push([f, far, x[i]]);
   });
@@ -253,7 +253,9 @@ function judged(model, x, logWidth) {
     mark(1, reason(several ? "undetermined_effect" : "undetermined", { names: `${loose.slice(0, 4).join(", ")}${loose.length > 4 ? ", …" : ""}` }));
   for (const [f, far, value] of next)
     if (grade > 0 && far > RULES.near && value > 2 * f.upper) mark(0, reason("measure", { name: f.name, value: 2 * f.upper }));
-  return [RULES.verdicts[grade], [...reasons].join("; ") || reason("inside")];
+  // The reasons of the worst grade come first.
+  const sorted = [...reasons].sort(([, a], [, b]) => b - a).map(([text]) => text);
+  return [RULES.verdicts[grade], sorted.join("; ") || reason("inside")];
 }
 
 // What follows the scale of a series is not counted beside it: of them and the scale the farthest counts.
