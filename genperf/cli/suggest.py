@@ -75,7 +75,9 @@ def suggest(
         return
     if len(suggestion.candidates):
         settings = [f.name for f in fitted.schema.factors]
-        printed, same = for_people(suggestion.candidates, settings, suggestion.target)
+        # Of a measured throughput, the seconds of one sample say nothing to anybody.
+        unread = [suggestion.quantity.name] if suggestion.throughput and suggestion.quantity.throughput else []
+        printed, same = for_people(suggestion.candidates.drop(columns=unread), settings, suggestion.target)
         heading = "what one more measurement would do, the best first"
         out.frame(printed, heading + (f"; each at {same}" if same else ""))
     tell(suggestion.sentence)

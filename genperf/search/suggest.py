@@ -41,6 +41,7 @@ from genperf.prediction.verdict import VERDICTS
 from genperf.result import FitResult
 from genperf.table.cells import source_of_columns
 from genperf.words.next_run import next_sentence
+from genperf.words.numbers import samples_called
 
 # What the model's form may miss beyond the data: a regime that begins there, such as a saturated link.
 # Doublings i and j beyond the data have the covariance `new_regime·jump²·min(i, j)` of ln T: a measurement shows the
@@ -217,8 +218,8 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
     #: Whether the target's interval meets `within` already; nothing is then suggested.
     met: bool
     #: The batch to measure, in order: the factors, the predicted value in a column with the quantity's name (`time`),
-    #: `cost` (machine-seconds), `width` (half width of the target's interval afterwards, relative), `gain` (the share
-    #: of the width that goes), `gain_per_cost`.
+    #: `throughput` where the one at the target is known, `cost` (machine-seconds), `width` (half width of the target's
+    #: interval afterwards, relative), `gain` (the share of the width that goes), `gain_per_cost`.
     chosen: pd.DataFrame
     #: Every candidate as if it were the next: the same columns, the best first.
     candidates: pd.DataFrame
@@ -226,18 +227,19 @@ class Suggestions(PrintedAnswer, frozen=True, eq=False):
     quantity: Target
     #: What to measure next, as numbers.
     next_run: NextRun
-    #: The throughput at the target, where the work of a step was given.
+    #: The throughput at the target, where it was measured or the work of a step was given, and its unit.
     throughput: Interval | None = None
+    rate_unit: str = ""
 
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        return next_sentence(self.next_run, "samples/s" if self.throughput else self.quantity.unit, self.throughput)
+        return next_sentence(self.next_run, self.rate_unit or self.quantity.unit, self.throughput)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
         plain = super().to_dict()
-        del plain["next_run"]
+        del plain["next_run"], plain["rate_unit"]
         plain["throughput"] = None if self.throughput is None else self.throughput.value
         plain["sentence"] = self.sentence
         return {self.quantity.name if name == "value" else name: value for name, value in plain.items()}
@@ -344,6 +346,8 @@ def suggested(
 ) -> Suggestions:
     """Return what to measure next where the interval at the target is known `now`, and whether its verdict is blind."""
     within, work = options.within, options.work
+    step = result.panel.work_of_step(work, samples_called(result.schema.target.throughput))
+    rated = work is not None or step.known == "measured"
     values = {n: v[0] for n, v in query.columns.items()}
     target_columns = {result.panel.meant(str(n)) for n in target}
     named = {n: v for n, v in values.items() if n in target_columns} or values
@@ -361,17 +365,20 @@ def suggested(
         prices = _costs(result, places, central, options.cost, work)
         start = knowledge(result, both, predictions)
         run = float(start.noise[-1]) if options.band == "prediction" else 0.0
-        ranking = _Ranking(pd.DataFrame({**places.columns, quantity.name: central, "cost": prices}), start, width, run)
+        samples = step.at(places.columns) if rated else None
+        rates = {} if samples is None else {"throughput": samples / central}
+        frame = pd.DataFrame({**places.columns, quantity.name: central, **rates, "cost": prices})
+        ranking = _Ranking(frame, start, width, run)
         ranked = ranking.of(start)
         chosen = ranking.batch(ranked, options.k, within)
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
     following_run = NextRun(named, places_of(values, named, chosen), now, width, after, within, met, beyond)
     rate = None
-    if work is not None and (samples := result.panel.work_of_step(work).at(query.columns)) is not None:
+    if rated and (samples := step.at(query.columns)) is not None:
         rate = Interval(*(float(samples[0] / end) for end in (value, upper, lower)))
     there = (*now.ends, options.interval, width, within, met)
-    return Suggestions(values, *there, chosen, ranked, quantity, following_run, rate)
+    return Suggestions(values, *there, chosen, ranked, quantity, following_run, rate, f"{step.unit}/s" if rate else "")
 
 
 #: Candidates with less than this share of the largest gain stand behind the others, however little they cost. With a

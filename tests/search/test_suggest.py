@@ -352,3 +352,13 @@ def test_what_to_measure_next(memory: gp.FitResult) -> None:
     assert "seconds" not in words
     squared = suggest(memory, {"workers": 64, "batch": 8}, cost="memory_gb**2")
     assert squared.candidates["cost"].to_numpy() == pytest.approx(squared.candidates["memory_gb"].to_numpy() ** 2)
+
+
+def test_of_a_measured_throughput_the_advice_is_in_its_unit() -> None:
+    runs = pd.DataFrame({"gpus": [1, 2, 4, 8], "tokens_per_s": [10e3, 19e3, 36e3, 66e3]})
+    result = gp.fit(gp.read_table(runs, throughput="tokens_per_s", extrinsic="gpus"), model="amdahl")
+    advice = suggest(result, {"gpus": 64})
+    assert advice.throughput.value == pytest.approx(64.0 / advice.value)
+    assert advice.sentence.removesuffix(", unless a new bottleneck appears.").endswith(" tokens/s")
+    steps = advice.candidates["throughput"] * advice.candidates["time"]
+    assert steps.tolist() == pytest.approx(advice.candidates["gpus"].tolist())
