@@ -29,7 +29,8 @@ MAX_MOVED_LEVELS = 30
 #: Points of each of the two base samples, a power of two. At 1024 the Monte Carlo error of an index is about 0.01
 #: (docs/attribution.md).
 SOBOL_SAMPLES = 1024
-#: Such points of the prediction itself, at least: with 64 an index errs by 0.014, with 256 by 0.007.
+#: Such points of the prediction itself, at least, and of its draws, at most: with 64 an index errs by 0.014, with 256
+#: by 0.007. Draws at the points of the prediction err with it, and that error cancels.
 LEAST_SAMPLES = 256
 #: Draws of the ensemble with which the intervals of an index are made. The standard error of an end
 #: of a 90 % interval is then 8 % of its width (see `PAIRED_DRAWS`), at a sixteenth of the time of a thousand.
@@ -194,12 +195,16 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
 
     The *first-order* index of a factor is the share of the variance that goes when it is known,
     `Var(E[T|x])/Var(T)`; the *total* index the share that is left when all others are known,
-    `E[Var(T|others)]/Var(T)`. The factors vary independently: a numeric one evenly over the logarithm of its range
+    `E[Var(T|others)]/Var(T)`. Of two samples a and b, and a with the factor of b,
+
+        first = mean(T(b)·(T(a with x of b) − T(a)))/Var(T),   total = ½·mean((T(a) − T(a with x of b))²)/Var(T)
+
+    The factors vary independently: a numeric one evenly over the logarithm of its range
     (evenly over the range where it has values of zero or below; whole numbers where only whole numbers were measured),
     a categorical one evenly over its levels.
 
-    The model is evaluated `samples·(factors + 2)` times for each draw. The intervals
-    hold the uncertainty of the constants and families.
+    The model is evaluated `samples·(factors + 2)` times, and for each draw at 256 of the samples. The intervals hold
+    the uncertainty of the constants and families.
 
     Examples
     --------
@@ -212,7 +217,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
       factor  first  total
     0      x    1.0    1.0
     """
-    from scipy.stats import sobol_indices, uniform
+    from scipy.stats import qmc
 
     about = about or Sobol()
     of, samples = about.of, about.samples
@@ -241,7 +246,7 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
     members = thinned(result.members, SOBOL_DRAWS)
     walks = any(m.discrepancy is not None for m in result.members)
 
-    def at_points(points: Array, drawn_too: bool) -> Array:
+    def at_points(points: Array, drawn_too: bool) -> Array:  # (factors, points) → (1 + draws, points)
         u = dict(zip(varying, points, strict=True))
         low = np.zeros(points.shape[1])
         columns = {name: _over(factors[name], values, u.get(name, low)) for name, values in domain.items()}
@@ -254,18 +259,25 @@ def sensitivity(result: FitResult, about: Sobol | None = None, interval: float =
         out = np.vstack([centre, drawn])
         return out if of == "log" else np.exp(out)
 
-    uniforms: Any = [uniform()] * len(varying)
+    def indices_of(samples: int, drawn_too: bool = True) -> Array:  # of the prediction, and of its draws
+        d = len(varying)
+        base = qmc.Sobol(2 * d, rng=np.random.default_rng(about.seed), bits=64).random(samples).T.reshape(2, d, samples)
+        crossed = np.where(np.eye(d, dtype=bool)[:, :, None], base[1], base[0])
+        # At all points together: a draw is one curve.
+        points = np.concatenate([base, crossed]).swapaxes(0, 1).reshape(d, -1)
+        values = at_points(points, drawn_too).reshape(-1, 2 + d, samples).swapaxes(0, 1)
+        (at_a, at_b), at_crossed = values[:2], values[2:]
+        middle = values[:2].mean(axis=(0, 2))[:, None]
+        first, total = (at_b - middle) * (at_crossed - at_a), 0.5 * (at_a - at_crossed) ** 2
+        shared = np.mean([first, total], axis=3)
+        # Without variance no factor has a share.
+        variance = values[:2].var(axis=(0, 2))
+        return np.swapaxes(np.divide(shared, variance, out=np.zeros_like(shared), where=variance > 0.0), 1, 2)
 
-    def indices_of(count: int, drawn_too: bool = True) -> Array:  # of the prediction, and of its draws
-        rng = np.random.default_rng(about.seed)
-        indices = sobol_indices(func=lambda points: at_points(points, drawn_too), n=count, dists=uniforms, rng=rng)
-        both = np.array([indices.first_order, indices.total_order], float)
-        return both.reshape(2, -1, len(varying))
-
-    of_draws = indices_of(samples)
-    if samples < LEAST_SAMPLES and not walks:
+    of_draws = indices_of(samples if walks else min(samples, LEAST_SAMPLES))
+    if samples != LEAST_SAMPLES and not walks:
         # Draws err together where points are few: those of the prediction alone cost little.
-        of_draws += indices_of(LEAST_SAMPLES, False) - of_draws[:, :1]
+        of_draws += indices_of(max(samples, LEAST_SAMPLES), False) - of_draws[:, :1]
     columns: dict[str, Array] = {}
     for name, values in zip(("first", "total"), of_draws, strict=True):
         lower, upper = quantiles(values[1:], shares(members), ends_of(interval))
