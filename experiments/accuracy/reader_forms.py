@@ -544,4 +544,113 @@ FORMS = (
         rate(TARGET),
         "throughput",
     ),
+    # --- forms of repositories and trackers ---
+    in_a_file(
+        "cells over several columns and rows",
+        "spans.html",
+        "<html><body><table><tr><th rowspan=2>Model</th><th colspan=4>Number of GPUs</th></tr>\n<tr>"
+        + "".join(f"<th>{n}</th>" for n in COUNTS)
+        + "</tr>\n<tr><td>ours</td>"
+        + "".join(f"<td>{r} img/s</td>" for _, r in PLAIN)
+        + "</tr></table></body></html>",
+        "GPUs=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "a name over the headers",
+        "over.csv",
+        lines([("", "Number of GPUs", "", "", ""), ("Method", *COUNTS), ("ours (img/s)", *(r for _, r in PLAIN))]),
+        "GPUs=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "blocks below the names of runs",
+        "named.yaml",
+        "".join(f"net_{n}gpu:\n  speed:\n    mean: {r}\n    std: 2.1\n    unit: samples/s\n" for n, r in PLAIN),
+        "gpu=16",
+        rate(TARGET),
+        "speed",
+    ),
+    in_a_file(
+        "levels printed once",
+        "frame.txt",
+        "            mean  std\nnet gpus           \n"
+        + "".join(
+            f"{name if n == 1 else '':<4}{n:<5}{k * rate(n):>7.1f}{2.1:>5}\n"
+            for name, k in (("a", 1.0), ("b", 0.5))
+            for n in COUNTS
+        ),
+        "gpus=16",
+        rate(TARGET),
+        "mean",
+    ),
+    in_a_file(
+        "dictionaries by name in a program",
+        "results.py",
+        "import json\n\nresults = {\n"
+        + "".join(
+            f"    '{name}': {{{', '.join(f'{n}: {k * rate(n):.1f}' for n in COUNTS)}}},\n"
+            for name, k in (("net", 1.0), ("other", 0.5))
+        )
+        + "}\nprint(json.dumps(results))\n",
+        "gpus=16",
+        rate(TARGET),
+    ),
+    Form(
+        "settings in a hidden folder",
+        {f"{n}/.run/config.yaml": f"trainer:\n  devices: {2**n}\nmodel:\n  name: net\n" for n in range(4)}
+        | {
+            f"{n}/train.log": steps(lambda i, v: f"[10:00:{i:02d}] step {i} | {v:.1f} samples/s", rate(2**n))
+            for n in range(4)
+        },
+        ".",
+        {"devices": "16"},
+        rate(TARGET),
+    ),
+    a_file_a_run(
+        "a rate beside a number of requests",
+        "load_{n}.txt",
+        lambda n: (
+            f"Number of threads: {n}\n\nStatistics:\n    queries:   {60 * rate(n):.0f} ({rate(n):.2f} per sec.)\n"
+            f"    ignored errors:   0      (0.00 per sec.)\n    total time:   60.0041s\n"
+        ),
+        "threads=16",
+        rate(TARGET),
+        "queries",
+    ),
+    a_file_a_run(
+        "one metric by the time of day",
+        "run-gpus_{n}-tag-perf.csv",
+        lambda n: "Wall time,Step,Value\n" + steps(lambda i, v: f"{1.7e9 + i:.1f},{i},{v:.2f}", rate(n), 2),
+        "gpus=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "a small table below a wide one",
+        "wide.md",
+        "## Speed\n\n"
+        + markdown(["# GPUs", "batch", "img/s"], [(n, 64 * n, f"{rate(n) * 10:,.0f}") for n in COUNTS])
+        + "\n\n## Accuracy\n\n"
+        + markdown(["Epochs", "Top-1"], [(90, 76.4), (300, 78.1)])
+        + "\n",
+        "GPUs=16",
+        10.0 * rate(TARGET),
+    ),
+    in_a_file(
+        "a product with words",
+        "grid.md",
+        markdown(
+            ["Configuration", "tokens/s"],
+            [(f"{n} node{'s' if n > 1 else ''} x 8 GPUs", f"{100 * rate(n):,.0f}") for n in COUNTS],
+        ),
+        "Configuration=16 nodes x 8 GPUs",
+        100.0 * rate(TARGET),
+    ),
+    in_a_file(
+        "devices of the only node",
+        "one.csv",
+        lines([("gpus_per_node", "nodes", "img/s"), *((n, 1, r) for n, r in PLAIN)]),
+        "gpus_per_node=16",
+        rate(TARGET),
+    ),
 )

@@ -28,6 +28,7 @@ from genperf.words.numbers import (
     duration_text,
     durations_text,
     join_values,
+    rate_unit,
     three_digits,
     with_article,
     with_unit,
@@ -331,7 +332,7 @@ def _rows(answer: Answer) -> Iterator[Row]:
     beside = _beside(facts) if growth.grows else None
     if rate is not None:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
-        yield _interval_row("throughput", rate, f"{growth.sample}/s", before_text)
+        yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
     if rate is None or growth.of_steps:
         yield _time_row(facts, beside)
     if (efficiency := growth.target.efficiency) is not None:

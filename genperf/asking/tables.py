@@ -43,7 +43,7 @@ from genperf.table.opened import open_files, open_source
 from genperf.vocabulary import words_of
 from genperf.vocabulary.headers import DEVICE_WORDS, STEP_WORDS, TIME_UNITS, Header, header_of
 from genperf.vocabulary.names import counts_devices, meant_by
-from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
+from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
 from genperf.words.verdict import trust_text
 
 #: The name of a count that is given without one.
@@ -572,7 +572,8 @@ def unit_of_column(name: str, header: Header, roles: Mapping[str, Any]) -> str:
     if header.kind != "rate":
         return ""
     device = next((w for w in DEVICE_WORDS if name.lower().rstrip(")").endswith(w)), "worker")
-    return f"{header.counted or 'samples'}/{header.unit}" + (f"/{device}" if header.shared else "")
+    rate = rate_unit(header.counted or "samples")
+    return rate if rate == "x" else f"{rate[:-2]}/{header.unit}" + (f"/{device}" if header.shared else "")
 
 
 def _in_plain_words(value: Value, configuration: Mapping[str, Any]) -> Value:

@@ -21,7 +21,7 @@ from genperf.panel.options import says_failed
 from genperf.table.cells import Cells
 from genperf.table.clean import MISSING, labels, mostly_numbers, numbers, seconds_of
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Header, header_of, is_bandwidth
+from genperf.vocabulary.headers import STATISTICS, STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of
 from genperf.vocabulary.names import COUNTED, LEVELS, WAYS, canonical_of, column_of, meant_by, plain_name
 
 Texts = Mapping[Any, Objects]
@@ -309,7 +309,7 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
         return "spread", "its header is that of an earlier prediction"
     if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
         return "label", "it numbers the runs"
-    if _RESULT.fullmatch(flat) or (is_bandwidth(name) and _COLLECTIVE.search(flat)):
+    if _RESULT.fullmatch(flat) or (_COLLECTIVE.search(flat) and bandwidth_of(name)):
         return "ratio", "its header is that of a result that is computed from others"
     return None
 

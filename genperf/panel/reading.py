@@ -47,7 +47,7 @@ from genperf.panel.options import MEASURED, ColumnRoles
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STEP_WORDS, Header, header_of, relative_unit
+from genperf.vocabulary.headers import STEP_WORDS, Header, bandwidth_of, header_of, relative_unit
 from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
@@ -186,6 +186,10 @@ def read_columns(
     unnamed = {n: plain_name(n) for n, m in meanings.items() if m.role == "measured" and not headers[n].kind}
     letters = {n: TIME_HEADERS[plain] for n, plain in unnamed.items() if plain in TIME_HEADERS}
     headers |= {n: replace(headers[n], kind="time", unit=unit) for n, unit in letters.items()}
+    results = {
+        n: bandwidth_of(n, (units or {}).get(n, "")) for n, m in meanings.items() if m.role in ("measured", "ratio")
+    }
+    headers |= {n: Header("quantity", unit) for n, unit in results.items() if unit and not headers[n].kind}
     meanings |= _names_of_runs(meanings, evidence, headers, requested | {*roles.by_column})
     if not any((given or {}).get(option) for option in ("status", "failed")):
         ending = ending_column(
@@ -409,16 +413,20 @@ def _with_quantities(reading: Reading, want: str | None) -> Reading:
 
 
 def _with_relative(reading: Reading) -> Reading:
-    """Take a speed-up or an efficiency for a throughput, of all devices or of one, where nothing else was measured."""
-    relative_values = {n: reading.evidence[n].known for n in reading.of("ratio") if is_relative(n)}
+    """Take a speed-up or an efficiency for a throughput, of all devices or of one, where nothing else was measured.
+
+    A bandwidth stays one.
+    """
+    ratios = [n for n in reading.of("ratio") if is_relative(n) or reading.headers[n].kind]
+    relative_values = {n: reading.evidence[n].known for n in ratios}
     grown = {n: growth(reading, n) for n, values in relative_values.items() if len(values) and np.min(values) > 0.0}
     if not grown or reading.scale is None:
         return reading
     name = max(grown, key=lambda n: grown[n])
-    header = Header("rate", "s", relative_unit(name), shared=grown[name] <= LEAST_GROWTH)
-    meaning = replace(
-        reading.meanings[name], role="measured", reasons=("it goes with a throughput that no column has",)
-    )
+    header = reading.headers[name]
+    if not header.kind:
+        header = Header("rate", "s", relative_unit(name), shared=grown[name] <= LEAST_GROWTH)
+    meaning = replace(reading.meanings[name], role="measured", reasons=("nothing else was measured",))
     return replace(reading, meanings={**reading.meanings, name: meaning}, headers={**reading.headers, name: header})
 
 
@@ -468,6 +476,10 @@ def _with_roles(reading: Reading, requested: set[str], given: Mapping[str, Any],
     columns = {n: e.texts for n, e in evidence.items()}
     roles = replace(roles, repeat=roles.repeat or next(iter(reading.of("repeat")), ""))
     mapped, settings, derived = reading.mapping, reading.of("setting"), dict[str, str]()
+    if scale is not None and canonical_of(scale) == "devices_per_node":
+        # Of one count of nodes the devices of each are those of the run.
+        varied = [n for n in settings if canonical_of(n) != "nodes" or evidence[n].varies or n in requested]
+        settings = [n for n in settings if n in varied or n in roles.extrinsic]
     named = {n: c for n in [*roles.extrinsic, *settings] if (c := canonical_of(n)) in EXTRINSIC}
     named |= {column: name for name, column in mapped.items() if column in settings}
     ways = [n for n in named if named[n] in WAYS]

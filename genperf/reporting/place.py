@@ -29,7 +29,7 @@ from genperf.prediction.schema import checked_values
 from genperf.reporting.provenance import hints_of
 from genperf.result import FitResult, answering
 from genperf.table import Factor
-from genperf.words.numbers import count_text, samples_called
+from genperf.words.numbers import count_text, rate_unit, samples_called
 
 # How far a page looks, in times the largest measured count, what it answers, and how much it holds.
 #: The answers are about it: one doubling, the nearest question there is.
@@ -207,7 +207,7 @@ class Place(Struct, frozen=True, eq=False, dict=True):
         (expected, row), rated = self.expected, self.result.schema.target.throughput
         what, unit, ends = expected.name, expected.unit, expected.value.ends
         if rated and THROUGHPUT[0] in row:
-            what, unit = THROUGHPUT[0], f"{samples_called(rated)}/s"
+            what, unit = THROUGHPUT[0], rate_unit(samples_called(rated))
             rate, low, high = (float(row[name][0]) for name in THROUGHPUT)
             ends = rate, low, high
         return Answer((Value(what, unit, *ends, expected.verdict, expected.reason, self.values),))

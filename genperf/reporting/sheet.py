@@ -41,7 +41,7 @@ from genperf.search.problem import Goal, capacity_constraints
 from genperf.table.cells import frame_of
 from genperf.vocabulary.names import column_of
 from genperf.words.growth import price_text
-from genperf.words.numbers import samples_called
+from genperf.words.numbers import rate_unit, samples_called
 from genperf.words.quantity import constant_unit, heading
 
 
@@ -103,7 +103,7 @@ def _rate_unit(result: FitResult) -> str:
     """
     schema = result.schema
     if schema.target.throughput:
-        return f"{samples_called(schema.target.throughput)}/s"
+        return rate_unit(samples_called(schema.target.throughput))
     of_group = {column_of(name, schema.group) for name in ("batch", "global_batch")}
     counts_samples = result.panel.samples is not None or of_group != {None}
     return "samples/s" if counts_samples else "worker steps/s"

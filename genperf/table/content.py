@@ -82,11 +82,16 @@ def files_of(source: str | Path) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the files in a folder and inside it, without hidden and empty ones; links to folders are not followed."""
+    """Return the files in a folder and inside it, without hidden and empty ones; links to folders are not followed.
+
+    Of a hidden folder beside files the settings are among them: that of a run keeps them there.
+    """
     files: list[str] = []
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
-        paths = (os.path.join(place, name) for name in sorted(names) if not name.startswith("."))
+        hidden = os.path.basename(place).startswith(".") and place != folder
+        folders[:] = sorted(n for n in folders if not (n.startswith("__") or hidden or (n[0] == "." and not names)))
+        ends = (".yaml", ".yml") if hidden else ("",)
+        paths = (os.path.join(place, n) for n in sorted(names) if not n.startswith(".") and n.endswith(ends))
         files += [path for path in paths if os.path.isfile(path) and os.path.getsize(path)]
         if len(files) > MAX_FILES:
             what = f"holds more than {MAX_FILES:,} files"

@@ -1,4 +1,4 @@
-"""Documents that hold tables or printed text: notebooks, web pages, Python's literals → text, workbooks → cells."""
+"""Documents that hold tables or printed text: notebooks, web pages, literals, outlines → text, workbooks → cells."""
 
 import ast
 import contextlib
@@ -15,8 +15,11 @@ from genperf.errors import TableError
 from genperf.table.cells import csv_pieces
 from genperf.table.clean import label
 from genperf.table.content import HEAD_BYTES, MAX_FILE_BYTES
-from genperf.table.facts import is_result
+from genperf.table.facts import is_result, key_of_step
 from genperf.table.text import is_of_scale
+
+#: Rows or columns over which a cell of a web page stands, at most.
+_MOST_SPANNED = 100
 
 
 class _Tables(HTMLParser):
@@ -25,16 +28,23 @@ class _Tables(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.tables: list[list[list[str]]] = []
+        #: For each cell of a table its row, its number there, and over how many rows and columns it stands.
+        self.spans: list[list[tuple[int, int, int, int]]] = []
         self.inside = False
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.inside = self.inside and tag not in ("table", "tr")
         if tag == "table":
             self.tables.append([])
+            self.spans.append([])
         elif tag == "tr" and self.tables:
             self.tables[-1].append([])
         elif tag in ("td", "th") and self.tables and self.tables[-1]:
-            self.tables[-1][-1].append("")
+            row = self.tables[-1][-1]
+            over = {n: int(text) for n, text in attrs if text and text.isdecimal() and text.isascii()}
+            rows, columns = (min(over.get(n, 1), _MOST_SPANNED) for n in ("rowspan", "colspan"))
+            self.spans[-1].append((len(self.tables[-1]) - 1, len(row), rows, columns))
+            row.append("")
             self.inside = True
 
     def handle_endtag(self, tag: str) -> None:
@@ -60,7 +70,16 @@ def drawn_tables(html: str) -> str:
     with contextlib.suppress(AssertionError):
         parser.feed(html)
     drawn = []
-    for table in parser.tables:
+    for cells, spans in zip(parser.tables, parser.spans, strict=True):
+        table: list[list[str]] = [[] for _ in cells]
+        spanned: dict[tuple[int, int], str] = {}
+        for row, number, rows_over, columns_over in spans:
+            while (row, len(table[row])) in spanned:
+                table[row].append(spanned[row, len(table[row])])
+            start = len(table[row])
+            table[row] += [cells[row][number]] * columns_over
+            below = range(row + 1, min(row + rows_over, len(cells)))
+            spanned |= {(r, start + k): cells[row][number] for r in below for k in range(columns_over)}
         rows = [[" ".join(cell.split()).replace("|", "/") for cell in row] for row in table if any(row)]
         drawn += (
             ["\n".join(f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))]
@@ -118,7 +137,6 @@ _LIST = re.compile(
     r"^[ \t]*(?P<name>\w+)\s*[=:]\s*[(\[](?P<cells>[^()\[\]]+)[)\]],?[ \t]*(?:#[ \t]*(?P<unit>\S+))?[ \t]*$",
     re.MULTILINE,
 )
-_LITERAL = re.compile(r"\s*(?:\w+\s*=\s*)?(?=[\[{])")
 _BRACKETED = re.compile(r"^[ \t]*(?:\w+\s*[=:]\s*)?[\[({]", re.MULTILINE)
 #: Characters of a literal of Python that are parsed.
 _LONGEST_LITERAL = 1_000_000
@@ -154,16 +172,103 @@ def of_literals(text: str) -> str | None:
     lists = {name: cells for name, cells in lists.items() if len(cells) == max(map(len, lists.values()))}
     if is_of_scale(lists):
         return "\n".join(map(",".join, ([*lists], *zip(*lists.values(), strict=True))))
-    start = _LITERAL.match(text)
-    if start is None or len(text) > _LONGEST_LITERAL:
+    if len(text) > _LONGEST_LITERAL:
         return None
     try:
         with warnings.catch_warnings(action="ignore"):
-            value = ast.literal_eval(text[start.end() :])
-        records = isinstance(value, dict) or all(isinstance(row, dict | list | tuple) for row in value)
-        return json.dumps(value) if records else None
+            body = ast.parse(text.strip()).body
+        values = [_literal(node.value) for node in body if isinstance(node, ast.Assign | ast.Expr)]
+        nested = (value for value in values if isinstance(value, dict | list | tuple) and len(value) > 1)
+        records = (v for v in nested if isinstance(v, dict) or all(isinstance(row, dict | list | tuple) for row in v))
+        largest = max(records, key=lambda value: len(str(value)), default=None)
+        return None if largest is None else json.dumps(largest)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return the value of a literal of Python; None of another expression."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return None
+
+
+#: `  - gpus: 8  # of one node`, `runs:`, `- adam`.
+_OUTLINE = re.compile(
+    r"(?P<indent> *)(?P<item>(?:- +)?)"
+    r"(?:(?P<key>[^\s:#'\"{}\[\]|,][^:#'\"{}\[\]|]{0,60}?):(?: +|(?=$))(?P<value>[^#()]*?)"
+    r"|(?P<scalar>(?<=- )[^\s:#][^:#]*?))"
+    r"(?: +#\s*(?P<comment>.*))?\s*$"
+)
+#: Blocks inside each other that are read.
+_DEEPEST = 20
+#: Lines of an outline that are read: results of a few hundred runs.
+_LONGEST_OUTLINE = 20_000
+
+
+def of_outline(text: str) -> str | None:
+    r"""Return keys with blocks below them, indented as YAML has them, as JSON; None of another text.
+
+    Examples
+    --------
+    >>> of_outline("runs:\n  - gpus: 8\n    step: 0.2 # s\n  - gpus: 16"), of_outline("gpus: 8\nstep: 0.2")
+    ('{"runs": [{"gpus": 8, "step": "0.2 s"}, {"gpus": 16}]}', None)
+    """
+    lines: list[re.Match[str]] = []
+    for line in text.splitlines():
+        if not line.strip() or line.lstrip().startswith("#") or line.strip() == "---":
+            continue
+        match = _OUTLINE.match(line) if len(lines) < _LONGEST_OUTLINE else None
+        if match is None:
+            return None
+        lines.append(match)
+    blocks = [(len(line["indent"]), len(line["item"]), line) for line in lines]
+    if len({indent for indent, _, _ in blocks}) < 2 and not any(item for _, item, _ in blocks):
+        return None
+    try:
+        value, end = _block(blocks, 0, blocks[0][0], 0)
+    except ValueError:
+        return None
+    return json.dumps(value) if end == len(blocks) and isinstance(value, dict) else None
+
+
+def _block(lines: list[tuple[int, int, re.Match[str]]], at: int, indent: int, depth: int) -> tuple[Any, int]:
+    """Return what lines from one on hold that are indented alike, and where they end."""
+    if depth > _DEEPEST:
+        raise ValueError("too deep")
+    items: list[Any] = []
+    keys: dict[str, Any] = {}
+    while at < len(lines) and lines[at][0] >= indent:
+        begins, item, line = lines[at]
+        if begins > indent or (bool(item) and bool(keys)) or (not item and bool(items)):
+            raise ValueError("indented otherwise")
+        below = lines[at + 1][0] if at + 1 < len(lines) else -1
+        if item and line["scalar"] is not None:
+            items.append(_cell(line["scalar"], line["comment"]))
+            at += 1
+        elif item:
+            lines[at] = (begins + item, 0, line)
+            value, at = _block(lines, at, begins + item, depth + 1)
+            items.append(value)
+        elif line["key"] in keys or (key_of_step(line["key"]) and not line["value"]):
+            raise ValueError("runs or steps one after the other")
+        elif line["value"] or (below <= indent and not (below == indent and lines[at + 1][1])):
+            keys[line["key"]] = _cell(line["value"] or "", line["comment"])
+            at += 1
+        else:
+            keys[line["key"]], at = _block(lines, at + 1, below, depth + 1)
+    return items or keys, at
+
+
+def _cell(text: str, comment: str | None) -> Any:
+    """Return a value of an outline, with the unit behind it where a comment is one."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text.strip("'")
+    unit = comment if comment and isinstance(value, int | float) and is_result(f"x ({comment})") else ""
+    return f"{value} {unit}" if unit else value
 
 
 def is_workbook(data: bytes) -> bool:

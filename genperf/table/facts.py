@@ -37,6 +37,8 @@ FAILURES = ("out of memory", "failed")
 PATHS = ("file", "folder", *(f"folder {n}" for n in range(2, 9)))
 #: How many times the median a step takes that is reported as slow.
 SLOW = 2.0
+#: Seconds since 1970 of the years 2001 to 2100: a time of day, and none that was measured.
+CALENDAR = (1e9, 4.1e9)
 #: The share of the first values of a run that warm up.
 WARM_UP = 0.1
 
@@ -48,11 +50,11 @@ _UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
 #: `4.2k`, `1.5M`.
 _MULTIPLE = r"(?P<multiple>[kKMBG](?![\w/]))?"
 _END = r"(?![\w:]|\.\d|-\d|/\d)"
-#: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, also in quotes, as a dictionary prints it.
+#: `key: 0.25 s`, `key=8`, `key ..... 16 2.7/s`, `key: 16 (2.7 per sec.)`, also in quotes, as a dictionary prints it.
 _PAIR = re.compile(
     rf"""(?<![\w.\-/])(?P<quote>["']?)(?P<key>{_KEY})(?P=quote)\s*(?:[:=]|\.{{3,}})\s*(?P<cite>["']?)"""
     rf"(?P<value>{_CLOCK}|{_DIGITS}|nan|inf){_MULTIPLE}\s?(?P<unit>{_UNIT})?(?P=cite){_END}"
-    rf"(?: +(?P<rate>{_DIGITS})/s(?!\w))?"
+    rf"(?: *\(?(?P<rate>{_DIGITS})(?:/| per )s(?:ec(?:ond)?)?(?!\w))?"
 )
 #: `--nodes 4`, `-np 2`.
 _FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}){_END}")
@@ -236,7 +238,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
     ):
         return None
     unit = unit if _kind_of(unit) else ""
-    if _NUMBERED.fullmatch(key) and unit:
+    if unit and key_of_step(key):
         key, unit = unit, ""  # `epoch 3: 350 images/sec`
     if not unit and not header_of(key).kind:
         unit = "s" if clock else unit_of_line
@@ -383,13 +385,19 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, Steps | Non
     return middle, (len(steady), round(low, 12), round(high, 12), slow)
 
 
+def key_of_step(key: str) -> bool:
+    """Tell whether a key numbers a step of a run: `epoch 3`."""
+    return _NUMBERED.fullmatch(key) is not None
+
+
 def is_counter(key: str, values: Sequence[Any]) -> bool:
     """Tell whether a key numbers the lines of a run: its values rise."""
     numbers = [v for v in values if isinstance(v, float) and np.isfinite(v)]
     if len(numbers) < 2 or _words_of(key).isdisjoint(_COUNTERS):
         return False
+    of_a_calendar = CALENDAR[0] < min(numbers) and max(numbers) < CALENDAR[1]
     rises = np.diff(numbers) >= 0.0
-    return len({*numbers}) > 1 and float(np.mean(rises)) > 0.7 and not is_result(key)
+    return len({*numbers}) > 1 and float(np.mean(rises)) > 0.7 and (of_a_calendar or not is_result(key))
 
 
 def with_facts(source: Source) -> Source:

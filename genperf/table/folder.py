@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -110,7 +111,13 @@ def _beside(runs: Mapping[str, Source], name: str, steps: Sequence[str]) -> Sour
         steady.append(spread)
     ended = [any(is_result(n, units.get(n, "")) or n in _ENDINGS for n in record) for record in records]
     if any(ended):
-        # Files of settings alone are no runs.
+        # Files of settings alone are no runs: those of a folder are of the only run in it, or in the folder above.
+        ends = dict(itertools.compress(zip(groups, records, strict=True), ended))
+        for place, record in itertools.compress(zip(groups, records, strict=True), map(operator.not_, ended)):
+            for folder in (place, os.path.dirname(place)):
+                inside = [one for path, one in ends.items() if f"{path}{os.sep}".startswith(f"{folder}{os.sep}")]
+                if several and len(inside) == 1:
+                    inside[0].update({n: cell for n, cell in record.items() if n not in inside[0]})
         groups = dict(itertools.compress(groups.items(), ended))
         records, steady = [*itertools.compress(records, ended)], [*itertools.compress(steady, ended)]
     named = {n: texts for n, texts in _paths([*groups]).items() if not any(n in record for record in records)}

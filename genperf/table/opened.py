@@ -31,7 +31,7 @@ from genperf.table.content import (
     read_content,
     refuse_other_text,
 )
-from genperf.table.documents import drawn_tables, is_workbook, notebook_text, of_literals, sheets_of
+from genperf.table.documents import drawn_tables, is_workbook, notebook_text, of_literals, of_outline, sheets_of
 from genperf.table.facts import (
     MOST_OF_A_LOG,
     PATHS,
@@ -54,6 +54,7 @@ from genperf.table.text import (
     aligned_table,
     alike,
     column_names,
+    cut_table,
     is_of_scale,
     read_delimited,
     read_records,
@@ -119,7 +120,7 @@ def _from_text(text: str, name: str, delimiter: str | None) -> Source:
     if JSON.match(text):
         text = notebook_text(text) or text
     else:
-        text = (drawn_tables(text) if WEB_PAGE.match(text) else of_literals(text)) or text
+        text = (drawn_tables(text) if WEB_PAGE.match(text) else of_literals(text) or of_outline(text)) or text
     refuse_other_text(text, name)
     if delimiter is not None:
         return read_delimited(text, name, delimiter)
@@ -145,10 +146,11 @@ def _table_or_log(text: str, name: str) -> Source:
     except TableError:
         if (table := aligned_table(text)) is not None:
             return read_delimited(table, name, RUNS)
-        log = source_of_log(text, name) if is_log(text) else None
-        if log is None:
+        if is_log(text) and (log := source_of_log(text, name)) is not None:
+            return log
+        if (table := cut_table(text)) is None:
             raise
-        return log
+        return read_delimited(table, name, "\t")
     # A line of a log was taken for the header.
     doubtful = (
         source.ragged

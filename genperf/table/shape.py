@@ -531,11 +531,15 @@ def _counted(name: str) -> Taken | None:
 
 
 def _taken(text: str, *patterns: tuple[re.Pattern[str], str]) -> Taken | None:
-    """Return the numbers beside words by the first pattern that a name has, and what is left in their place."""
-    for pattern, left in patterns:
-        if matches := [*pattern.finditer(text)]:
-            values = {match["word"]: float(match["number"]) for match in matches}
-            return (values, _left(pattern.sub(left, text))) if len(values) == len(matches) else None
+    """Return the numbers beside words by the first pattern of which a word counts, or that a name has.
+
+    What is left in their place comes with them.
+    """
+    matched = [(pattern, left, matches) for pattern, left in patterns if (matches := [*pattern.finditer(text)])]
+    counting = [one for one in matched if any(meant_by(match["word"]) in LEVELS for match in one[2])]
+    for pattern, left, matches in (counting or matched)[:1]:
+        values = {match["word"]: float(match["number"]) for match in matches}
+        return (values, _left(pattern.sub(left, text))) if len(values) == len(matches) else None
     return None
 
 

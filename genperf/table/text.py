@@ -38,6 +38,7 @@ _DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "s
 _RULE = re.compile(r"[ \t]*[|+]?[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+][ \t]*:?[-=]{2,}:?[ \t]*)*[|+]?[ \t\r]*$")
 _RULES = re.compile(rf"^(?=.*[|+]){_RULE.pattern}", re.MULTILINE)
 JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{])')
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 #: Between two values of JSON.
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
 #: Between two pairs of a line, tried in this order.
@@ -168,6 +169,9 @@ def _with_one_header(records: Sequence[Record]) -> list[Record]:
     if len(records) < 3 or len(records[0][1]) != len(records[1][1]):
         return list(records)
     (_, upper), (line, lower), *rows = records
+    if all(bool(above) != bool(below) for above, below in zip(upper, lower, strict=True)):
+        # Names of values stand above those of the settings.
+        return [(line, [above or below for above, below in zip(upper, lower, strict=True)]), *rows]
     above: list[str] = []
     for name, below in zip(upper, lower, strict=True):
         above.append(name or (above[-1] if above and below else ""))
@@ -233,7 +237,10 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str
         below = rows[place + 1 : place + 4]
         head = tables[-1][1][0][1] if tables else []
         apart = bool(below) and records[place + 1][0] > line + 1
-        alone = len(filled) == 1 or (apart and bool(filled) and not any(map(_is_number, filled)))
+        # A name over the second column or a later one is a header of several.
+        alone = (len(filled) == 1 and (record[0] != "" or len(record) < 3)) or (
+            apart and bool(filled) and not any(map(_is_number, filled))
+        )
         if alone and below and _begins(below[0], below[1:], head, True):
             title = " ".join(filled).strip("#*: ")
         elif not tables or _begins(record, below[:2], head, gap or bool(title)):
@@ -307,13 +314,43 @@ def aligned_table(text: str) -> str | None:
     return "\n".join(line if k == header or k in rows else "" for k, line in enumerate(lines))
 
 
+def cut_table(text: str) -> str | None:
+    r"""Return a table in columns whose cells may be empty, between tabs; None of another text.
+
+    It is cut where all its lines are blank: pandas prints levels above each other once.
+
+    Examples
+    --------
+    >>> print(cut_table("          mean\nnet gpus      \na   1      9.5\n    2      5.1").expandtabs(5))
+              mean
+    net  gpus
+    a    1    9.5
+         2    5.1
+    """
+    lines = [line.expandtabs().rstrip() for line in text.splitlines() if line.strip()]
+    width = max(map(len, lines), default=0)
+    if not 3 <= len(lines) <= MOST_NAMES or width > MOST_NAMES:
+        return None
+    if any(map(str.isdigit, lines[0])):
+        return None
+    used = [any(line[k : k + 1].strip() for line in lines) for k in range(width)]
+    starts = [k for k in range(width) if used[k] and not (k and used[k - 1])]
+    rows = [[line[a:b].strip() for a, b in zip(starts, [*starts[1:], width], strict=True)] for line in lines]
+    ends = [[_is_number(cell) for cell in row] for row in rows[2:]]
+    counted = any(meant_by(cell) in LEVELS or counts_cores(cell) for row in rows[:2] for cell in row)
+    if not (counted and all(map(any, ends)) and any(map(all, zip(*ends, strict=True)))):
+        return None
+    return "\n".join(map("\t".join, rows))
+
+
 def _begins(record: Sequence[str], below: Sequence[Sequence[str]], head: Sequence[str], apart: bool) -> bool:
     """Tell whether a record is the header of a table: names without a number, and below them a number."""
     if len(record) < 2 or any(map(_is_number, record)) or not any(parts_of(cell) for row in below for cell in row):
         return False
     if alike(record, below[0]):
         return False
-    names_known = not head or any(header_of(name).kind or canonical_of(name) for name in record if name)
+    others = not head or len(head) != len(record)
+    names_known = others or any(header_of(name).kind or canonical_of(name) for name in record if name)
     return record == head or (len(below[0]) == len(record) and apart and names_known)
 
 
@@ -322,10 +359,12 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
     Examples
     --------
-    >>> alike(["2x8 A100", "168 ms"], ["4x8 A100", "176 ms"]), alike(["gpus", "time"], ["4", "176 ms"])
+    >>> alike(["1 node", "168 ms"], ["4 nodes", "176 ms"]), alike(["gpus", "time"], ["4", "176 ms"])
     (True, False)
     """
-    without, other_without = ([re.sub(r"\d[\d.,]*", "0", cell) for cell in row] for row in (one, other))
+    without, other_without = (
+        [re.sub(r"(?<=[^\W\d_])s\b", "", re.sub(r"\d[\d.,]*", "0", cell)) for cell in row] for row in (one, other)
+    )
     return without == other_without and "0" in "".join(without)
 
 
@@ -413,7 +452,8 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 
 def _is_number(cell: str) -> bool:
-    return is_number(cell.strip(' "'))
+    plain = cell.strip(' "')
+    return is_number(plain) or _THOUSANDS.fullmatch(plain) is not None
 
 
 def _drawn(text: str) -> Iterator[Record]:
@@ -766,6 +806,11 @@ def _flattened(value: Mapping[str, Any], prefix: str, depth: int, left_out: Coun
         if facts and len(facts) == len(item) and all(len(fact) == 1 for fact in facts):
             # Settings as a list of names with their values.
             yield from _flattened({n: v for fact in facts for n, v in fact.items()}, prefix, depth + 1, left_out)
+        elif isinstance(item, Mapping) and isinstance(unit := item.get("unit"), str) and is_result("", unit):
+            # A quantity with its unit: `{"value": 8.1, "std": 0.2, "unit": "s"}`.
+            numbers = {n: f"{cell} {unit}" for n, cell in item.items() if type(cell) in (int, float)}
+            for name, cell in numbers.items():
+                yield path if name == "value" or len(numbers) == 1 else f"{path}.{name}", cell
         elif isinstance(item, Mapping) and depth < MAX_DEPTH:
             yield from _flattened(item, f"{path}.", depth + 1, left_out)
         elif header_of(path).kind in ("time", "rate") and _are_numbers(item):

@@ -27,7 +27,7 @@ from genperf.table.opened import open_files, open_source
 from genperf.verification.alarm import FEWEST_FREEDOM, Alarm, History, alarm_of
 from genperf.vocabulary import any_of
 from genperf.vocabulary.names import plain_name
-from genperf.words.numbers import join_values, samples_called, three_digits, with_unit
+from genperf.words.numbers import join_values, rate_unit, samples_called, three_digits, with_unit
 
 
 class Checked(Struct, frozen=True):
@@ -159,7 +159,7 @@ def verify(
     quantity, unit, values = target.name, target.unit, [new.measured, centre, lower, upper]
     if target.throughput:
         # Answers are in what was measured.
-        quantity, unit = target.throughput, f"{samples_called(target.throughput)}/s"
+        quantity, unit = target.throughput, rate_unit(samples_called(target.throughput))
         values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
     numbers = (column.tolist() for column in values)
     rows = map(Checked, records(inputs), map(str, predicted["verdict"]), *numbers, place)

@@ -117,16 +117,24 @@ def relative_unit(column: str) -> str:
     return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), "units")
 
 
-def is_bandwidth(column: str) -> bool:
-    """Tell whether a header is that of data per second.
+def bandwidth_of(column: str, unit: str = "") -> str:
+    """Return the unit of data per second that a header has, or the cells below it; empty where neither has one.
 
     Examples
     --------
-    >>> is_bandwidth("AllReduce (GB/s)"), is_bandwidth("link_gbit_s"), is_bandwidth("images/s")
-    (True, True, False)
+    >>> bandwidth_of("AllReduce (GB/s)"), bandwidth_of("link_gbit_s"), bandwidth_of("busbw", "GB/s")
+    ('GB/s', 'gbit/s', 'GB/s')
+    >>> bandwidth_of("images/s")
+    ''
     """
-    names, last = map(_chain, _parted(column.strip()))
-    return _is_bandwidth(last or names)
+    if unit:
+        return unit if _is_bandwidth(_chain(unit)) else ""
+    text = column.strip()
+    start = max(text.rfind("("), text.rfind("["))
+    names, last = map(_chain, _parted(text))
+    if not _is_bandwidth(last or names):
+        return ""
+    return text[start + 1 : -1] if last else re.sub(r"[\s_]+", "/", re.split(r"[\s_](?!s$|sec$)", text)[-1])
 
 
 def _without_section(column: str) -> str:

@@ -7,7 +7,7 @@ from genperf.vocabulary.names import counts_devices, noun_of
 from genperf.words.growth import expect_sentence, pays_sentence, sure_sentence, training_sentence
 from genperf.words.limit import limit_sentence
 from genperf.words.next_run import differing, next_sentence
-from genperf.words.numbers import join_values, prose, three_digits, with_unit
+from genperf.words.numbers import join_values, prose, rate_unit, three_digits, with_unit
 from genperf.words.plan import plan_sentence
 from genperf.words.published import causes_sentence, exchange_sentence, normal_sentence, worth_text
 from genperf.words.quantity import further_words, with_interval
@@ -59,7 +59,7 @@ def measured_text(facts: Facts, places: str) -> str:
     numbers, unit = ends.ends, facts.expected.unit
     if growth.target.rate is not None and not growth.whole:
         work = growth.target.rate * growth.target.value
-        numbers, unit = (work / ends.value, work / ends.upper, work / ends.lower), f"{growth.sample}/s"
+        numbers, unit = (work / ends.value, work / ends.upper, work / ends.lower), rate_unit(growth.sample)
     middle, low, high = map(three_digits, numbers)
     note = f"median of {runs} runs, {low} to {high}" if runs > 1 else "one run"
     return f"measured: {with_unit(middle, unit)} at {places} ({note})"
@@ -83,4 +83,4 @@ def _next(facts: Facts) -> str:
         return f"no next run is proposed: {facts.no_run}"
     rate = facts.growth.throughput(facts.next_run.now)
     run = differing(facts.next_run, facts.at, facts.growth.name)
-    return next_sentence(run, facts.growth.sample + "/s" if rate else facts.expected.unit, rate)
+    return next_sentence(run, rate_unit(facts.growth.sample) if rate else facts.expected.unit, rate)

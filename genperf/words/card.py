@@ -8,6 +8,7 @@ from genperf.words.numbers import (
     count_text,
     durations_text,
     join_values,
+    rate_unit,
     singular,
     three_digits,
     with_article,
@@ -61,7 +62,7 @@ def next_line(facts: Facts) -> str:
         after = run.narrowed(efficiency)
         ends = [f"{100 * end:.0f}" for end in (efficiency.lower, efficiency.upper, after.lower, after.upper)]
         return f"measure {places}: narrows efficiency from {ends[0]} – {ends[1]} to {ends[2]} – {ends[3]} %"
-    now, unit = (run.now, facts.expected.unit) if rate is None else (rate, f"{facts.growth.sample}/s")
+    now, unit = (run.now, facts.expected.unit) if rate is None else (rate, rate_unit(facts.growth.sample))
     after = run.narrowed(now)
     ends = [three_digits(end) for end in (now.lower, now.upper, after.lower, after.upper)]
     return f"measure {places}: narrows {ends[0]} – {ends[1]} to {with_unit(f'{ends[2]} – {ends[3]}', unit)}"

@@ -13,6 +13,7 @@ from genperf.words.numbers import (
     durations_text,
     interval_note,
     prose,
+    rate_unit,
     singular,
     three_digits,
     with_article,
@@ -46,7 +47,7 @@ def expect_sentence(expected: Expectation, growth: GrowthCounts, places: str, fu
     if growth.whole:
         text = f"expect {with_article(growth.sample)} of {plain} at {places}"
         return prose(text + (f": {speedup} x as fast as on {smallest}" if grows else ""), efficiency * grows, *further)
-    text = f"expect {three_digits(growth.target.rate)} {growth.sample}/s at {places}"
+    text = f"expect {three_digits(growth.target.rate)} {rate_unit(growth.sample)} at {places}"
     text += f": {speedup} x that of {smallest}" if grows else ""
     step = f"a step takes {plain}" if growth.of_steps else ""
     return prose(text, "; ".join(filter(None, (efficiency * grows, step))), *further)
@@ -76,7 +77,7 @@ def sure_sentence(expected: Expectation, growth: GrowthCounts, worth: str = "") 
     first, *reasons = expected.reason.split("; ")
     rate = growth.throughput(expected.value)
     low, high = map(three_digits, (expected.value if rate is None else rate).ends[1:])
-    unit = expected.unit if rate is None else f"{growth.sample}/s"
+    unit = expected.unit if rate is None else rate_unit(growth.sample)
     if growth.whole:
         _, low, high, unit = durations_text(*expected.value.ends)
     return prose(

@@ -90,6 +90,11 @@ def samples_called(column: str) -> str:
     return header_of(column).counted or (relative_unit(column) if is_relative(column) else "samples")
 
 
+def rate_unit(counted: str) -> str:
+    """Return the unit of a throughput of what is counted; that of a speed-up is x."""
+    return "x" if counted == "units" else f"{counted}/s"
+
+
 def with_article(noun: str) -> str:
     """Return a noun with its article."""
     return f"{'an' if noun[0] in 'aeioAEIO' else 'a'} {noun}"
