@@ -20,7 +20,7 @@ from genperf.panel.assemble import EARLIER
 from genperf.panel.quantities import QUANTITIES
 from genperf.panel.reading import Reading
 from genperf.prediction.predict import THROUGHPUT
-from genperf.vocabulary.headers import bare
+from genperf.vocabulary.headers import bare, time_called
 from genperf.words.answer import sentences_of
 from genperf.words.card import COLORS, MARKS, next_line, record_line, verdict_line
 from genperf.words.numbers import (
@@ -334,7 +334,7 @@ def _rows(answer: Answer) -> Iterator[Row]:
         before_text = "" if beside is None or beside.rate is None else three_digits(beside.rate)
         yield _interval_row("throughput", rate, rate_unit(growth.sample), before_text)
     if rate is None or growth.of_steps:
-        yield _time_row(facts, beside)
+        yield _time_row(facts, beside, answer.answers[0].quantity)
     if (efficiency := growth.target.efficiency) is not None:
         before = None if beside is None else beside.efficiency
         middle, lower, upper = (f"{100 * end:.0f}" for end in efficiency.ends)
@@ -387,15 +387,15 @@ def _beside(facts: Facts) -> Stage:
     return replace(start, value=start.value * slower, rate=rate, cost=cost, efficiency=efficiency)
 
 
-def _time_row(facts: Facts, beside: Stage | None) -> Row:
+def _time_row(facts: Facts, beside: Stage | None, column: str) -> Row:
     """Return the row of the predicted quantity: the time of a step or of a job, or another quantity."""
     growth, expected = facts.growth, facts.expected
     if not growth.whole or not expected.is_time:
-        name = "step" if expected.is_time else expected.name
+        name = time_called(column, "step") if expected.is_time else expected.name
         return _interval_row(name, expected.value, expected.unit, "" if beside is None else three_digits(beside.value))
     middle, lower, upper, unit = durations_text(*expected.value.ends)
     before_text = "" if beside is None else duration_text(beside.value)
-    return Row(growth.sample, with_unit(middle, unit), f"{lower} – {upper}", before_text)
+    return Row(time_called(column, growth.sample), with_unit(middle, unit), f"{lower} – {upper}", before_text)
 
 
 def _money(facts: Facts) -> Iterator[Row]:

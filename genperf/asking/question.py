@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from genperf.arrays import Mask
 from genperf.errors import TableError, counted, listed
@@ -48,7 +49,7 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     constant: dict[str, str] = {}
     for name, value_text in at.items():
         text = value_text.strip()
-        column = place_of(name, source)
+        column = _place_of_value(name, text, source)
         if column is None and is_a_part(name, source.columns):
             out[name] = text
             continue
@@ -75,6 +76,9 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
         if named and text not in filled and column not in source.names and len(at) > 1:
             absent.append(f"{name}={text}")
             continue
+        if out.get(column, text) != text:
+            what = f"'{name}={text}' and '{column}={out[column]}' name the same column"
+            raise TableError(what, hint="give one of them, or the whole name of another column", where=source.name)
         out[column] = text
     if absent and not out and not constant:
         # Nothing of the question is known: the caller says what there is.
@@ -82,6 +86,20 @@ def as_row(source: Source, at: Mapping[str, str]) -> Requested:
     notes = [f"asked, and found nowhere in the runs: {listed(absent)}"] if absent else []
     notes += [f"{name} was always {only}: nothing shows another one" for name, only in constant.items()]
     return Requested(out, tuple(notes))
+
+
+def _place_of_value(name: str, text: str, source: Source) -> str | None:
+    """Return the column that a key means with its value: a count is none of a column of names, `accelerator`."""
+    if name in source.columns and text in labels(source.columns[name]):
+        return name
+    column = place_of(name, source)
+    if column is None or column in source.names or not is_number(text):
+        return column
+    cells = {*labels(source.columns[column]).tolist()}
+    if text in cells or any(map(is_number, cells)):
+        return column
+    names = [n for n, values in source.columns.items() if not any(map(is_number, labels(values).tolist()))]
+    return place_of(name, replace(source, idle=(*source.idle, *names))) or column
 
 
 def place_of(name: str, source: Source) -> str | None:

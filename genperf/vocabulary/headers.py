@@ -117,6 +117,20 @@ def relative_unit(column: str) -> str:
     return next((_COUNTED[word] for word in words if _COUNTED.get(word, "").endswith("FLOP")), "units")
 
 
+def time_called(column: str, usual: str) -> str:
+    """Return what a time is called: its column, where that says more than that it is the time of a step, epoch or job.
+
+    Examples
+    --------
+    >>> time_called("step_time_s", "step"), time_called("TTFT p50 (ms)", "step"), time_called("Time per Tree", "job")
+    ('step', 'TTFT p50', 'Time per Tree')
+    """
+    plain = {*_TIMES, *TIME_WORDS, *STEP_WORDS, *JOB_WORDS, *STATISTICS, *words_of("headers.time_letter")}
+    words = {word for part in _chain(bare(column)) for word in part}
+    timed = header_of(column).kind == "time" or words & _TIMES
+    return bare(column) if timed and words - plain else usual
+
+
 def bandwidth_of(column: str, unit: str = "") -> str:
     """Return the unit of data per second that a header has, or the cells below it; empty where neither has one.
 

@@ -529,3 +529,26 @@ def test_tokens_are_asked_of_their_measured_throughput(shell: Shell) -> None:
     _, out, _ = shell("ask", "tokens.csv", "--at", "gpus=256", "--tokens", "1T", "--json")
     answers = json.loads(out)
     assert answers["days"] == pytest.approx(1e12 / answers["throughput"] / 86400.0, rel=1e-6)
+
+
+#: A column of names and one of counts that begin with the same word, and a time that is of no step.
+TRAINED = (
+    "| System | # Accelerators | Accelerator | Time to train (min) |\n|---|---:|---|---:|\n"
+    "| a | 8 | H100 | 64 |\n| b | 16 | H100 | 33 |\n| c | 32 | H100 | 17.5 |\n| d | 64 | H100 | 9.4 |\n"
+    "| e | 8 | A100 | 130 |\n| f | 16 | A100 | 68 |\n| g | 32 | A100 | 36 |\n"
+)
+
+
+def test_a_count_is_none_of_a_column_of_names(shell: Shell) -> None:
+    Path("runs.md").write_text(TRAINED)
+    status, out, errors = shell("runs.md", "--at", "accelerators=128", "--at", "accelerator=H100", "--no-color")
+    assert (status, errors) == (0, "")
+    assert "128 Accelerators" in out
+    assert re.search(r"^Time to train +[\d.]+ min", out, re.MULTILINE)
+
+
+def test_two_values_of_one_column_are_refused(shell: Shell) -> None:
+    Path("runs.md").write_text(TRAINED)
+    status, out, errors = shell("runs.md", "--at", "accelerators=128", "--at", "# Accelerators=64")
+    assert (status, out) == (1, "")
+    assert "'# Accelerators=64' and '# Accelerators=128' name the same column" in errors
