@@ -34,11 +34,12 @@ TABLES = {
 GPUS = "--throughput images_per_s --work gpus --extrinsic gpus"
 STEPS = "--time step_s --extrinsic workers --intrinsic batch"
 CORES = "--time seconds --extrinsic cores --map workers=cores"
-#: What makes the models: of a series by `auto` and by a family, of groups, of a categorical factor.
+#: What makes the models: of a series by `auto` and by a family, of groups, of a categorical factor by both.
 MODELS = (
     f"gpus.csv {GPUS} -o gpus.json",
     f"steps.csv {STEPS} --group framework -o groups.json",
     f"steps.csv {STEPS} --categorical framework --model generic -o kinds.json",
+    f"steps.csv {STEPS} --categorical framework -o many.json",
     f"cores.csv {CORES} --scaling strong --model usl -o cores.json",
     f"cores.csv {CORES} --scaling strong -o auto.json",
 )
@@ -56,7 +57,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "kinds.json --at workers=8 --at batch=8",
         "gpus.json --at gpus=8 --or gpus=16",
     ),
-    "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "cores.json --knee"),
+    "explain": ("gpus.json --knee", "auto.json --knee", "kinds.json", "many.json", "cores.json --knee"),
     "import": ("log.txt -o log.csv",),
     "list": ("models", "world", "runs", "datasets"),
     "optimize": (

@@ -334,8 +334,9 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
     terms: pd.DataFrame
     #: A row per configuration and numeric factor: the factors, `factor, elasticity, lower, upper, method`.
     elasticities: pd.DataFrame
-    #: Pairs of terms that the data cannot tell apart.
-    aliased: tuple[tuple[str, str], ...] = ()
+    #: A row per configuration and sum of terms that the data cannot tell apart: the columns of `terms`, and the `terms`
+    #: by name. Empty where there are none.
+    together: pd.DataFrame = field(default_factory=pd.DataFrame)
     #: The terms of each member by itself: `member, weight` and the columns of `terms`; members with equal labels are
     #: one. Empty for a single one.
     members: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -352,18 +353,40 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        plain = {name: value for name, value in super().to_dict().items() if value is not None}
-        return plain if len(self.doublings) else {name: plain[name] for name in plain if name != "doublings"}
+        plain: dict[str, Any] = {}
+        for name, value in super().to_dict().items():
+            if name == "together":
+                plain["aliased"] = [list(terms) for terms in self.aliased]
+            if value is not None and not (name in ("together", "doublings") and not value):
+                plain[name] = value
+        return plain
+
+    @property
+    def aliased(self) -> tuple[tuple[str, ...], ...]:
+        """The terms of which the data determine only the sum, at some configuration."""
+        return tuple(dict.fromkeys(self.together["terms"])) if len(self.together) else ()
+
+    def _terms_with_sums(self, settings: list[str]) -> pd.DataFrame:
+        """Return the terms, those of which only the sum is known as one row."""
+        terms = self.terms
+        for row in self.together.to_dict("records"):
+            summed = terms["term"].isin(row["terms"])
+            for name in settings:
+                summed &= terms[name] == row[name]
+            one = pd.DataFrame([row], index=terms.index[summed][:1])[list(terms.columns)]
+            terms = pd.concat([terms[~summed], one]).sort_index(kind="stable")
+        return terms
 
     @property
     def content(self) -> Iterator[Line]:
         """Terms and elasticities, what the verdicts mean, what cannot be told apart, then what was requested beside."""
         target, settings = self.quantity, list(self.terms.columns[: self.terms.columns.get_loc("term")])
+        terms = self._terms_with_sums(settings)
         # A term that may be there is no zero.
-        most = self.terms["upper"] if "upper" in self.terms else self.terms["share"]
-        present = self.terms[(self.terms["share"] != 0.0) | (most > LEAST_PART_SHOWN * most.max())]["term"]
-        gone = [str(term) for term in self.terms["term"].unique() if term not in {*present}]
-        terms, same = for_people(self.terms[~self.terms["term"].isin(gone)], settings)
+        most = terms["upper"] if "upper" in terms else terms["share"]
+        present = terms[(terms["share"] != 0.0) | (most > LEAST_PART_SHOWN * most.max())]["term"]
+        gone = [str(term) for term in terms["term"].unique() if term not in {*present}]
+        terms, same = for_people(terms[~terms["term"].isin(gone)], settings)
         if same:
             yield f"at {same}"
         unit = f"{'seconds' if target.is_time else heading(target)} and " if "lower" in terms else ""
@@ -378,7 +401,7 @@ class Explanation(PrintedAnswer, frozen=True, eq=False):
             times = f"by what doubling a factor multiplies the {target.name}, at each level"
             yield times, doublings_for_people(self.doublings)
         yield from self.trust
-        yield from (f"'{a}' and '{b}' cannot be told apart by this data; their sum can" for a, b in self.aliased)
+        yield from (f"this data cannot tell {' and '.join(terms)} apart, only their sum" for terms in self.aliased)
         yield from self.notes
         for beside in (self.scaling, self.comparison, self.sensitivity, self.importance):
             if beside is not None:

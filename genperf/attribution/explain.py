@@ -12,7 +12,7 @@ from genperf.attribution.answers import Comparison, Explanation
 from genperf.attribution.draws import curves_of, interval_about
 from genperf.attribution.elasticity import DOUBLING, SLOPE, Sobol, doublings_by_level, elasticity_table, sensitivity
 from genperf.attribution.scaling import Knee, scaling
-from genperf.attribution.terms import FORM, HIDDEN, TermParts, aliased, serving, term_contributions, term_tables
+from genperf.attribution.terms import FORM, HIDDEN, TermParts, serving, term_contributions, term_tables
 from genperf.errors import GenperfError
 from genperf.facts import ends_of
 from genperf.formula import Call, Node, calls_in, chain, evaluate, names_in
@@ -64,8 +64,9 @@ def explain(
     -------
     Explanation
         Shares add up to one: for a total with `max`, the row `hidden by overlap` is negative and makes them do so;
-        where the prediction follows the measurements away from the expression, the row `unexplained` does. An
-        elasticity is ∂ln T/∂ln x: 1 means that doubling the factor doubles T.
+        where the prediction follows the measurements away from the expression, the row `unexplained` does. Terms of
+        which the data determine only the sum are one share, in `together` and where it is printed. An elasticity is
+        ∂ln T/∂ln x: 1 means that doubling the factor doubles T.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def explain(
         raise GenperfError("explain takes one model, and this holds those of several groups", hint="result[GROUP]")
     levels = ends_of(interval)
     at = known_names(at, result.schema) if isinstance(at, Mapping) else at
-    fitted, result = result, answering(result, at, versus)
+    result = answering(result, at, versus)
     query = result.query(at)
     varying = tuple(f.name for f in result.schema.factors if f.name in query.given)
     starts = range(0, query.rows, TERMS_BLOCK_ROWS)
@@ -96,7 +97,7 @@ def explain(
     tables_of_blocks = [
         (*term_tables(result, b, varying, levels), elasticity_table(result, b, varying, levels)) for b in blocks
     ]
-    terms, members, elasticities = (
+    terms, sums, members, elasticities = (
         pd.concat(tables, ignore_index=True) for tables in zip(*tables_of_blocks, strict=True)
     )
     for name, option, kind in (("knee", knee, Knee), ("sobol", sobol, Sobol)):
@@ -117,7 +118,7 @@ def explain(
         quantity=result.schema.target,
         terms=terms,
         elasticities=elasticities,
-        aliased=aliased(fitted, query.columns),
+        together=sums,
         members=members,
         scaling=scaling(result, there, interval=interval, **about) if knee else None,
         sensitivity=sensitivity(result, None if sobol is True else sobol, interval) if sobol else None,

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from genperf.asking.answer import heads_of, rows_of
 from genperf.attribution import Scaling
 from genperf.attribution.scaling import changes, of_each_kind
-from genperf.attribution.terms import aliased, limit_of
+from genperf.attribution.terms import limit_of
 from genperf.errors import GenperfError, attempted
 from genperf.facts import ENDS, Cause, Facts, Normal, Planned, Record
 from genperf.reporting.ladder import ladder_rows, ladder_table
-from genperf.reporting.place import ALIASED_PAIRS, Place, page_ladder, short, with_intervals
+from genperf.reporting.place import Place, page_ladder, short, with_intervals
 from genperf.result import FitResult
 from genperf.search import suggest
 from genperf.words.answer import sentences_of
@@ -230,12 +230,6 @@ def _largest_part(place: Place) -> Section:
         rows = pd.DataFrame([*islice(changes(result, answer.steps, answer.interval), 1)])
         # The member's name belongs to the expert parts.
         sentences += map(prose, replace(answer, crossovers=rows).crossover_sentences if len(rows) else [])
-    groups = [{*part.terms} for part in limit.parts]
-    pairs = [pair for pair in aliased(result, columns) if not any({*pair} <= group for group in groups)]
-    sentences += [
-        f"'{a}' and '{b}' cannot be told apart by this data; their sum can."
-        for a, b in (pairs if limit.parts else [])[:ALIASED_PAIRS]
-    ]
     return Section(about, limit_short(limit), tuple(sentences))
 
 

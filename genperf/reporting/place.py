@@ -44,8 +44,6 @@ DRAWN_STEPS = 3
 SLIDER_STEPS = 8
 #: The slider stops at every whole count up to this one.
 WHOLE_STOPS = 16
-#: Pairs of terms that cannot be told apart which are named, at most.
-ALIASED_PAIRS = 2
 #: Measured configurations of one group in the page: 300 points take 10 kB.
 MAX_MEASURED = 300
 #: Measured values of a factor at which its slider stops.

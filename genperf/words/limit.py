@@ -41,15 +41,22 @@ ALONG = {
 SAME_WITH_COMPUTATION = "computation and fixed costs"
 SAME = "fixed costs"
 LABELS = (SAME_WITH_COMPUTATION, SAME)
+#: How the label of a sum ends.
+TOGETHER = ", together"
+
+
+def sum_of_terms(labels: Sequence[str]) -> str:
+    """Return the label of terms of which the data determine only the sum."""
+    return " + ".join(labels) + TOGETHER
 
 
 def in_words(label: str, terms: Sequence[str], counts_nodes: bool, worker: str) -> str:
     """Return what a term is, or several of one shape; without nodes, a worker counts as one."""
-    if label in LABELS:
-        return label
     several = worker.lower().endswith("s")
     words = PLAIN if counts_nodes or several else PLAIN | {name: text.format(worker) for name, text in ALONG.items()}
-    text = " and ".join(words.get(term, term) for term in terms)
+    # A sum has the short names: it has several.
+    named = label in LABELS or label.endswith(TOGETHER)
+    text = label if named else " and ".join(words.get(term, term) for term in terms)
     return text if counts_nodes else text.replace("second node", f"second {singular(worker)}").replace("nodes", worker)
 
 

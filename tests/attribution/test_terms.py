@@ -25,7 +25,7 @@ from genperf.attribution.terms import FORM, HIDDEN, by_label, limit_of, term_con
 from genperf.discrepancy import KernelAxis
 from genperf.errors import GenperfError
 from genperf.result import FitResult, dump_model, parse_model
-from genperf.words.limit import SAME_WITH_COMPUTATION
+from genperf.words.limit import SAME_WITH_COMPUTATION, limit_sentence
 
 AMDAHL = {"serial": "c", "parallel": "a/workers"}
 
@@ -126,15 +126,42 @@ def test_of_a_stack_one_expression_serves() -> None:
     assert terms["seconds"].sum() == pytest.approx(whole.predict({"workers": [4]}).time[0])
 
 
-def test_terms_that_trade_against_each_other_are_aliased() -> None:
-    trading = [[c, 8.0 - 4.0 * c] for c in np.linspace(0, 2, 50)]
-    free = np.random.default_rng(0).uniform(0, 2, (50, 2))
-    at = {"workers": 4}
-    assert explain(model(member(AMDAHL, {"c": 1.0, "a": 4.0}, trading)), at).aliased == (("serial", "parallel"),)
-    assert explain(model(member(AMDAHL, {"c": 1.0, "a": 1.0}, free.tolist())), at).aliased == ()
+def test_terms_of_which_only_the_sum_is_known_are_one_share() -> None:
+    """At 4 workers c + a/4 = 2 s in every draw, each of them anything from 0 to 2 s; 4·b = 2 s."""
+    terms, at = {"serial": "c", "parallel": "a/workers", "network": "b*workers"}, {"workers": 4}
+    trading = [[c, 8.0 - 4.0 * c, 0.5] for c in np.linspace(0, 2, 50)]
+    free = [[c, a, 0.5] for c, a in np.random.default_rng(0).uniform(0, (2, 8), (50, 2))]
+    best = {"c": 1.0, "a": 4.0, "b": 0.5}
+    explained = explain(model(member(terms, best, trading)), at)
+    assert explained.aliased == (("serial", "parallel"),)
+    (one,) = explained.together.to_dict("records")
+    assert one["term"] == "serial + parallel, together"
+    assert [one[name] for name in ("seconds", "lower", "upper", "share")] == pytest.approx([2.0, 2.0, 2.0, 0.5])
+    # Printed in their place; the table has each by itself.
+    assert "serial + parallel, together" in str(explained)
+    assert explained.terms["term"].tolist() == ["serial", "parallel", "network"]
+    assert explained.to_dict()["together"][0]["terms"] == ("serial", "parallel")
+    apart = explain(model(member(terms, best, free)), at)
+    assert apart.aliased == ()
+    assert "together" not in apart.to_dict()
     # A member of weight in which they can be told apart is heard.
-    both = [member(AMDAHL, {"c": 1.0, "a": 1.0}, d, weight=0.5) for d in (trading, free.tolist())]
+    both = [member(terms, best, draws, weight=0.5) for draws in (trading, free)]
     assert explain(model(*both), at).aliased == ()
+
+
+def test_the_sum_of_all_terms_is_no_part() -> None:
+    trading = [[c, 8.0 - 4.0 * c] for c in np.linspace(0, 2, 50)]
+    assert explain(model(member(AMDAHL, {"c": 1.0, "a": 4.0}, trading)), {"workers": 4}).together.empty
+
+
+def test_a_limit_names_the_terms_of_one_share() -> None:
+    """Draws of two terms that trade: what limits is their sum."""
+    terms = {"computation": "c", "latency": "a/workers", "contention": "b*workers"}
+    trading = [[c, 8.0 - 4.0 * c, 0.25] for c in np.linspace(0, 2, 50)]
+    limit = limit_of(model(member(terms, {"c": 1.0, "a": 4.0, "b": 0.25}, trading)), {"workers": np.array([4.0])}, 0.9)
+    assert limit.parts[0].terms == ("computation", "latency")
+    assert limit.parts[0].share.value == pytest.approx(2.0 / 3.0)
+    assert "computation + latency, together" in limit_sentence(limit, "4 workers")
 
 
 def test_factors_left_out_are_at_their_centre() -> None:
