@@ -653,4 +653,125 @@ FORMS = (
         "gpus_per_node=16",
         rate(TARGET),
     ),
+    a_file_a_run(
+        "the day in the name of a folder",
+        "2026-05-0{n}_14-22-3{n}_net_{n}gpu/metrics.json",
+        lambda n: json.dumps({"throughput": {"mean": rate(n), "std": 2.1, "unit": "samples/s"}, "loss": 2.1}),
+        "gpu=16",
+        rate(TARGET),
+    ),
+    a_file_a_run(
+        "devices by number in a command",
+        "run{n}.txt",
+        lambda n: (
+            f"+ python -m launch --gpus {','.join(map(str, range(n)))} train.py --batch 64\n"
+            + steps(lambda i, v: f"step {i}, loss: 2.{i}, ips: {v:.2f} samples/s", rate(n), 2)
+        ),
+        "gpus=16",
+        rate(TARGET),
+        "ips",
+    ),
+    a_file_a_run(
+        "a clock that runs on",
+        "log.{n}",
+        lambda n: (
+            f"nProcs : {n}\n\n"
+            + "".join(f"Residual = 0.0{i}\nElapsed = {job(n) * i / 20:.2f} s\n\n" for i in range(1, 21))
+        ),
+        "nProcs=16",
+        job(TARGET),
+        "Elapsed",
+    ),
+    a_file_a_run(
+        "lines that begin with a tab",
+        "np{n}.err",
+        lambda n: (
+            f'\tCommand being timed: "mpirun -np {n} ./solve"\n\tUser time (seconds): {n * job(n):.2f}\n'
+            f"\tElapsed (wall clock) time (h:mm:ss or m:ss): {job(n) // 60:.0f}:{job(n) % 60:05.2f}\n"
+        ),
+        "np=16",
+        job(TARGET),
+        "Elapsed (wall clock) time",
+    ),
+    a_file_a_run(
+        "a rate without a name",
+        "threads_{n}.log",
+        lambda n: "".join(f"+ {10 * rate(n):.0f} in 00:00:10 = {rate(n):.1f}/s Active: {n}\n" for _ in range(4)),
+        "threads=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "quantities in rows and bare counts in headers",
+        "transposed.csv",
+        lines(
+            [
+                ("Metric", *COUNTS),
+                ("Time per epoch (s)", *(f"{job(n):.1f}" for n in COUNTS)),
+                ("Speedup", *(f"{rate(n) / 420:.2f}" for n in COUNTS)),
+                ("Efficiency (%)", *(f"{100 * rate(n) / 420 / n:.0f}" for n in COUNTS)),
+            ]
+        ),
+        "GPUs=16",
+        job(TARGET),
+        "Time per epoch",
+    ),
+    in_a_file(
+        "points between thousands",
+        "punkte.csv",
+        "Knoten;Laufzeit (s);Durchsatz (Zellen/s)\n"
+        + "".join(
+            f"{n};{20 * job(n):,.1f};{1000 * rate(n):,.0f}\n".translate(str.maketrans(",.", ".,")) for n in COUNTS
+        ),
+        "Knoten=16",
+        1000.0 * rate(TARGET),
+        "Durchsatz",
+    ),
+    in_a_file(
+        "names over the rows below them, and notes",
+        "sections.csv",
+        lines(
+            [("Model", "GPUs", "img/s")]
+            + [
+                row
+                for m, k in (("a", 1.0), ("b", 0.5))
+                for row in [(m, "", ""), *(("", n, k * rate(n)) for n in COUNTS)]
+            ]
+            + [("", "", ""), ("Note: synthetic data", "", "")]
+        ),
+        "GPUs=16",
+        rate(TARGET),
+    ),
+    in_a_file(
+        "how many of what stands before",
+        "systems.csv",
+        lines(
+            [
+                ("System", "Processor", "#", "Accelerator", "#", "time (min)"),
+                *(("box", "EPYC", 2, "A100", n, f"{job(n):.2f}") for n in COUNTS),
+            ]
+        ),
+        "# Accelerator=16",
+        60.0 * job(TARGET),
+    ),
+    in_a_file(
+        "words of a path",
+        "sweep.jsonl",
+        "".join(
+            json.dumps({"cfg": {"trainer": {"devices": n}}, "perf": {"step_ms": {"p50": 1e3 * step(n), "p99": 1.0}}})
+            + "\n"
+            for n in COUNTS
+        ),
+        "devices=16",
+        step(TARGET),
+        "step_ms p50",
+    ),
+    in_a_file(
+        "shares beside numbers in a text",
+        "post.md",
+        "I train on up to 8 GPUs, and it does not scale. Here is what I get:\n\n```\nnproc   s/epoch   GPU util\n"
+        + "".join(f"{n:<8}{job(n):<10.1f}{95 - n}%\n" for n in COUNTS)
+        + "```\n\nIs this normal? I also tried `num_workers=8`, which did not help.\n",
+        "nproc=16",
+        job(TARGET),
+    ),
 )

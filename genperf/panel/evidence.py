@@ -350,7 +350,7 @@ def ranked(names: Sequence[str], columns: Sequence[str], headers: Mapping[str, H
 def described(name: str, unit: str) -> Header:
     """Return what a column says of itself: its header, and the unit in its cells."""
     # Behind a dot stands the statistic of a record, and no minutes.
-    header = header_of(re.sub(rf"\.({'|'.join(_RANKED)})$", "", name))
+    header = header_of(re.sub(rf"\.({'|'.join(_RANKED)}|p\d\d?)$", "", name))
     kind = header.kind or "x"
     in_cells = header_of(f"{kind}{unit}" if unit.startswith("/") else f"{kind} ({unit})") if unit else header
     if not in_cells.kind:

@@ -441,6 +441,7 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     choices = (
         [n for n in there if len(reading.evidence[n].known)],
         [n for n in names if plain and plain in plain_name(n)],
+        [n for n in names if plain and words_in(want) <= words_in(n)],
         [n for n in names if header_of(want).of == "step" and n in of_steps],
         [n for n in names if kind and reading.headers[n].kind == kind],
         [n for n in names if not reading.headers[n].kind and len(names) == 1],
@@ -449,6 +450,11 @@ def _wanted_column(reading: Reading, names: Sequence[str], want: str) -> str:
     if chosen is None:
         raise TableError(f"no measured column is '{want}'", hint=f"--want with one of {', '.join(names) or 'none'}")
     return chosen
+
+
+def words_in(name: str) -> set[str]:
+    """Return the words of a name: `step_ms.p50` is `step`, `ms` and `p50`."""
+    return {*re.split(r"[\W_]+", name.lower())} - {""}
 
 
 def measured_roles(

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from genperf.errors import Note, counted, listed
 from genperf.table.cells import MOST_NAMES, Source, source_of, step
 from genperf.table.clean import number_in, seconds_of
-from genperf.table.parsed import parts_of
+from genperf.table.parsed import lists_devices, parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import MULTIPLES, TIME_WORDS, canonical_time, header_of
 from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, meant_by, plain_name
@@ -35,6 +35,8 @@ FEWEST_STEPS = 2
 FAILURES = ("out of memory", "failed")
 #: Columns that have the parts of a run's path.
 PATHS = ("file", "folder", *(f"folder {n}" for n in range(2, 9)))
+#: Times of so many steps that all rise are those of a clock: by chance one in 120 would.
+FEWEST_OF_A_CLOCK = 5
 #: How many times the median a step takes that is reported as slow.
 SLOW = 2.0
 #: Seconds since 1970 of the years 2001 to 2100: a time of day, and none that was measured.
@@ -43,7 +45,7 @@ CALENDAR = (1e9, 4.1e9)
 WARM_UP = 0.1
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_KEY = r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\))?(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %]{1,16}\))?){0,5}"
+_KEY = r"[^\W\d_][\w\-/.%#]*(?: ?\([\w/ %]{1,12}\))?(?: [\w#][\w\-/.%#]*(?: ?\([\w/ %:]{1,20}\))?){0,5}"
 _DIGITS = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?"
 _CLOCK = r"\d+:[0-5]\d:[0-5]\d(?:\.\d+)?|\d+:[0-5]\d\.\d+|\d+m ?\d+(?:\.\d+)?s"
 _UNIT = r"[^\W\d_%µμ][\wµμ]*(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)*|[µμ]s"
@@ -62,8 +64,8 @@ _FLAG = re.compile(rf"(?<!\S)--?(?P<key>[^\W\d_][\w\-.]*)[ =](?P<value>{_DIGITS}
 _AVERAGED = re.compile(rf"(?<![\w.])(?P<key>[^\W\d_]\w*)\s+(?P<value>{_DIGITS})\s?\(\s*(?:{_DIGITS})\s*\)")
 #: `350.2 images/sec`, `1.44 ms per sample`: only the unit says what it is.
 _ALONE = re.compile(
-    rf"(?<![\w.:=\-/])(?P<value>{_DIGITS}){_MULTIPLE}\s?"
-    rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+){_END}"
+    rf"(?<![\w.:=\-/^])(?P<value>{_DIGITS}){_MULTIPLE}\s?"
+    rf"(?P<unit>[^\W\d_]+(?:\s?/\s?[^\W\d_]+| per [^\W\d_]+)+|/s(?:ec)?){_END}"
 )
 _COUNTED_IN_RUNS = (*LEVELS, *WAYS, "threads", "devices_per_node")
 _COUNT_WORDS = frozenset(
@@ -73,7 +75,11 @@ _COUNT_WORDS = frozenset(
     if len(word) > 2
 )
 #: `16 procs`, `on 8 GPUs`.
-_COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)")
+_COUNTED = re.compile(r"(?<![\w.:=\-/])(?P<value>\d+)\s(?P<key>[^\W\d_]{3,})(?:\(s\))?(?!\w)(?!(?<!s) \d)")
+#: `--gpus 0,1,2`, `devices: [0, 1]`: devices by number.
+_LISTED = re.compile(
+    r"(?<![\w.])(?P<key>[^\W\d_][\w\-.]*)(?:\s*[=:]\s*|\s+)(?P<value>\[?\d{1,3}(?:, ?[1-9]\d{0,2})+\]?)(?![\w.,])"
+)
 #: `took 12.5 seconds`.
 _TOOK = re.compile(
     rf"(?<!\w)(?P<key>{any_of('log.took')})(?: about)? (?P<value>{_CLOCK}|{_DIGITS})"
@@ -170,7 +176,7 @@ def _counts(key: str) -> bool:
 @lru_cache(maxsize=20_000)
 def _stands_bare(key: str) -> bool:
     """Tell whether a key may stand beside its number without a sign between them."""
-    return is_result(key) or not (_counts(key) or _words_of(key).isdisjoint(_COUNTERS))
+    return is_result(key) or (("_" in key) if _counts(key) else not _words_of(key).isdisjoint(_COUNTERS))
 
 
 def _number(text: str, multiple: str = "") -> float:
@@ -201,7 +207,7 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
         return
     of_line = _UNIT_OF_LINE.search(line)
     taken: list[tuple[int, int]] = []
-    for pattern in (_FLAG, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _BARE):
+    for pattern in (_LISTED, _FLAG, _PAIR, _AVERAGED, _ALONE, _TOOK, _COUNTED, _BARE):
         for match in pattern.finditer(line):
             start, end = match.start("value"), max(match.end(n) for n in ("value", "rate") if n in pattern.groupindex)
             if any(start < right and left < end for left, right in taken):
@@ -214,18 +220,22 @@ def facts_of(line: str) -> Iterator[tuple[str, Any, str]]:
         yield _called(word["key"]), word["value"], ""
 
 
-def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, float, str] | None:
+def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> tuple[str, Any, str] | None:
     """Return the key, the value and the unit that a match of a pattern holds; None where it is no fact."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
     value, unit = groups["value"], groups.get("unit", "")
+    if pattern is _LISTED:
+        key = groups["key"]
+        counts = meant_by(key) == "workers" or key.lower().endswith("visible_devices")
+        return (key, f"[{value.strip('[]')}]", "") if counts and lists_devices(value) else None
     unit = unit if " per " in unit else re.sub(r"\s", "", unit)
     if groups.get("rate") and not unit:
         # `requests: 7482 124.7/s`: how many, and how many a second.
         value, unit = groups["rate"], "1/s"
     if pattern is _ALONE:
-        if not _kind_of(unit) and not is_result(unit) and _RESULT.match(unit.lower()) is None:
+        if unit[0] != "/" and not _kind_of(unit) and not is_result(unit) and _RESULT.match(unit.lower()) is None:
             return None
-        key, unit = unit, ""
+        key, unit = unit if unit[0] != "/" else "rate (1/s)", ""
     else:
         key = _called(groups["key"])
     clock = ":" in value or value.endswith("s")
@@ -234,7 +244,7 @@ def _fact(pattern: re.Pattern[str], match: re.Match[str], unit_of_line: str) -> 
         value in ("nan", "inf")
         or (pattern is _COUNTED and not counts)
         or (pattern is not _ALONE and _SOURCE_FILE.search(key))
-        or (pattern is _BARE and not (clock or _stands_bare(key)))
+        or (pattern is _BARE and (key.lower() in _BEFORE or not (clock or _stands_bare(key))))
     ):
         return None
     unit = unit if _kind_of(unit) else ""
@@ -385,6 +395,13 @@ def summary(values: Sequence[Any], rate: bool = False) -> tuple[Any, Steps | Non
     return middle, (len(steady), round(low, 12), round(high, 12), slow)
 
 
+def _is_clock(values: Sequence[Any]) -> bool:
+    """Tell whether times run on from step to step: the last one is that of the run."""
+    if len(values) < FEWEST_OF_A_CLOCK or not all(isinstance(value, float) for value in values):
+        return False
+    return bool(np.all(np.diff(values) >= 0.0)) and values[-1] > SLOW * values[0]
+
+
 def key_of_step(key: str) -> bool:
     """Tell whether a key numbers a step of a run: `epoch 3`."""
     return _NUMBERED.fullmatch(key) is not None
@@ -515,7 +532,9 @@ def source_of_rows(runs: Sequence[tuple[int, Run]], name: str, unit: str = "line
             if not values or is_counter(key, values) or key in without:
                 continue
             given = run.units.get(key, "")
-            row[key], steps = summary(values, "rate" in (header_of(key).kind, given and _kind_of(given)))
+            kinds = (header_of(key).kind, given and _kind_of(given))
+            values = values[-1:] if "time" in kinds and _is_clock(values) else values
+            row[key], steps = summary(values, "rate" in kinds)
             if steps is not None:
                 spread[key] = steps
         if run.failure and not run.measured:

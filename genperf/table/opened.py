@@ -45,7 +45,7 @@ from genperf.table.facts import (
     with_facts,
 )
 from genperf.table.folder import beneath, joined, tidied
-from genperf.table.parsed import parsed_column
+from genperf.table.parsed import is_european, parsed_column
 from genperf.table.shape import melted, with_factors
 from genperf.table.text import (
     FIRST_ROWS,
@@ -154,7 +154,7 @@ def _table_or_log(text: str, name: str) -> Source:
     # A line of a log was taken for the header.
     doubtful = (
         source.ragged
-        or len(source.cells) == 1
+        or sum(any(map(label, cells)) for cells in source.cells.values()) == 1
         or alike([*source.cells], [label(cells[0]) for cells in source.cells.values()])
     )
     facts = begins_with_facts(text, source.delimiter in (" ", RUNS)) or (doubtful and is_log(text))
@@ -381,7 +381,8 @@ def _with_numbers(source: Source, units: Mapping[str, str]) -> Source:
     # `8gpu.log` is a name that holds a count, and no number with a unit.
     texts = {n: cells for n, cells in source.columns.items() if cells.dtype.kind == "O" and n not in PATHS}
     columns = {name: cells.tolist() for name, cells in texts.items()}
-    read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma) for n, cells in columns.items()}
+    points = any(is_european(cell) for cells in columns.values() for cell in cells[:FIRST_ROWS])
+    read = {n: parsed_column(n, cells, source.delimiter, units.get(n), comma, points) for n, cells in columns.items()}
     parsed = {name: column for name, column in read.items() if column is not None}
     stated = _unit_of_rows(source)
     return replace(

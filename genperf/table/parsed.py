@@ -78,7 +78,12 @@ Parts(number='8', unit='', extras=('footnote',)))
 
 
 def parsed_column(
-    name: str, cells: Sequence[Any], delimiter: str = "", unit: str | None = None, comma: bool = False
+    name: str,
+    cells: Sequence[Any],
+    delimiter: str = "",
+    unit: str | None = None,
+    comma: bool = False,
+    points: bool = False,
 ) -> tuple[Objects, str, tuple[Note, ...]] | None:
     """Read the cells of a column as numbers where more than half can be, all in one unit; None where they are plain.
 
@@ -92,6 +97,8 @@ def parsed_column(
         Of time, into which times are converted; by default that of the header, else seconds.
     comma : bool
         Whether the headers are of a language with a decimal comma: `1,904` is 1.904 where no cell shows otherwise.
+    points : bool
+        Whether another column shows that points part thousands: `1.904` is 1904 where all cells can be so.
 
     Examples
     --------
@@ -101,27 +108,40 @@ def parsed_column(
     """
     unique = Counter(cell.strip() for cell in cells if isinstance(cell, str))
     missing = {*MISSING, ""}
-    plain_cells = all_plain(list(unique)) is not None
-    odd = [] if plain_cells else [t for t in unique if not is_number(t) and t.lower() not in missing]
+    grouped = [text for text in unique if "." in text]
+    points = points and bool(grouped) and all(map(_EUROPEAN_GROUPS.fullmatch, grouped))
+    plain_cells = all_plain(list(unique)) is not None and not points
+    odd = (
+        grouped
+        if points
+        else []
+        if plain_cells
+        else [t for t in unique if not is_number(t) and t.lower() not in missing]
+    )
     if not odd:
         return None
     values, shown = _lists(unique), ""
+    lists = values is not None
     if values is not None:
         total = counted(sum(unique[text] for text in values), "cell")
         steps: tuple[Note, ...] = (step(f"{total}: lists of '{name}' replaced by how many they name"),)
     else:
         known = {text: parts for text in unique if (parts := parts_of(text)) is not None}
-        durations = {t: v for t, v in zip(odd, seconds_of(odd), strict=True) if not isinstance(v, str) and ":" not in t}
+        # A clock with a part of a second is no time of day.
+        seconds = zip(odd, seconds_of(odd), strict=True)
+        durations = {t: v for t, v in seconds if not isinstance(v, str) and (":" not in t or re.search(r"\.\d", t))}
         numbers = sum(bool(label(cell)) for cell in cells if not isinstance(cell, str))
         others = sum(n for text, n in unique.items() if text.lower() not in missing)
         if 2 * (numbers + sum(unique[text] for text in known.keys() | durations.keys())) <= numbers + others:
             return None
         plain = {text: parts for text, parts in known.items() if text not in durations}
-        sign = _decimal_sign([parts.number for parts in plain.values()], delimiter, comma)
+        sign = points or _decimal_sign([parts.number for parts in plain.values()], delimiter, comma)
         converted = None if sign is None else _converted(name, plain, unique, unit, sign)
         if converted is None or (durations and converted[1] not in ("s", "")):
             return None
         values, shown, steps = converted
+        if points:
+            steps = (*steps, step(f"points between thousands removed from '{name}'"))
         if durations:
             values, shown = {**values, **durations}, "s"
             total = counted(sum(unique[t] for t in durations), "cell")
@@ -129,7 +149,7 @@ def parsed_column(
     if not steps:
         return None
     out = np.empty(len(cells), dtype=object)
-    out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else cell for cell in cells]
+    out[:] = [values.get(cell.strip(), cell) if isinstance(cell, str) else 1.0 if lists else cell for cell in cells]
     return out, shown, steps
 
 
@@ -216,6 +236,25 @@ def _steps(name: str, known: dict[str, Parts], unique: Counter[str], target: str
             words = "decimal comma read in" if comma and extra == "," else words
             made.append(f"{counted(taken[extra], 'cell')}: {words} '{name}'")
     return tuple(map(step, made))
+
+
+def is_european(cell: Any) -> bool:
+    """Tell whether a cell shows that points part thousands, and a comma decimals: `1.904,5`."""
+    return (
+        isinstance(cell, str) and "," in cell and "." in cell and _EUROPEAN_GROUPS.fullmatch(cell.strip()) is not None
+    )
+
+
+def lists_devices(text: str) -> bool:
+    """Tell whether a text lists devices by number.
+
+    Examples
+    --------
+    >>> lists_devices("0,1,2"), lists_devices("[4, 5]"), lists_devices("7,512")
+    (True, True, False)
+    """
+    listed = [int(n) for n in re.findall(r"\d+", text)] if _LIST.fullmatch(text) else []
+    return len(listed) > 1 and listed == sorted({*listed}) and listed[-1] - listed[0] < 2 * len(listed)
 
 
 def _lists(unique: Counter[str]) -> dict[str, float] | None:

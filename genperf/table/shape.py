@@ -18,7 +18,7 @@ from genperf.table.clean import filled, is_number, labels, mostly_numbers, numbe
 from genperf.table.parsed import SEPARATOR, parts_of
 from genperf.vocabulary import any_of, words_of
 from genperf.vocabulary.headers import canonical_time, header_of
-from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_devices, meant_by, plain_name
+from genperf.vocabulary.names import LEVELS, WAYS, canonical_of, counts_devices, is_relative, meant_by, plain_name
 
 #: Median spread of the values of a row over their mean, up to which columns without a word for a run are repeats.
 #: A guess: counts differ by more, clusters' noise by less.
@@ -55,6 +55,8 @@ _WORD_FIRST = re.compile(
 )
 #: `L20`, `p16` between signs that part a name; `A10` and `V100` alone are names of devices.
 _LETTER_FIRST = re.compile(r"(?<![^\W_])(?!\A[A-Z]+\d+\Z)(?P<word>[^\W\d_]{1,2})(?P<number>\d+)(?![^\W_])")
+#: `2026-05-01_14-22-33`, `20260501-142233`: when a run began.
+_MOMENT = re.compile(r"(?<!\d)(?:19|20)\d\d([-_.]?)\d\d\1\d\d(?:[-_T ]+\d\d([-_.:]?)\d\d\2\d\d)?(?!\d)")
 _LAST_NUMBER = re.compile(r"[\s_\-]+(\d+)$")
 
 
@@ -195,7 +197,10 @@ def _spread(long: Source, family: Wide) -> Source:
         name: labels(cells) for name, cells in long.cells.items() if name not in (family.count, family.value)
     }
     # Most texts of a column are headers of times, rates or other quantities.
-    kinds = {name: [header_of(text).kind if text else None for text in {*texts}] for name, texts in key_columns.items()}
+    kinds = {
+        name: [header_of(text).kind or is_relative(text) if text else None for text in {*texts}]
+        for name, texts in key_columns.items()
+    }
     named = [n for n, kind in kinds.items() if 2 * sum(map(bool, kind)) > len(kind) > 1 and None not in kind]
     if len(named) != 1:
         return long
@@ -208,7 +213,8 @@ def _spread(long: Source, family: Wide) -> Source:
     if len(set(zip(keys, quantity, strict=True))) < len(keys) or {*levels} & {*key_columns, name, family.count}:
         return long
     wide = long.take(np.unique(place, return_index=True)[1])
-    count = name if family.count == _COUNT and name not in ("", "column 1") else family.count
+    of_quantities = name in ("", "column 1") or plain_name(name) in words_of("headers.name_of_quantities")
+    count = name if family.count == _COUNT and not of_quantities else family.count
     cells = {n: wide.cells[n] for n in key_columns} | {count: wide.cells[family.count]}
     headers: dict[str, Objects] = {}
     for level in levels:
@@ -400,6 +406,7 @@ def with_factors(source: Source) -> Source:
     made: dict[str, AnyArray] = {}
     taken: dict[str, Names] = {}
     steps = []
+    aliases: dict[str, str] = {}
     for column, values in source.columns.items():
         texts = labels(values).tolist() if values.dtype.kind == "O" else []
         different = sorted({*texts} - {""})
@@ -422,6 +429,7 @@ def with_factors(source: Source) -> Source:
                 equal = None  # `processes` in the log of `gpus_8`: they are devices, and stay under this name
             free = called if called not in {*source.columns, *made, *new} else f"{column} {name}"
             renamed[name] = equal or free
+            aliases |= {free: equal} if equal is not None and free != equal else {}
             if equal is None:
                 new[free] = read
         if names.kind_column and names.kind_column not in source.columns:
@@ -431,7 +439,8 @@ def with_factors(source: Source) -> Source:
         if new:
             filled = counted(sum(map(bool, texts)), "cell")
             steps.append(step(f"{filled}: {listed([repr(n) for n in new], 6)} read from the names in '{column}'"))
-    return replace(source, read={**source.read, **made}, names=taken, steps=(*source.steps, *steps))
+    changed = {"read": {**source.read, **made}, "names": taken, "aliases": {**aliases, **source.aliases}}
+    return replace(source, steps=(*source.steps, *steps), **changed)
 
 
 def _spelled_out(word: str, column: str, words: Collection[str]) -> str:
@@ -526,7 +535,10 @@ def _multiple(name: str) -> Taken | None:
 def _counted(name: str) -> Taken | None:
     """Read `pipeline-4`, `a100_064x.txt` and `8_worker_4_cores`."""
     return _taken(
-        _FILE_END.sub("", name.strip()), (_NUMBER_FIRST, " "), (_WORD_FIRST, r"\g<word>"), (_LETTER_FIRST, " ")
+        _FILE_END.sub("", _MOMENT.sub(" ", name.strip())),
+        (_NUMBER_FIRST, " "),
+        (_WORD_FIRST, r"\g<word>"),
+        (_LETTER_FIRST, " "),
     )
 
 

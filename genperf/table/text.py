@@ -228,7 +228,7 @@ def _fullest_block(records: Sequence[Record]) -> tuple[list[Record], int] | None
 def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str]:
     """Return the first table of a text, header first, with the tables of the same columns; its steps and its title."""
     tables: list[tuple[str, list[Record]]] = []
-    title, gap = "", True
+    title, section, gap = "", "", True
     rows = [row for _, row in records]
     lead = next((k for k, row in enumerate(rows[:FIRST_ROWS]) if sum(map(bool, row)) > 1), 0)
     above = lead if lead > 1 and _begins(rows[lead], rows[lead + 1 : lead + 4], [], True) else 0
@@ -242,14 +242,20 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str
             apart and bool(filled) and not any(map(_is_number, filled))
         )
         if alone and below and _begins(below[0], below[1:], head, True):
-            title = " ".join(filled).strip("#*: ")
+            title, section = " ".join(filled).strip("#*: "), ""
+        elif head and len(filled) == 1 and record[0] and below and _is_section(record[0], below[0]):
+            if below[0][0]:
+                tables.append((record[0], [tables[-1][1][0]]))
+            section = record[0]
+        elif section and not record[0] and filled:
+            tables[-1][1].append((line, [section, *record[1:]]))
         elif not tables or _begins(record, below[:2], head, gap or bool(title)):
             tables.append((title, [(line, record)]))
             title = ""
         else:
             tables[-1][1].append((line, record))
         gap = not filled or apart
-    parted = [(title, with_units(table)) for title, table in tables]
+    parted = [(title, with_units(_without_notes(table))) for title, table in tables]
     # Of several tables the first that shows a scale; else the first.
     chosen = next((k for k, (_, table) in enumerate(parted) if _has_scale(table)), 0)
     start, header = parted[chosen][1][0]
@@ -267,6 +273,20 @@ def _one_table(records: Sequence[Record]) -> tuple[list[Record], list[Note], str
         return [(start, header), *(row for _, rows in same for row in rows)], [step(text), *notes], same[0][0]
     titled = [(line, [title, *row]) for title, rows in same for line, row in rows if any(row)]
     return [(start, ["table", *header]), *titled], [step(f"{text}: 'table' has their titles"), *notes], ""
+
+
+def _is_section(name: str, below: Sequence[str]) -> bool:
+    """Tell whether the only cell of a row names the rows below: they leave its place empty, or begin with a number."""
+    begins = not below[0] or _is_number(below[0])
+    return parts_of(name) is None and begins and sum(map(bool, below)) > 1
+
+
+def _without_notes(table: Sequence[Record]) -> list[Record]:
+    """Return a table without the sentences below it, which stand in its first column alone."""
+    rows = list(table)
+    while len(rows) > 2 and len(rows[0][1]) > 2 and sum(map(bool, rows[-1][1])) == 1 and " " in rows[-1][1][0]:
+        rows.pop()
+    return rows
 
 
 def _has_scale(table: Sequence[Record]) -> bool:
@@ -298,7 +318,7 @@ def aligned_table(text: str) -> str | None:
     """
     lines = text.split("\n")
     fields = [_split(line, RUNS) if line.strip() and not _RULE.match(re.sub(r"\s", "", line)) else [] for line in lines]
-    numeric = [len(row) > 1 and all(map(_is_number, row)) for row in fields]
+    numeric = [len(row) > 1 and None not in map(parts_of, row) for row in fields]
     header, rows = 0, list[int]()
     for place, row in enumerate(fields):
         if len(row) > 1 and not numeric[place] and not any(map(_is_number, row)):
@@ -560,6 +580,9 @@ def column_names(cells: Sequence[str], where: str) -> list[str]:
     lines = [_named(cell) for cell in cells]
     # A spreadsheet or `DataFrame.to_csv` leaves the name of an index column empty.
     columns = [line or f"column {i}" for i, line in enumerate(lines, 1)]
+    # `Processor,#,Accelerator,#`: how many of what stands before.
+    several = {line for line in words_of("headers.number") if columns.count(line) > 1 and columns[0] != line}
+    columns = [f"# {columns[i - 1]}" if line in several else line for i, line in enumerate(columns)]
     name, count = Counter(columns).most_common(1)[0]
     if count > 1:
         *others, last = (str(i) for i, column in enumerate(columns, 1) if column == name)
