@@ -46,6 +46,7 @@ def estimate(
     else:
         candidates = candidates_of(usable, medians, options, seed, growth=growth)
         fitted = _fitted(best_of(candidates), medians, options, seed)
+        fitted = replace(fitted, chosen=len(usable) > 1 or growth is not NO_GROWTH)
         if choice == "laws":
             fitted = _reaching(fitted, candidates, medians, options, seed)
             notes += _chosen_total(fitted.expression, usable)

@@ -52,6 +52,10 @@ NEW_REGIME = 0.1
 REGIME_JUMP = 0.7
 
 
+#: Share of the runs from which the variance of residuals is estimated at least.
+LEAST_ERROR_FREEDOM = 0.2
+
+
 class Knowledge(Struct, frozen=True, eq=False):
     """The uncertainty of the mean predictions T at some configurations."""
 
@@ -159,9 +163,16 @@ class Uncertainty(Struct, frozen=True, eq=False):
 
 
 def knowledge(
-    result: FitResult, columns: Mapping[str, Any], predictions: Sequence[tuple[Array, Array]] | None = None
+    result: FitResult,
+    columns: Mapping[str, Any],
+    predictions: Sequence[tuple[Array, Array]] | None = None,
+    contained: bool = False,
 ) -> Knowledge | StackKnowledge:
-    """Return the uncertainty of a result at some configurations, with the chance that its form is wrong."""
+    """Return the uncertainty of a result at some configurations, with the chance that its form is wrong.
+
+    Where it is `contained`, that of expressions alone is what their intervals contain: no regimes that begin beyond the
+    data, and a measurement around the fit to it.
+    """
     if stack_of(result.members) is not None:
         stack, curves, places = stacked(result.members, columns)
         return StackKnowledge(stack, curves, columns, places)
@@ -169,10 +180,23 @@ def knowledge(
     centred = now.drawn - now.weights @ now.drawn
     between = (now.weights[:, None] * centred).T @ centred
     far = distance_beyond(result.schema, columns)
-    regime = NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(far, far)
+    contained &= all(member.discrepancy is None for member in result.members)
+    regime = 0.0 if contained else NEW_REGIME * REGIME_JUMP**2 * np.minimum.outer(far, far)
+    noise = np.minimum(now.noise, _residual_variance(result)) if contained else now.noise
     # The square of a correlation two standard deviations from none.
     chance = 0.0 if len(now.weights) == 1 else float(4.0 * np.sum(now.weights**2))
-    return Knowledge(between + now.within + regime, now.noise, chance)
+    return Knowledge(between + now.within + regime, noise, chance)
+
+
+def _residual_variance(result: FitResult) -> float:
+    """Return the variance of ln T of a run around an expression that was fitted to it; infinite where it has none."""
+    expressions, panel = [member.expression for member in result.members], result.panel
+    if not panel.medians:
+        return float("inf")
+    measured = np.array([median.value for median in panel.medians])
+    residuals = np.log(measured / central_times(result.members, panel.measured))
+    left = max(len(measured) - max(e.freedom for e in expressions), LEAST_ERROR_FREEDOM * len(measured))
+    return max(float(residuals @ residuals / left), result.spread.noise**2) + result.spread.form**2
 
 
 def uncertainty(
@@ -368,8 +392,9 @@ def suggested(
         samples = step.at(places.columns) if rated else None
         rates = {} if samples is None else {"throughput": samples / central}
         frame = pd.DataFrame({**places.columns, quantity.name: central, **rates, "cost": prices})
-        ranking = _Ranking(frame, start, width, run)
-        ranked = ranking.of(start)
+        contained = knowledge(result, both, predictions, contained=True)
+        ranking = _Ranking(frame, start, contained, width, run)
+        ranked = ranking.of(start, contained)
         chosen = ranking.batch(ranked, options.k, within)
     beyond = bool(distance_beyond(result.schema, query.columns)[0] > 0.0)
     after = width if chosen.empty else float(chosen["width"].iloc[-1])
@@ -393,37 +418,45 @@ class _Ranking(Struct, frozen=True, eq=False):
     options: pd.DataFrame
     #: The uncertainty now, at the candidates and then at the target.
     start: Knowledge | StackKnowledge
+    #: Of it what the intervals contain.
+    contained: Knowledge | StackKnowledge
     #: Relative half width of the target's interval now.
     width: float
     #: Variance of ln T that stays whatever is measured: the noise of a new run.
     run: float
 
-    def of(self, now: Knowledge | StackKnowledge) -> pd.DataFrame:
-        """Return every candidate as if it were the next, the best first."""
-        target = len(now.covariance) - 1
-        taken_away = now.gains(target)[:-1]
+    def _widths(self, now: Knowledge | StackKnowledge, start: Knowledge | StackKnowledge) -> Array:
+        """Return the relative half width now, and after a measurement at each candidate."""
+        target = len(now.noise) - 1
         # Where the target is certain, nothing narrows.
-        total_variance = max(self.start.covariance[target, target] + self.run, np.finfo(float).tiny)
-        before = now.covariance[target, target]
+        total_variance = max(start.covariance[target, target] + self.run, np.finfo(float).tiny)
+        before, taken_away = now.covariance[target, target], now.gains(target)[:-1]
         # The relative half width where the variance of ln T falls to a share of what it is now.
         ratios = (before * (1.0 - np.append(0.0, taken_away)) + self.run) / total_variance
-        unchanged, *widths = np.sinh(np.arcsinh(self.width) * np.sqrt(np.maximum(ratios, 0.0)))
-        gain = 1.0 - np.array(widths) / unchanged if unchanged > 0 else np.zeros(len(taken_away))
-        frame = self.options.assign(width=widths, gain=gain, gain_per_cost=gain / self.options["cost"].to_numpy(float))
+        return np.asarray(np.sinh(np.arcsinh(self.width) * np.sqrt(np.maximum(ratios, 0.0))))
+
+    def of(self, now: Knowledge | StackKnowledge, contained: Knowledge | StackKnowledge) -> pd.DataFrame:
+        """Return every candidate as if it were the next, the best first."""
+        both = (self._widths(contained, self.contained), self._widths(now, self.start))
+        # Nothing narrows what is certain.
+        promised, gain = (1.0 - widths[1:] / widths[0] if widths[0] > 0.0 else 0.0 * widths[1:] for widths in both)
+        per_cost = gain / self.options["cost"].to_numpy(float)
+        frame = self.options.assign(width=both[0][1:], gain=promised, gain_per_cost=per_cost)
         # A cheap run that narrows next to nothing is no advice: those with a good part of the largest gain come first.
         # Of equal gains, such as none, the cheaper first.
-        order = np.lexsort((frame["cost"], -frame["gain_per_cost"], gain < LEAST_SHARE * gain.max(initial=0.0)))
+        order = np.lexsort((frame["cost"], -per_cost, gain < LEAST_SHARE * gain.max(initial=0.0)))
         return frame.iloc[order]
 
     def batch(self, ranked: pd.DataFrame, k: int, within: float | None) -> pd.DataFrame:
         """Return up to k candidates in order, each chosen as if those before it had been measured."""
-        now, rows = self.start, list[pd.DataFrame]()
-        while len(ranked) and ranked["gain"].iloc[0] > 0.0:
+        now, contained, rows = self.start, self.contained, list[pd.DataFrame]()
+        while len(ranked) and ranked["gain_per_cost"].iloc[0] > 0.0:
             rows.append(ranked.iloc[:1])
             if len(rows) == k or (within is not None and ranked["width"].iloc[0] <= within):
                 break
-            now = now.after(int(ranked.index[0]))
-            ranked = self.of(now).drop(index=[row.index[0] for row in rows])
+            place = int(ranked.index[0])
+            now, contained = now.after(place), contained.after(place)
+            ranked = self.of(now, contained).drop(index=[row.index[0] for row in rows])
         return pd.concat(rows, ignore_index=True) if rows else ranked.iloc[:0]
 
 
