@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from genperf.errors import TableError
+from genperf.panel.target import TIME
 from genperf.panel.work import checked_scaling
 from genperf.prediction import substituted_members
 from genperf.prediction.schema import Schema, answered, roles_of
 from genperf.result.fit_result import FitResult, GroupedResult
 from genperf.scaling import Scaling
 from genperf.table.clean import label
+from genperf.vocabulary.headers import TIME_WORDS, header_of
+from genperf.vocabulary.names import plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,19 +28,39 @@ if TYPE_CHECKING:
 
 def read_as(source: Source, schema: Schema, unit: str | None = None) -> Table:
     """Read further runs with the roles that their columns have in a model, and in its unit where no other is named."""
+    from genperf.panel.options import further_of
     from genperf.panel.read import recognised
 
-    reading = dict(schema.reading)
-    roles: dict[str, Any] = {**roles_of(schema), "work": schema.target.work, "unit": unit or reading.get("unit")}
+    target, reading = schema.target, dict(schema.reading)
+    column = measured = target.column
+    in_other_unit = [name for name in source.columns if _same_but_unit(name, column)]
+    if target.name == TIME and in_other_unit and column not in source.columns:
+        # `step_ms` of a model of `step_s`: read as it is called, and named as in the model.
+        measured = in_other_unit[0]
+        schema = msgspec.structs.replace(schema, target=msgspec.structs.replace(target, column=measured))
+        unit = unit or header_of(measured).unit
+    roles: dict[str, Any] = {**roles_of(schema), "work": target.work, "unit": unit or reading.get("unit")}
     roles |= {"where": reading.get("where"), "skip_bad_rows": "skip-bad-rows" in reading}
     roles |= {option: reading[option] for option in ("weight", "repeat") if reading.get(option) in source.columns}
+    also = [text for option, text in schema.reading if option == "also"]
+    roles["also"] = [text for text in also if {m.column for m in further_of(text).values()} <= {*source.columns}]
     lets = schema.derived | dict(text.split("=", 1) for option, text in schema.reading if option == "let")
     roles["let"] = {name: text for name, text in lets.items() if name not in source.columns}
     try:
-        return recognised(source, roles, schema.mapping).table()
+        table = recognised(source, roles, schema.mapping).table()
     except TableError as error:
         hint = f"{error.hint}; the model's columns: {', '.join(factor.name for factor in schema.factors)}"
         raise TableError(f"not read as the model's table: {error.message}", hint=hint, where=error.where) from None
+    if measured == column:
+        return table
+    return msgspec.structs.replace(table, frame=table.frame.rename(columns={measured: column}), target=target)
+
+
+def _same_but_unit(name: str, column: str) -> bool:
+    """Return whether two headers name the same time, and differ in its unit."""
+    headers = [msgspec.structs.replace(header_of(one), unit="") for one in (name, column)]
+    words = [{*plain_name(one).split("_")} - {*TIME_WORDS, "time"} for one in (name, column)]
+    return headers[0].kind == "time" and headers[0] == headers[1] and words[0] == words[1]
 
 
 def answering(result: FitResult, *configurations: Mapping[str, Any] | pd.DataFrame | None) -> FitResult:

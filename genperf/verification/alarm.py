@@ -1,13 +1,10 @@
 """Whether new runs are slower than what is known, at a rate of false alarms that is kept.
 
-Runs are compared as ln T less the mean of their configuration. Three tests answer:
-
-- the *mean* of the new runs, and *each* of them (Simes 1986), against the level that earlier sessions (a day, a commit)
-  predict, or against single runs where nothing names sessions;
-- runs of configurations that were never measured, *predicted* by the model.
-
-They are combined as Cauchy variables (Liu and Xie 2020), which loses little where tests agree. The level is that of a
-random walk with a deviation of each session (the local level model of Harvey 1989), over sessions s with n_s runs:
+Runs are compared as ln T less the mean of their configuration. The *mean* of the new runs, and *each* of them (Simes
+1986), are held against the level that earlier sessions (a day, a commit) predict, or against single runs where nothing
+names sessions; runs of a configuration that was never measured against what a model *predicted*. These tests are
+combined as Cauchy variables (Liu and Xie 2020), which loses little where they agree. The level is that of a random walk
+with a deviation of each session (the local level model of Harvey 1989), over sessions s with n_s runs:
 
     m_s = level_s + δ_s + ε_s,   level_s − level_{s−1} ~ N(0, q·σ²),   δ_s ~ N(0, d·σ²),   ε_s ~ N(0, σ²/n_s)
 
@@ -36,14 +33,14 @@ MOST_PROBABILITY = 0.99
 
 
 class History(Struct, frozen=True, eq=False, dict=True):
-    """Earlier runs: ln T less the mean of their configuration."""
+    """Earlier runs: ln T less the mean of their configuration. Without arguments: nothing is known of how runs vary."""
 
     #: Shape (configurations,). ln of the mean, and the number of runs.
-    means: Array
-    runs: Array
+    means: Array = field(default_factory=lambda: np.empty(0))
+    runs: Array = field(default_factory=lambda: np.empty(0))
     #: Standard deviation of one run, and its degrees of freedom.
-    sd: float
-    freedom: float
+    sd: float = 0.0
+    freedom: float = np.inf
     #: Shape (runs,). Residuals, and the session of each, from 0 in their order; none where no rows are known.
     residuals: Array = field(default_factory=lambda: np.empty(0))
     sessions: Index = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -102,20 +99,16 @@ class Alarm(Struct, frozen=True):
 
 
 def alarm_of(
-    history: History | None,
-    configuration: Index,
-    logarithms: Array,
-    predicted: tuple[Array, Array, Array],
-    level: float,
+    history: History, configuration: Index, logarithms: Array, predicted: tuple[Array, Array, Array], level: float
 ) -> Alarm:
     """Return whether new runs are slower, at a rate `level` of false alarms.
 
     Of each run: its `configuration` among those of the history, −1 where it was never measured; ln T; as `predicted`
     ln of the prediction, the standard deviation of a new run, and the part of it that runs share.
     """
-    measured = (configuration >= 0) & (history is not None)
+    measured = configuration >= 0
     tests, single = dict[str, float](), np.ones(len(logarithms))
-    if history is not None and measured.any():
+    if measured.any():
         places, count = configuration[measured], int(measured.sum())
         residuals = logarithms[measured] - history.means[places]
         single[measured] = history.slower(residuals, 1, 1.0 / history.runs[places])
@@ -126,12 +119,10 @@ def alarm_of(
         tests["each"] = float(false_discovery_control(single[measured]).min())
     if not measured.all():
         centre, sd, shared = (values[~measured] for values in predicted)
-        freedom = np.inf if history is None else max(history.freedom, 1.0)
-        residuals = logarithms[~measured] - centre
-        single[~measured] = student.sf(residuals / sd, freedom)
-        alone = np.maximum(sd**2 - shared**2, 0.0)
+        residuals, alone = logarithms[~measured] - centre, np.maximum(sd**2 - shared**2, 0.0)
+        single[~measured] = student.sf(residuals / sd, history.freedom)
         spread = np.sqrt(np.mean(shared) ** 2 + alone.sum() / len(residuals) ** 2)
-        tests["predicted"] = float(student.sf(residuals.mean() / spread, freedom))
+        tests["predicted"] = float(student.sf(residuals.mean() / spread, history.freedom))
     slower = tuple(np.flatnonzero(false_discovery_control(single) <= level).tolist())
     probability = combined([*tests.values()])
     return Alarm(level, probability, tests, slower, probability <= level)

@@ -9,11 +9,12 @@ import msgspec
 import numpy as np
 import pandas as pd
 from msgspec import Struct
+from msgspec.structs import replace
 from scipy.stats import norm
 
 from genperf.arrays import Index
 from genperf.attribution.answers import records
-from genperf.errors import GenperfError, TableError
+from genperf.errors import GenperfError, TableError, attempted
 from genperf.fitting import fit, model_or_table
 from genperf.metrics import NOMINAL, coverage_probability, coverage_text
 from genperf.panel import Table
@@ -151,8 +152,8 @@ def verify(
     inputs = new.frame[_settings(new)]
     predicted, mean = (fitted.predict_columns(inputs, NOMINAL, kind) for kind in ("prediction", "confidence"))
     centre, lower, upper = (np.asarray(predicted[name], float) for name in (target.name, "lower", "upper"))
-    of_mean, deviations = np.asarray(mean["upper"], float), float(norm.ppf(0.5 + 0.5 * NOMINAL))
-    spread, shared = (np.log(end / centre) / deviations for end in (upper, of_mean))
+    deviations = float(norm.ppf(0.5 + 0.5 * NOMINAL))
+    spread, shared = (np.log(np.asarray(band["upper"], float) / centre) / deviations for band in (predicted, mean))
     history, configuration = _history(earlier, schema, new)
     raised = alarm_of(history, configuration, np.log(new.measured), (np.log(centre), spread, shared), alarm)
     place = np.select([new.measured < lower, new.measured > upper], ["faster", "slower"], "inside").tolist()
@@ -161,10 +162,22 @@ def verify(
         # Answers are in what was measured.
         quantity, unit = target.throughput, rate_unit(samples_called(target.throughput))
         values = [np.asarray(cells, float) for cells in (new.frame[quantity], *(predicted[n] for n in THROUGHPUT))]
-    numbers = (column.tolist() for column in values)
-    rows = map(Checked, records(inputs), map(str, predicted["verdict"]), *numbers, place)
-    moved = _moved(fitted, earlier, new, model, seed) if update else ()
-    return Verification(fitted.first.model, quantity, unit, tuple(rows), raised, moved)
+    verdicts, numbers = map(str, predicted["verdict"]), (column.tolist() for column in values)
+    moved = tuple[dict[str, Any], ...]()
+    if update:
+        table = _with_runs(_table_of(schema, bool(new.group)) if earlier is None else earlier, new)
+        options = {name: one for name, one in fitted.first.options.items() if name in ("loss", "penalty", "solver")}
+        also = {name: one.model for name, one in fitted.first.further.items()}
+        again = fit(table, fitted.first.model, seed=seed, also_models=also, **options)
+        if earlier is None and isinstance(model, str | Path):
+            save_model(again, model)
+        places, shown = inputs.drop_duplicates(), THROUGHPUT[0] if target.throughput else target.name
+        before, after = (np.asarray(one.predict_columns(places)[shown], float).tolist() for one in (fitted, again))
+        moved = tuple(
+            {"at": at, "before": a, "after": b} for at, a, b in zip(records(places), before, after, strict=True)
+        )
+    runs = tuple(map(Checked, records(inputs), verdicts, *numbers, place))
+    return Verification(fitted.first.model, quantity, unit, runs, raised, moved)
 
 
 def session_column(columns: Iterable[str]) -> str | None:
@@ -186,14 +199,14 @@ def _settings(table: Table) -> list[str]:
     return [*table.group, *(factor.name for factor in table.factors)]
 
 
-def _history(earlier: Table | None, schema: Schema, new: Table) -> tuple[History | None, Index]:
+def _history(earlier: Table | None, schema: Schema, new: Table) -> tuple[History, Index]:
     """Return the earlier runs, and the configuration of each new run among theirs; −1 where it was never measured."""
     rows, names = tuple[Any, ...](), _settings(new)
     if earlier is None:
         medians = () if new.group else schema.medians
         before = pd.DataFrame([median.values for median in medians], columns=[f.name for f in schema.factors])
         means, runs = np.log([m.value for m in medians]), np.array([float(m.repeats) for m in medians])
-        sd = schema.noise
+        sd = schema.noise or 0.0
     else:
         before, place, runs = earlier.frame, earlier.configuration, earlier.repeats.astype(float)
         logarithms = np.log(earlier.measured)
@@ -205,35 +218,29 @@ def _history(earlier: Table | None, schema: Schema, new: Table) -> tuple[History
             repeated = runs[place] > 1.0
             sessions = pd.factorize(before[session].astype(str))[0][repeated]
             rows = residuals[repeated], np.unique(sessions, return_inverse=True)[1]
-    freedom = float(np.sum(runs - 1.0))
-    if sd is None or freedom < FEWEST_FREEDOM:
-        return None, np.full(len(new), -1)
+    if (freedom := float(np.sum(runs - 1.0))) < FEWEST_FREEDOM:
+        return History(), np.full(len(new), -1)
     number = number_rows(pd.concat([before[names], new.frame[names]]), names)[len(before) :]
     return History(means, runs, sd, freedom, *rows), np.where(number < len(runs), number, -1)
 
 
-def _moved(
-    fitted: FitResult | GroupedResult, earlier: Table | None, new: Table, model: Any, seed: int
-) -> tuple[dict[str, Any], ...]:
-    """Fit again with the new runs, write the model's file anew, and return what is predicted before and after."""
-    table, schema = earlier, fitted.first.schema
-    if table is None:
-        missing = f"the table of the model ({schema.source}) is not there as it was fitted"
-        hint = "verify TABLE new.csv --update, or fit the table of all runs"
-        try:
-            table = read_as(open_files([schema.source]), schema)
-        except (TableError, OSError):
-            raise GenperfError(missing, hint=hint) from None
-        if schema.sha256 and not new.group and table.sha256 != schema.sha256:
-            raise GenperfError(missing, hint=hint)
+def _table_of(schema: Schema, grouped: bool) -> Table:
+    """Return the table that a model was fitted to; of groups the model has no hash of all rows."""
+    table = attempted(lambda: read_as(open_files([schema.source]), schema))
+    if isinstance(table, Table) and (grouped or schema.sha256 in ("", table.sha256)):
+        return table
+    what = f"the table of the model ({schema.source}) is not there as it was fitted"
+    raise GenperfError(what, hint="verify TABLE new.csv --update, or fit the table of all runs")
+
+
+def _with_runs(table: Table, new: Table) -> Table:
+    """Return a table with further runs, and with those of its further quantities."""
     rows = new.frame[[column for column in new.frame.columns if column in table.frame.columns]]
     if table.weight is not None and table.weight not in rows:
         # A run without a weight counts as earlier ones do in the mean.
         rows = rows.assign(**{table.weight: table.frame[table.weight].mean()})
-    again = fit(table._with(pd.concat([table.frame, rows], ignore_index=True)), seed=seed)
-    if earlier is None and isinstance(model, str | Path):
-        save_model(again, model)
-    inputs = new.frame[_settings(new)].drop_duplicates()
-    quantity = THROUGHPUT[0] if schema.target.throughput else schema.target.name
-    values = (np.asarray(one.predict_columns(inputs)[quantity], float).tolist() for one in (fitted, again))
-    return tuple({"at": at, "before": a, "after": b} for at, a, b in zip(records(inputs), *values, strict=True))
+    further = {
+        name: _with_runs(part, new.further[name]) if name in new.further else part
+        for name, part in table.further.items()
+    }
+    return replace(table._with(pd.concat([table.frame, rows], ignore_index=True)), further=further)

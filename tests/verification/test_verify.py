@@ -89,6 +89,31 @@ def test_update_of_weighted_runs_takes_new_ones_without_a_weight(shell: Shell) -
     assert shell("verify", "model.json", "same.csv", "--update")[1].count("moved: gpus=") == 3
 
 
+def test_update_keeps_the_kind_of_model_and_its_further_quantities(shell: Shell) -> None:
+    runs_of(8).assign(peak_gb=12.0).to_csv("memory.csv", index=False)
+    fit = "fit memory.csv --time step_s --extrinsic gpus --also memory=peak_gb:GB --model amdahl -o model.json --quiet"
+    shell(*fit.split())
+    runs_of(1, seed=1).assign(peak_gb=24.0).to_csv("both.csv", index=False)
+    for new, most in (("same.csv", 12.0), ("both.csv", 24.0)):
+        shell(*fit.split())
+        assert shell("verify", "model.json", new, "--update")[0] == 0
+        model = gp.load_model("model.json")
+        assert isinstance(model, gp.FitResult)
+        assert (model.model, model.further["memory"].schema.highest) == ("amdahl", most)
+
+
+def test_times_in_another_unit_are_read_by_it(shell: Shell) -> None:
+    new = pd.read_csv("slow.csv")
+    for header in ("step_ms", "Step time (ms)"):
+        new.assign(**{header: 1000.0 * new["step_s"]}).drop(columns="step_s").to_csv("ms.csv", index=False)
+        assert (
+            shell("verify", "history.csv", "ms.csv", "--json")[1]
+            == shell("verify", "history.csv", "slow.csv", "--json")[1]
+        )
+    new.rename(columns={"step_s": "forward_ms"}).to_csv("ms.csv", index=False)
+    assert "no column 'step_s'" in shell("verify", "history.csv", "ms.csv")[2]
+
+
 def test_an_unknown_group_is_asked_back(shell: Shell) -> None:
     runs = pd.concat([runs_of(3).assign(net=name) for name in ("resnet", "bert")])
     runs.drop(columns="build").to_csv("groups.csv", index=False)
