@@ -345,15 +345,16 @@ def _rows(answer: Answer) -> Iterator[Row]:
             f"{lower} – {upper}" if lower != upper else "",
             f"{100 * before.value:.0f} %" if before else "",
         )
+    for name, quantity in QUANTITIES.items():
+        # A throughput in tokens stands above.
+        if quantity.label and name in facts.quantities and not (name == "tokens_per_s" and growth.sample == "tokens"):
+            ends = Interval(*(facts.quantities[f"{name}{end}"] for end in ("", "_lower", "_upper")))
+            yield _interval_row(quantity.label, ends, quantity.unit)
     yield from _money(facts)
     for name, unit in facts.further.items():
         ends = Interval(*(float(facts.predicted[f"{name}{end}"]) for end in ("", "_lower", "_upper")))
         if np.isfinite(ends.value):
             yield _interval_row(name, ends, unit)
-    for name, quantity in QUANTITIES.items():
-        if quantity.label and name in facts.quantities:
-            ends = Interval(*(facts.quantities[f"{name}{end}"] for end in ("", "_lower", "_upper")))
-            yield _interval_row(quantity.label, ends, quantity.unit)
     yield from (_interval_row(one.quantity, one.expected, one.unit) for one in answer.answers[1:])
 
 

@@ -20,7 +20,7 @@ from genperf.asking.question import as_row, measured, measured_sentences, only_r
 from genperf.errors import GenperfError, TableError, counted, listed
 from genperf.facts import Training
 from genperf.fitting import fit_group, model_of
-from genperf.formula import parse, quote_name
+from genperf.formula import parse, quote_name, render
 from genperf.formula.amounts import amount
 from genperf.models.network import checked_hints
 from genperf.one_run import about, run_in, run_of_words
@@ -393,6 +393,12 @@ class _SeriesAnswers(Struct, frozen=True, eq=False):
         texts = [{*map(str, e.texts[self.series.rows])} for e in reading.evidence.values() if not e.numeric]
         sample = self._header(name).counted or "samples"
         sequence, read = panel.find("sequence"), parse(target.work).names if target.work else ()
+        if sample == "tokens" and not target.throughput and not work:
+            # The time of a step was made from tokens per second: its work is in tokens, or in samples.
+            total = panel.work_of_step().total
+            sample = "samples" if total is None or sequence is None else sample
+            if total is not None and sequence is not None:
+                work = f"({render(total)})*{quote_name(sequence.name)}"
         of_a_step = sample in words_of("headers.of_a_batch") or (sequence is not None and sequence.name in read)
         question = replace(
             self.question,

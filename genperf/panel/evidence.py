@@ -258,6 +258,7 @@ _SPREAD = re.compile(rf"(^|.*[_.]){any_of('columns.spread')}(_.*)?")
 _PREDICTED = (*words_of("columns.predicted"), *words_of("columns.expected"), "lower", "upper")
 _COLLECTIVE = re.compile(any_of("columns.collective"))
 _NUMBER_OF_A_RUN = re.compile(any_of("columns.number_of_a_run"))
+_MONEY = re.compile(rf"(^|.*[\W_]){any_of('columns.money')}([\W_].*|$)")
 _WHOLE = re.compile(rf"(^|_){any_of('headers.whole')}(_|$)")
 #: Statistics of one measurement, the better one to fit first; a name without such a word comes before all.
 _RANKED = (*STATISTICS, "min")
@@ -309,6 +310,8 @@ def role_by_words(name: str) -> tuple[Literal["spread", "label", "ratio"], str] 
         return "spread", "its header is that of an earlier prediction"
     if flat.startswith("_") or _NUMBER_OF_A_RUN.fullmatch(flat):
         return "label", "it numbers the runs"
+    if _MONEY.fullmatch(flat):
+        return "ratio", "its header is that of money"
     if _RESULT.fullmatch(flat) or (_COLLECTIVE.search(flat) and bandwidth_of(name)):
         return "ratio", "its header is that of a result that is computed from others"
     return None

@@ -15,7 +15,9 @@ from genperf.errors import TableError, listed
 from genperf.formula import parse, quote_name
 from genperf.formula.amounts import amount
 from genperf.panel.evidence import (
+    CELL_ROUNDING,
     EXTRINSIC,
+    LEAST_CHANGE,
     LEAST_GROWTH,
     LEAST_NUMBERED,
     MAX_COLUMNS,
@@ -47,7 +49,7 @@ from genperf.panel.options import MEASURED, ColumnRoles
 from genperf.panel.target import phase_columns
 from genperf.table.cells import Cells
 from genperf.vocabulary import any_of, words_of
-from genperf.vocabulary.headers import STEP_WORDS, Header, bandwidth_of, header_of, relative_unit
+from genperf.vocabulary.headers import STEP_WORDS, TIME_UNITS, Header, bandwidth_of, header_of, relative_unit
 from genperf.vocabulary.names import (
     LEVELS,
     WAYS,
@@ -269,12 +271,16 @@ def _names_or_their_numbers(
     for name, made in names.items():
         if name not in meanings or not {*made} <= {*meanings}:
             continue
-        counted = any(meant_by(n) in LEVELS and evidence[n].varies for n in meanings if n not in made)
+        others = {meant_by(n) for n in meanings if n not in made and evidence[n].varies}
+        counted = not others.isdisjoint(LEVELS)
+        # `2x p3.16xlarge` beside a column of the GPUs counts machines.
+        again = [n for n in made if meant_by(n) in others and meant_by(n) in LEVELS]
         sizes = [n for n in made if meant_by(n) is not None or n in requested]
         if meanings[name].role == "kind" and counted and not sizes:
             out |= {n: Meaning("label", (f"'{name}' says it as well",)) for n in made}
         elif name not in requested and meanings[name].role in ("kind", "label"):
             out[name] = Meaning("label", (f"taken apart: {listed(made, 6)}",))
+            out |= {n: Meaning("label", ("another column counts the same",)) for n in again}
     return out
 
 
@@ -380,7 +386,37 @@ def _with_scale(reading: Reading, at: Mapping[str, str]) -> Reading:
     count = scale is not None and names.get(scale) not in LEVELS and not is_size(scale)
     if scale is not None and count and "workers" not in mapped:
         mapped["workers"] = scale
+    if scale is not None and not is_size(scale) and "global_batch" not in mapped:
+        of_all = _batch_of_all(reading, scale)
+        mapped |= {} if of_all is None else {"global_batch": of_all}
     return replace(reading, scale=scale, mapping=mapped)
+
+
+def _batch_of_all(reading: Reading, scale: str) -> str | None:
+    """Return the batch that is that of all workers, though its name leaves it open; None where nothing shows it.
+
+    It is where it grew in proportion to the count, or where a throughput of all times the time of a step makes it.
+    """
+    names = [n for n in reading.of("setting") if canonical_of(n) in ("batch", "global_batch")]
+    open_names = [n for n in names if plain_name(n) in words_of("columns.batch_of_any")]
+    if names != open_names or len(names) != 1 or not reading.evidence[names[0]].varies:
+        return None
+    batch, counts = (reading.evidence[n].values for n in (names[0], scale))
+    columns = [(n, reading.headers[n]) for n in reading.of("measured")]
+    seconds = [
+        TIME_UNITS[h.unit][0] / TIME_UNITS[h.unit][1] * reading.evidence[n].values
+        for n, h in columns
+        if h.kind == "time"
+    ]
+    rates = [
+        reading.evidence[n].values for n, h in columns if h.kind == "rate" and not h.shared and h.counted != "tokens"
+    ]
+    if np.nanmax(counts) < 2.0 * np.nanmin(counts):
+        return None
+    with np.errstate(all="ignore"):
+        made = any(np.all(np.abs(np.log(rate * time / batch)) < LEAST_CHANGE) for rate in rates for time in seconds)
+        grew = np.ptp(np.log(batch / counts)) < CELL_ROUNDING
+    return names[0] if made or grew else None
 
 
 def _counts(reading: Reading) -> list[str]:

@@ -76,7 +76,7 @@ def _values(name: str, item: Any) -> Array | str:
         try:
             item = float(text)
         except ValueError:
-            if ":" in text:
+            if ":" in text or ".." in text:
                 hint = f"{name}=1:256, {name}=0:64:8 or {name}=1:256:*2"
                 raise GenperfError(f"'{text}' of '{name}' is not a range", hint=hint) from None
             return text

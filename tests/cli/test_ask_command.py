@@ -552,3 +552,42 @@ def test_two_values_of_one_column_are_refused(shell: Shell) -> None:
     status, out, errors = shell("runs.md", "--at", "accelerators=128", "--at", "# Accelerators=64")
     assert (status, out) == (1, "")
     assert "'# Accelerators=64' and '# Accelerators=128' name the same column" in errors
+
+
+@pytest.mark.parametrize("throughput", [False, True])
+@pytest.mark.parametrize("header", ["Batch size", "Batchgröße"])
+def test_a_batch_that_grew_with_the_workers_is_that_of_all(shell: Shell, header: str, throughput: bool) -> None:
+    rows = [(1, 64, 0.2), (2, 128, 0.208), (4, 256, 0.219), (8, 512, 0.231)]
+    more = ",Throughput (images/s)" if throughput else ""
+    lines = [f"{n},{batch},{t}" + (f",{batch / t:.1f}" if throughput else "") for n, batch, t in rows]
+    Path("runs.csv").write_text(f"gpus,{header},Step time (s){more}\n" + "\n".join(lines) + "\n")
+    facts = gp.ask("runs.csv", gpus=32).facts
+    assert facts.at[header] == 2048
+    assert facts.growth.target.rate == pytest.approx(2048 / facts.expected.value.value)
+
+
+def test_a_batch_of_all_is_known_by_the_throughput_of_all(shell: Shell) -> None:
+    grid = [(n, b, 0.01 + b * 0.003 / n) for n in (1, 2, 4, 8) for b in (64, 128)]
+    rows = "\n".join(f"{n},{b},{1000 * t:.2f},{b / t:.1f}" for n, b, t in grid)
+    Path("runs.csv").write_text(f"gpus,batch_size,step_ms,images_per_sec\n{rows}\n")
+    answered = gp.ask("runs.csv", gpus=32, at={"batch_size": 128})
+    time = answered.facts.expected.value.value
+    assert answered.facts.growth.target.rate == pytest.approx(128 / time)
+
+
+def test_tokens_per_second_of_a_layout_stay_tokens(shell: Shell) -> None:
+    rows = "\n".join(f"{n},1,{n},4,{32 * n},4096,{rate}" for n, rate in ((8, 98500), (16, 193000), (32, 374000)))
+    Path("runs.csv").write_text(f"world_size,tp,dp,mbs,gbs,seq,tokens_per_second\n{rows}\n")
+    status, out, _ = shell("runs.csv", "--at", "gpus=128", "--tokens", "1T", "--price", "2/h", "--no-color")
+    assert status == 0
+    assert re.search(r"^throughput +1\.\d+ million tokens/s", out, re.MULTILINE)
+    assert re.search(r"^days +\d+\.?\d* d ", out, re.MULTILINE)
+
+
+def test_a_price_is_no_throughput(shell: Shell) -> None:
+    Path("runs.csv").write_text(
+        "instance,gpus,$/hour,images/sec\np3.2xlarge,1,3.06,360\np3.8xlarge,4,12.24,1390\n"
+        "p3.16xlarge,8,24.48,2650\n2x p3.16xlarge,16,48.96,5050\n4x p3.16xlarge,32,97.92,9600\n"
+    )
+    answered = gp.ask("runs.csv", gpus=128)
+    assert (answered.answers[0].unit, answered.facts.growth.name) == ("images/s", "gpus")
