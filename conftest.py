@@ -7,9 +7,13 @@ workers of pytest and the programs that tests start inherit it. More threads tha
 import gc
 import os
 import pickle
+import sys
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
+# The programs that tests start read compiled modules, and so does the next run of the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 for _library in ("OPENBLAS", "OMP", "MKL", "BLIS", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
@@ -45,23 +49,31 @@ def all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learners, "FOREST_TREES", ALL_TREES)
 
 
-@pytest.fixture(scope="module")
-def fits_once() -> Iterator[None]:
-    """Fit equal tables with equal options once in a module: its tests are about answers, and ask the same tables often.
+#: Rooms whose tests are about answers: they fit the same tables often, and how a fit comes about is held elsewhere.
+ANSWERS = {"attribution", "browser", "causes", "cli", "docs", "panel", "plots", "reporting", "search", "verification"}
 
-    What a fit depends on is its model, its tables and its seed, all of which are compared as they are pickled.
-    """
+
+@pytest.fixture(scope="session")
+def fits_of_the_session() -> dict[bytes, list[Any]]:
+    """Return the fits of this session by what they depend on: a model, its tables and its seed, as they are pickled."""
+    return {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fits_once(request: pytest.FixtureRequest, fits_of_the_session: dict[bytes, list[Any]]) -> Iterator[None]:
+    """Fit equal tables with equal options once in the rooms whose tests are about answers."""
+    if request.path.parent.name not in ANSWERS:
+        yield
+        return
     from genperf.fitting.auto import Auto
     from genperf.fitting.expressions import ExpressionModel
-
-    fitted: dict[bytes, Any] = {}
 
     def once(fit: Callable[..., Any]) -> Callable[..., Any]:
         def fit_once(model: Any, tables: Any, seed: int) -> Any:
             key = pickle.dumps((model, list(tables), seed))
-            if key not in fitted:
-                fitted[key] = fit(model, tables, seed)
-            return list(fitted[key])
+            if key not in fits_of_the_session:
+                fits_of_the_session[key] = fit(model, tables, seed)
+            return list(fits_of_the_session[key])
 
         return fit_once
 

@@ -45,10 +45,11 @@ STRUCTURES = {
 
 #: Every loss by the solver that reads its derivatives, one by each; `tests/solver` compares their costs for all.
 SEARCHES = [*((loss, "projected") for loss in LOSSES), *(("relative", one) for one in SOLVERS if one != "projected")]
+#: Absolute errors of nine constants take as long to search as all other cases together.
+CASES = [(s, *search) for s in STRUCTURES for search in SEARCHES if (s, search[0]) != ("product", "absolute")]
 
 
-@pytest.mark.parametrize(("loss", "solver"), SEARCHES)
-@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize(("structure", "loss", "solver"), CASES)
 def test_constants_within_one_per_cent(structure: str, loss: str, solver: str) -> None:
     texts, constants, truth, exchangeable = STRUCTURES[structure]
     expression = Expression(

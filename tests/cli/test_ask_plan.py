@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from helpers import Shell, shell_of
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 RUNS = "gpus,images_per_s\n1,410\n2,792\n4,1530\n8,2905\n"
 TWO = "gpus,nodes,images_per_s\n8,1,2900\n16,2,3540\n"
 HOUR, DAY = 3600.0, 86400.0

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from helpers import Shell, runs_of, shell_of
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 FIT = ["--time", "s", "--extrinsic", "gpus", "--model", "a/gpus + c"]
 #: What the frameworks need for a step on one GPU, beside half a second that no GPU shortens.
 SECONDS = {"jax": 8.0, "mxnet": 12.0, "torch": 8.02}

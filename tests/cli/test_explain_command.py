@@ -8,8 +8,6 @@ from helpers import Shell, shell_of
 
 from genperf.cli.main import run
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 RUNS = "net,gpus,batch,seconds\n" + "".join(
     f"{net},{n},{b},{scale * (0.1 * b + 0.4 * (n - 1)) + 0.2}\n"
     for net, scale in (("small", 1), ("large", 2))

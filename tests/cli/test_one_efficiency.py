@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 from helpers import shell_of
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 SIZES = ["hidden", "layers", "seq_len", "micro_batch"]
 
 

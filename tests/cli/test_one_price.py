@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from helpers import Shell, shell_of
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 #: 8 gpus a node, 64 samples a gpu.
 RUNS = "gpus,nodes,batch_per_gpu,step_s\n" + "".join(
     f"{n},{max(1, n // 8)},64,{0.2 + 0.01 * k}\n" for k, n in enumerate((1, 2, 4, 8, 16, 32))

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from helpers import Shell, shell_of
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 
 @pytest.fixture
 def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:

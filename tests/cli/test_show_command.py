@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from helpers import Shell, shell_of
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 LAW = ["--model", "c + a/workers"]
 
 

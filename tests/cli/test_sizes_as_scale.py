@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 import pytest
 from helpers import shell_of
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 BATCHES = (1, 2, 4, 8, 16, 32)
 
 

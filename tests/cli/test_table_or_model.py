@@ -10,8 +10,6 @@ from helpers import Shell, shell_of
 
 import genperf as gp
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 RUNS = pd.DataFrame({"gpus": [1, 2, 4, 8], "batch": [32] * 4, "images_per_s": [410.2, 792.5, 1530.0, 2905.4]})
 READ = "read as: --throughput images_per_s --extrinsic gpus --intrinsic batch"
 

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from helpers import Shell, shell_of
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 RUNS = "gpus,throughput\n1,410.2\n2,792.5\n4,1530\n8,2905.4\n"
 
 

@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 from helpers import run
 
-pytestmark = pytest.mark.usefixtures("fits_once")
-
 FIT = ["--time", "step_s", "--intrinsic", "params,seq_len,mbs,gbs", "--extrinsic", "dp,tp,pp", "--model", "transformer"]
 AT = ["params=1e9", "seq_len=1024", "mbs=2", "gbs=64", "dp=4", "tp=2", "pp=2"]
 

@@ -12,7 +12,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "docs" / "examples").glob("*.csv"
 MOST_WORDS = 25
 #: Beside those of the configuration and the ends of an interval.
 MOST_NUMBERS = 2
-QUESTIONS = ({}, {"count": 64}, {"count": 1024})
+QUESTIONS = ({}, {"count": 1024})
 
 
 def sentences() -> Iterator[tuple[str, str, str]]:
@@ -29,7 +29,7 @@ def sentences() -> Iterator[tuple[str, str, str]]:
 
 
 @pytest.fixture(scope="module")
-def written(fits_once: None) -> list[tuple[str, str, str]]:
+def written() -> list[tuple[str, str, str]]:
     found = [*sentences()]
     assert len({table for table, _, _ in found}) > 10
     assert {"expect", "sure", "pays", "limit", "normal", "causes", "next"} <= {key for _, key, _ in found}

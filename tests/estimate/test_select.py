@@ -427,11 +427,16 @@ MIXED = pd.concat(
 ).assign(w=lambda d: 1.0 + d.index % 3)
 
 
-@pytest.mark.parametrize("model", ["ernest", "amdahl", "usl", "logarithmic", "a/workers + b*sqrt(workers) + c"])
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"lam": "cv"}, {"loss": "squared", "lam": 0.0}, {"penalty": "l1", "lam": 0.01}, {"weight": "w", "seed": 3}],
-    ids=str,
+    ("model", "options"),
+    [
+        *((model, {}) for model in ("ernest", "amdahl", "usl", "logarithmic", "a/workers + b*sqrt(workers) + c")),
+        ("usl", {"lam": "cv"}),
+        ("ernest", {"lam": "cv"}),
+        ("amdahl", {"loss": "squared", "lam": 0.0}),
+        ("a/workers + b*sqrt(workers) + c", {"penalty": "l1", "lam": 0.01}),
+        ("ernest", {"weight": "w", "seed": 3}),
+    ],
 )
 def test_a_series_has_the_bytes_it_has_alone(model: str, options: dict[str, Any]) -> None:
     given = dict(options)

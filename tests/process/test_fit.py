@@ -126,11 +126,17 @@ def drawn(seed: int) -> pd.DataFrame:
     return frame.assign(s=(0.1 + 0.02 * frame.b / frame.n) * rng.lognormal(0.0, 0.1, len(frame)))
 
 
-#: How many tables are drawn for each scheme: half as many where one is fitted several times.
-DRAWN = {"kfold:3": 6, "extrapolate:n": 12, "extrapolate:k": 12, "leave-group-out:m": 6, "leave-group-out:z": 6}
+#: Seeds of the tables of each scheme: refused, answered in part, and with the most levels.
+DRAWN = {
+    "kfold:3": (1,),
+    "extrapolate:n": (0, 4, 6, 9),
+    "extrapolate:k": (1, 7, 11),
+    "leave-group-out:m": (1, 3, 4),
+    "leave-group-out:z": (0, 4),
+}
 
 
-@pytest.mark.parametrize(("scheme", "seed"), [(scheme, seed) for scheme, n in DRAWN.items() for seed in range(n)])
+@pytest.mark.parametrize(("scheme", "seed"), [(scheme, seed) for scheme, seeds in DRAWN.items() for seed in seeds])
 def test_levels_and_counts_that_a_side_lacks(scheme: str, seed: int) -> None:
     table = gp.read_table(drawn(seed), time="s", extrinsic="n,k", intrinsic="b", categorical="m,h,z")
     points = pd.DataFrame(columns=["predicted", "lower", "upper"])
